@@ -38,6 +38,10 @@ def main() -> int:
         from nanomem_tui.cli.console import open_console
 
         workspace, demo, ascii_only = wanted
+        if workspace is not None:
+            from nanomem_tui.cli.state import State
+
+            workspace = State(workspace).named()
         return open_console(workspace, demo=demo, ascii_only=ascii_only)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
         from nanomem_tui.cli.failures import report

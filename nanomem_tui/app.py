@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import threading
 import time
@@ -20,36 +19,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from rich.text import Text
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.filter import Monochrome, NoColor
 from textual.message import Message
 from textual.screen import Screen
-from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import get_current_worker
 
 from nanomem_tui.conditions import Context
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
-from nanomem_tui.errors import NanomemError, in_words
-from nanomem_tui.keymap import first_key, in_one, remap, staying_keys
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.keymap import first_key, in_one
 from nanomem_tui.looking import State, context_of, looked_at, saved_words, saving_of, status_of, what_can_be_taken_back
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens import drafting
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.terminal.display import Display, wants_thin
+from nanomem_tui.switching import FIRST, Switching
 from nanomem_tui.text import one_line, safe_text
-from nanomem_tui.widgets.bindings import as_keymap, key_names
-from nanomem_tui.widgets.key_order import KeysInOrder
-from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
-from nanomem_tui.widgets.real_cursor import RealCursor
+from nanomem_tui.widgets.look import THEME_NAMES, THEMES
 from nanomem_tui.widgets.toast import say
-from nanomem_tui.widgets.touring import Touring
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
     from nanomem_tui.opening import Opening
-    from nanomem_tui.screens.dreaming import Running
     from nanomem_tui.widgets.bars import Status
     from nanomem_tui.workspace import Workspace
 
@@ -62,8 +54,8 @@ READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "co
 Result = TypeVar("Result")
 
 
-class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
-    """The console of one workspace."""
+class NanomemApp(Switching):
+    """The console of one workspace at a time."""
 
     TITLE = "nanomem"
     CSS_PATH = "app.tcss"
@@ -92,50 +84,37 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         on_signal: Callable[[int], None] = lambda number: None,
     ) -> None:
         super().__init__(driver_class=driver_class)
-        loaded = opening.loaded
-        self.opening = opening
-        self.ascii_only = ascii_only or loaded.settings.ascii
-        self.write_thin(wants_thin(loaded.settings.thin_output, os.environ))
-        ScrollBar.renderer = PlainBars if self.ascii_only else ScrollBarRender
-        self.state = State()
+        self.ascii_asked, self.first_screen = ascii_only, first_screen
+        self.changing = asyncio.Lock()
         self._on_signal = on_signal
-        self._first_screen = first_screen
-        self._place = self._place_before = first_screen
-        self._changing = asyncio.Lock()
-        self._looks = 0
-        self._looking = False
-        self._changed_meanwhile = False  # a change was made while a look was under way
-        self._stale: set[str] = set()
-        self.under_way: list[Running] = []  # what runs beside the keys, on whatever screen it was begun
-        self.moved_keys, _ = remap(loaded.settings.keys)
-        self._wrong_looks = [one for one in loaded.problems if one.severity == "error"]
-        self.shows_cursor, self.reduced_motion = loaded.settings.real_cursor, loaded.settings.reduced_motion
-        self.set_keymap(as_keymap(self.moved_keys))
-        self.staying_keys = key_names(staying_keys(self.moved_keys))
-        self.hold_keys()
         self._leaving = False
         self._first_rows = threading.Event()
         self.rows_came = asyncio.Event()  # set by a screen when it shows other rows, or why there are none
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = self._theme(choose_theme(loaded.settings.theme or "auto", os.environ))
-        if self.no_color:  # Textual chose its filter for the theme before this one, which turns "default" into black
-            self._filters = [NoColor() if isinstance(one, Monochrome) else one for one in self._filters]
+        self.hold_keys()
+        self.take_opening(opening)
+        self._start_on(first_screen)
+        self.take_theme()
 
-    def _theme(self, name: str) -> str:
-        return name if name in self.available_themes else choose_theme("auto", os.environ)
+    def _start_on(self, first_screen: str) -> None:
+        """Nothing was looked at yet, and nothing is shown but the first screen."""
+        self._place = self._place_before = first_screen
+        self._looks = 0
+        self._looking = self._changed_meanwhile = False  # the second: a change was made while a look was under way
+        self._stale: set[str] = set()
+        self._wrong_looks = [one for one in self.opening.loaded.problems if one.severity == "error"]
 
-    # The workspace
-
-    @property
-    def ws(self) -> Workspace:
-        """The workspace; the first use opens it and takes some 50 ms, so ask for it in a thread."""
-        return self.opening.workspace()
-
-    @property
-    def opened(self) -> Workspace | None:
-        """The workspace when it has been opened, else None."""
-        return self.opening.opened
+    def begin_anew(self) -> None:
+        """Forget what the app itself holds of the workspace before."""
+        self.first_screen = FIRST
+        self._start_on(FIRST)
+        self._clipboard, self.tour = "", None
+        self.schedule = Dreaming(self)
+        self.clear_notifications()
+        self.notice = ""
+        self.rows_came.clear()
+        self._tell_wrong_looks()
 
     def context_for(self, screen: str) -> Context:
         """What actions on `screen` may know of the workspace: as it was at the last look."""
@@ -143,7 +122,9 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
-        async with self._changing:
+        opening = self.opening
+        async with self.changing:
+            self.still_on(opening)
             done = await self.in_thread(work)
             try:
                 can_undo, can_redo = await self.in_thread(what_can_be_taken_back)
@@ -171,18 +152,25 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def on_mount(self) -> None:
         """Keys, signals, and the first look after the first frame."""
-        if self._wrong_looks:
-            say(self.main_screen, in_one(self._wrong_looks), "warning")
+        self._tell_wrong_looks()
         drafting.tell_drafts(self)
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)
-        self.set_interval(SCHEDULE_SECONDS, Dreaming(self).look)
+        self.schedule = Dreaming(self)
+        self.set_interval(SCHEDULE_SECONDS, self._look_at_schedule)
         self.set_timer(HOLD_SECONDS, self.release_keys)
+
+    def _look_at_schedule(self) -> None:
+        self.schedule.look()
+
+    def _tell_wrong_looks(self) -> None:
+        if self._wrong_looks:
+            say(self.main_screen, in_one(self._wrong_looks), "warning")
 
     def look(self) -> None:
         """Look at the workspace in a thread, unless a look is under way: that one is followed by another when it
         may have missed a change."""
-        if not self._looking and self.opened is not None:
+        if not self._looking and self.opened is not None and self._switched is None:
             self._looking = True
             self._looks += 1
             self._look_in_thread(self._looks)
@@ -201,7 +189,10 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
             self._stale.add("status")
         if self._changed_meanwhile:  # the look may have come before the change
             event.state = event.state._replace(can_undo=self.state.can_undo, can_redo=self.state.can_redo)
+        named = event.state.name != self.state.name
         self.state = event.state
+        if named and isinstance(shown := self.main_screen, WorkspaceScreen) and shown.is_mounted:
+            shown.say_totals()
         if self.state.greeting:
             say(self.main_screen, self.state.greeting)
             self.state = self.state._replace(greeting="")
@@ -231,14 +222,9 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     # Screens
 
-    @property
-    def main_screen(self) -> Screen[Any]:
-        """The main screen, also while a dialog is over it."""
-        return self.screen_stack[0]
-
     def get_default_screen(self) -> Screen[Any]:
         """The first screen is a real one: no empty frame before it."""
-        screen = self.get_screen(self._first_screen)
+        screen = self.get_screen(self.first_screen)
         screen._push_result_callback(self, None)  # as for a pushed screen, so that it can be switched from
         return screen
 
@@ -311,15 +297,6 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         """ctrl+c leaves a shell's program, not this one."""
         say(self.main_screen, f"{first_key('quit', self.moved_keys)} leaves; nothing is lost")
 
-    async def in_thread(self, work: Callable[[Workspace], Result]) -> Result:
-        """Do `work` in a thread. Raises errors of the tree only."""
-        try:
-            return await asyncio.to_thread(lambda: work(self.ws))
-        except NanomemError:
-            raise
-        except Exception as error:
-            raise in_words(error) from error
-
     # Keys typed before there are rows
 
     def release_keys(self) -> None:
@@ -344,7 +321,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
     # Pictures of it
 
     def _busy(self) -> bool:
-        return self.keys_wait or self._reading()
+        return self.keys_wait or self._switched is not None or self._reading()
 
     async def settled(self, seconds: float = 20) -> None:
         """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""

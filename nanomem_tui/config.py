@@ -16,10 +16,16 @@ from nanomem_tui.agent_keys import judged, value_at
 from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
 from nanomem_tui.setting_values import check, from_text, nearest
-from nanomem_tui.settings import ABOUT, LOOKS, NAMES, Settings
+from nanomem_tui.settings import ABOUT, LOOKS, NAMES, OF_USER, Settings
 
 ENVIRONMENT = "environment"
 """How the environment is named as a source."""
+
+
+NOTHING_USED = "nothing of it is used"
+"""What is said of a settings file that does not parse, where that ends nothing."""
+UNNAMED = "nanobot"
+"""What an agent calls itself in its configuration when nobody gave it a name: no two of them differ by it."""
 
 
 class Loaded(NamedTuple):
@@ -49,10 +55,14 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
                 hint = next(filter(None, (nearest(one, NAMES) for one in [*inside, name])), "")
                 problems.append(Problem(f"unknown setting `{name}`", source, fix=hint, severity="warning"))
                 continue
+            if paths is not None and name in OF_USER and source == str(paths.settings):
+                what, fix = f"`{name}` is for the user's own file, and is not used here", str(user_settings())
+                problems.append(Problem(what, source, fix=f"set it in {fix}", severity="warning"))
+                continue
             try:
                 good = _value(name, value, source, workspace)
             except NanomemError as error:
-                if not (forgiving or name in LOOKS):
+                if not (forgiving or name in LOOKS | OF_USER):
                     raise
                 refused.append((name, Problem(error.what, error.where, _line(source, name), error.fix)))
                 continue
@@ -80,7 +90,7 @@ def _sources(
         except NanomemError as error:
             if not forgiving:
                 raise
-            problems.append(Problem(f"{error.what}; nothing of it is used", error.where, fix=error.fix))
+            problems.append(Problem(f"{error.what}; {NOTHING_USED}", error.where, fix=error.fix))
     yield ENVIRONMENT, _environment()
     if paths is not None and paths.agent_config is not None:
         yield str(paths.agent_config), _agent_values(paths.agent_config, problems, paths.workspace)
@@ -152,7 +162,7 @@ def _agent_values(path: Path, problems: list[Problem], workspace: Path) -> dict[
     found: dict[str, Any] = {}
     for name, about in ABOUT.items():
         value = value_at(root, about.agent_key)
-        if value is None:
+        if value is None or (name, value) == ("agent_name", UNNAMED):
             continue
         try:
             found[name] = check(name, value, str(path), workspace)

@@ -53,7 +53,8 @@ def build(home: Path) -> Path:
     ):
         atomic.make_folder(folder)
     atomic.write_atomic(
-        home / "config.json", json.dumps({"agents": {"defaults": {"workspace": str(workspace)}}}).encode()
+        home / "config.json",
+        json.dumps({"agents": {"defaults": {"workspace": str(workspace), "botName": "Wren"}}}).encode(),
     )
     atomic.write_atomic(workspace / ".nanobot" / "workspace-id", WORKSPACE_ID.encode() + b"\n")
     atomic.write_atomic(home / "sessions" / WORKSPACE_ID / ".workspace", f"{workspace}\n".encode())

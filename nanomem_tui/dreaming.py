@@ -29,22 +29,40 @@ class Dreaming:
 
     def __init__(self, app: NanomemApp, opened: datetime | None = None) -> None:
         self._app = app
+        self._opening = app.opening
         self._opened = opened or clock.now()
         self._said: set[str] = set()
+        self._stopped = self.busy = False
 
     def look(self) -> None:
         """Look at the schedule in a thread, unless a look, or the Dream that came of it, is under way."""
         busy = any(worker.group == "schedule" and not worker.is_finished for worker in self._app.workers)
-        if self._app.opened is not None and not busy:
+        if self._opening.opened is not None and not busy and not self._stopped:
+            self.busy = True
             self._app.run_worker(self._in_thread, group="schedule", thread=True, exit_on_error=False)
+
+    def stop(self) -> None:
+        """The console goes to another workspace: look no more, and end what is under way at its next step."""
+        self._stopped = True
+
+    def go_on(self) -> None:
+        """It stays."""
+        self._stopped = False
 
     def _in_thread(self) -> None:
         worker = get_current_worker()
-        for look in (dream_if_due, crystallize_if_due, move_if_due):
-            said, wrong = look(self._app.ws, self._opened, lambda: worker.is_cancelled)
-            if said and said not in self._said and not worker.is_cancelled:
-                self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
-                self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
+
+        def stopped() -> bool:
+            return self._stopped or worker.is_cancelled
+
+        try:
+            for look in (dream_if_due, crystallize_if_due, move_if_due):
+                said, wrong = ("", False) if stopped() else look(self._opening.workspace(), self._opened, stopped)
+                if said and said not in self._said and not stopped():
+                    self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
+                    self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
+        finally:
+            self.busy = False
 
 
 def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:

@@ -69,7 +69,7 @@ def _demonstrate(ascii_only: bool) -> int:
 
         with demo_home() as folder:
             found = paths.locate(folder)
-            return _run(Opening(found, config.load(found)), ascii_only, ending, "walk")
+            return _run(Opening(found, config.load(found), made_up="demo"), ascii_only, ending, "walk")
 
 
 def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
@@ -93,8 +93,8 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
         result = app.run(loop=loop)
     finally:
         ending.given_back = driver is not None and driver.left
-        if opening.opened is not None:
-            opening.opened.close()
+        if app.opening.opened is not None:  # the one it is on now; those before it are let go of
+            app.opening.opened.close()
     return result if isinstance(result, int) else app.return_code or 0
 
 

@@ -41,6 +41,8 @@ class State(NamedTuple):
     can_undo: bool = False
     can_redo: bool = False
     greeting: str = ""
+    name: str = ""  # of the workspace, where more than one is known
+    called: str = ""  # what it is called if nobody named it
 
 
 def saving_of(state: State) -> tuple[object, ...]:
@@ -82,7 +84,7 @@ def waiting_words(dirty: int, export_due: bool) -> str:
 def status_of(state: State, workspace: str, notice: str) -> Status:
     """What the status bar says."""
     return Status(
-        workspace=workspace,
+        workspace=f"{state.name} {workspace}".strip(),
         agent=state.agent,
         checkpoint=state.saved_at,
         cost_ms=state.saved_ms,
@@ -128,12 +130,23 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
     if everything or look == 1 or state != before:
         can_undo, can_redo = what_can_be_taken_back(ws)
         state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)
+    if look == 1 and not state.name:
+        state = state._replace(name=_name_of(ws, state.called))
     if look == 1 and not ws.store.has_database:
         state = state._replace(greeting=_greeting(ws))
     if look % PRESENCE_LOOKS == 1:
         agent = ws.agent()
         state = state._replace(agent=agent_words(ws, agent), agent_alive=agent.running)
     return state
+
+
+def _name_of(ws: Workspace, called: str) -> str:
+    """The name of the workspace where more than one is known, so that it has to be said which this is."""
+    from nanomem_tui.known import known
+
+    listed = known({ws.paths.workspace: called})
+    here = listed.at(ws.paths.workspace)
+    return here.name if here is not None and len(listed.workspaces) > 1 else ""
 
 
 def agent_words(ws: Workspace, agent: Presence) -> str:

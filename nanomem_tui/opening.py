@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from nanomem_tui.errors import NanomemError
+
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
     from nanomem_tui.paths import Paths
@@ -20,13 +22,15 @@ FIRST_PAGE = 100  # rows
 class Opening:
     """A workspace that is opened when it is first asked for, or ahead of that in a thread."""
 
-    def __init__(self, paths: Paths, loaded: Loaded) -> None:
+    def __init__(self, paths: Paths, loaded: Loaded, *, made_up: str = "") -> None:
+        """`made_up`: what a demonstration is called, which nobody wants to be remembered."""
         if loaded.settings.keys:
             from nanomem_tui.keymap import judged
 
             loaded = judged(loaded)
         self.paths = paths
         self.loaded = loaded
+        self.made_up = made_up
         self.opened: Workspace | None = None
         self.first_page: list[Item] = []
         self._lock = threading.Lock()
@@ -34,14 +38,30 @@ class Opening:
 
     def ahead(self) -> None:
         """Begin now, in a thread: nobody has to wait, and an error is met again by who asks for the rows."""
-        threading.Thread(target=self._read_first_page, name="nanomem-opening", daemon=True).start()
+        threading.Thread(target=self.read, name="nanomem-opening", daemon=True).start()
 
-    def _read_first_page(self) -> None:
+    def read(self) -> None:
+        """Read the first page; who asks for the rows is told what is wrong. Never raises."""
         try:
             self.first_page = self.workspace().items.first(FIRST_PAGE)
         except Exception:  # noqa: BLE001 - the screen reads again and shows what is wrong
             self.first_page = []
         self._read.set()
+        if self.loaded.settings.remember_workspaces and not self.made_up:
+            from nanomem_tui.store import remembered
+
+            remembered.note(self.paths.workspace)
+
+    def close(self) -> NanomemError | None:
+        """Save what waits and let go of the workspace; the error where that failed: the ledger keeps it then."""
+        with self._lock:
+            if self.opened is None:
+                return None
+            try:
+                self.opened.close()
+            except NanomemError as error:
+                return error
+            return None
 
     def wait(self, seconds: float) -> list[Item]:
         """The first page when it is there within `seconds`, else nothing."""

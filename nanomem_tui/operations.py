@@ -13,6 +13,8 @@ from nanomem_tui import clock
 
 Actor = Literal["human", "agent", "dream", "compaction", "import"]
 Value = Mapping[str, Any]
+SIGNED = "agent"
+"""The free field that says which agent made an operation, where that was recorded."""
 
 _counter = itertools.count(1)
 _numbers: tuple[int, Iterator[int]] = (0, itertools.count())
@@ -118,6 +120,16 @@ class Operation(NamedTuple):
     def takes_up(self) -> bool:
         """Whether it undoes or redoes another one."""
         return bool(self.undoes or self.redoes)
+
+    @property
+    def agent(self) -> str:
+        """Which agent made it; "" where that is not recorded. Untrusted text."""
+        return str(self.meta.get(SIGNED) or "")
+
+    @property
+    def who(self) -> str:
+        """Who made it, in words: the actor, and which of several agents it was."""
+        return f"{self.actor} {self.agent}".strip()
 
     def inverse(self) -> tuple[Change, ...]:
         """The changes that take this operation back, last first."""

@@ -153,7 +153,18 @@ class Paths(NamedTuple):
     @property
     def habits(self) -> Path:
         """Where bookmarks, named filters and macros of a person lie, once one is kept."""
-        return self.data / "habits.json"
+        return self.data / f"habits{self._beside}.json"
+
+    @property
+    def drafts(self) -> Path:
+        """Where texts lie that were being written when the console was ended."""
+        return self.data / f"drafts{self._beside}"
+
+    @property
+    def _beside(self) -> str:
+        """What tells the files of a workspace from those of another in the same home; "" for the usual one."""
+        name = self.workspace.name
+        return "" if self.home is None or name == "workspace" else f"-{name}"
 
     @property
     def settings(self) -> Path:
@@ -210,6 +221,16 @@ def _derived_id(found: Paths) -> str:
     return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
+def usual_name(found: Paths) -> str:
+    """What a workspace is called that nobody gave a name: as its folder, or as the home of its agent, or, where that is
+    hidden (`.nanobot`), as the folder that it lies in; the user's own is called as the home all the same."""
+    folder, around = found.workspace, found.home or found.workspace.parent
+    if folder.name != "workspace" and folder.name.strip("."):
+        return folder.name.strip(".")
+    hidden = around.name.startswith(".") and around.parent != Path.home()
+    return (around.parent if hidden else around).name.strip(".") or "workspace"
+
+
 def user_settings() -> Path:
     """The user's settings file: `NANOMEM_CONFIG`, else `nanomem/config.toml` in the platform's configuration folder."""
     if chosen := os.environ.get("NANOMEM_CONFIG"):
@@ -222,6 +243,11 @@ def user_state() -> Path:
     """The user's folder for what the program remembers of itself: `nanomem` in the platform's state folder."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "nanomem"
+
+
+def remembered_workspaces() -> Path:
+    """The user's list of the workspaces that the console was opened on, where `remember_workspaces` asks for one."""
+    return user_state() / "workspaces.json"
 
 
 def default_workspace() -> Path:

@@ -10,6 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
+LONGEST_NAME = 40
+"""Characters of the name of a workspace."""
+
 
 def folder_trouble(value: str, workspace: Path | None) -> str:
     """Why session state cannot lie there; a path that is not relative is one of a certain workspace."""
@@ -48,3 +51,18 @@ def address_trouble(value: str) -> str:
     if not usable:
         return "it must begin with http:// or https:// and a host"
     return "a name or a password does not belong into it" if "@" in parts.netloc else ""
+
+
+def named_path(entry: str) -> tuple[str, str]:
+    """The name ("" for none) and the path of an entry of `workspaces`: PATH, or NAME=PATH."""
+    name, sign, path = entry.partition("=")
+    named = bool(sign) and "/" not in name and not name.startswith("~")
+    return (name.strip(), path.strip()) if named else ("", entry.strip())
+
+
+def workspace_trouble(entry: str) -> str:
+    """Why an entry of `workspaces` names no place that is the same from everywhere; "" when it does."""
+    name, path = named_path(entry)
+    if not path.startswith(("/", "~")):
+        return "a whole path is wanted, from / or ~"
+    return "" if len(name) <= LONGEST_NAME else f"the name has more than {LONGEST_NAME} characters"

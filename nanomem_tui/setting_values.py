@@ -23,6 +23,8 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     """
     if name == "model_prices" and isinstance(value, Mapping):
         return {model: _price(model, entry, source) for model, entry in value.items()}
+    if name == "workspaces" and isinstance(value, Mapping):  # a table of names and paths says the same
+        value = [f"{key}={path}" for key, path in value.items()]
     kind, about = _kind(name), ABOUT[name]
     fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
     fits = fits and (kind != "float" or math.isfinite(value))
@@ -39,6 +41,10 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
             raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
     trouble = setting_checks.folder_trouble(value, workspace) if name == "wal_state_dir" else ""
     trouble = setting_checks.cron_trouble(value) if name in ("dream_cron", "crystallize_schedule") else trouble
+    for entry in value if name == "workspaces" else ():
+        if wrong := setting_checks.workspace_trouble(entry):
+            fix = f"see `nanomem workspaces add {entry.rpartition('=')[2].strip() or 'PATH'}`"
+            raise InvalidConfig(f"`{name}` cannot hold {entry!r}: {wrong}", source, fix)
     if trouble:
         raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
     if name == "embedding_base_url" and (trouble := setting_checks.address_trouble(value)):

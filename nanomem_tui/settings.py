@@ -99,6 +99,9 @@ class Settings(NamedTuple):
     pgvector_url: str = ""
     database_url: str = ""
     mcp_writes: bool = False
+    agent_name: str = ""
+    workspaces: tuple[str, ...] = ()
+    remember_workspaces: bool = False
     context_max_tokens: int = 4000
     context_tokenizer: str = "auto"
     operational_entries: int = 10_000
@@ -287,6 +290,12 @@ ABOUT: Mapping[str, About] = {
     "pgvector_url": About("PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"),
     "database_url": About("PostgreSQL database for the memory, without a password (empty: a file of our own)"),
     "mcp_writes": About("let agents propose memories over MCP, with --allow-writes too; a person accepts them"),
+    "agent_name": About(
+        "who the agent of a workspace is in the log, where several work (empty: the name of its home)",
+        "agents.defaults.botName",
+    ),
+    "workspaces": About("workspaces that one console and one search are over: PATH, or NAME=PATH; of the user alone"),
+    "remember_workspaces": About("also those that the console was opened on before; of the user alone"),
     "context_max_tokens": About("tokens of context that are assembled for a task", least=1),
     "context_tokenizer": About(
         "what counts those tokens: auto (tiktoken, where its data is here), estimate, or a model's tokenizer.json"
@@ -318,6 +327,9 @@ ABOUT: Mapping[str, About] = {
 
 LOOKS = frozenset({"theme", "ascii", "thin_output", "real_cursor", "reduced_motion", "keys"})
 """Those of the console alone: what is wrong with one is told, and no reason to keep a person from their memory."""
+
+OF_USER = frozenset({"workspaces", "remember_workspaces"})
+"""Those of the user alone: one workspace does not say which others a person sees. A wrong one is told, as a look is."""
 
 NAMES = Settings._fields
 DEFAULTS: Mapping[str, Any] = Settings._field_defaults

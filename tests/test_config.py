@@ -247,7 +247,7 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
     embedding = {"embedding_enabled": False, "embedding_backend": "reserved_hybrid"}  # ours searches where it can
     assert loaded.settings == Settings(**other, **embedding)  # type: ignore[arg-type]
     given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key}
-    assert len(loaded.sources) == len(given) - 4  # all but the four of the Dream
+    assert len(loaded.sources) == len(given) - 5  # all but the four of the Dream, and the name of the agent
 
 
 @pytest.mark.parametrize(

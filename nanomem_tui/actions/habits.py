@@ -16,6 +16,9 @@ HABITS: tuple[Action, ...] = (
     Action("jump", ("J",), "jump", "Go to anything by typing a part of it: a screen, an item, a fact, a lesson, a "
            "session, a file, a note, a Dream, a record. kind:session looks at one kind.", "global",
            headless="find TEXT"),
+    Action("workspaces", ("ctrl+o",), "workspaces", "To another agent's memory: choose it by typing; twice goes back "
+           "to the one before. ^o in J looks in all of them.", "global",
+           headless="workspaces list · --workspace NAME · find TEXT --all-workspaces"),
     Action("bookmark", (";",), "bookmark", "Set a bookmark on the row at the cursor; again to remove it.", "global",
            MARKED, headless="bookmarks add SCREEN ID · bookmarks delete SCREEN ID", enabled=with_row),
     Action("bookmarks", ("'",), "bookmarks", "List the bookmarks and go to one.", "global", headless="bookmarks list"),

@@ -57,7 +57,7 @@ def run(state: State, agent: str | None, arguments: tuple[str, ...]) -> None:
     if running.get("attached") is False:
         which = f"{running['what']} (pid {running['pid']})"
         output.notes([f"Note: {which} runs already, without memory; `nanobot gateway stop` it if this talks to it"])
-    environment = agents.environment(state.workspace, channels=_channels(state))
+    environment = agents.environment(state.named(), channels=_channels(state))
     line = [*found.command, *(arguments or ("agent",))]
     try:
         os.execve(line[0], line, environment)  # noqa: S606  # the agent takes our place, terminal and signals included
@@ -153,7 +153,7 @@ def _memory(state: State) -> dict[str, Any]:
 
     started = time.perf_counter()
     try:
-        child = Child(state.workspace, agents.own_command())
+        child = Child(state.named(), agents.own_command())
     except Gone as error:
         return {"answers": False, "why": str(error)}
     try:

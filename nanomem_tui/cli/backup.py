@@ -251,7 +251,7 @@ def _found(state: State) -> tuple[Paths, Layout]:
     from nanomem_tui import paths
     from nanomem_tui.formats.agent_home import detect
 
-    found = paths.locate(state.workspace)
+    found = paths.locate(state.named())
     return found, detect(found)
 
 

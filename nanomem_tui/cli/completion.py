@@ -118,3 +118,15 @@ def _pictures() -> Sequence[tuple[str, str]]:
 
 
 pictures = _known(_pictures)
+
+
+def _workspaces() -> Sequence[tuple[str, str]]:
+    from nanomem_tui.known import known
+
+    return [(one.name, str(one.place)) for one in known().workspaces if _PLAIN.fullmatch(one.name)]
+
+
+def workspaces(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of workspaces, else folders."""
+    found = [] if "/" in incomplete else _known(_workspaces)(ctx, param, incomplete)
+    return found or [CompletionItem(incomplete, type="dir")]

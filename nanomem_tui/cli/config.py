@@ -37,15 +37,19 @@ def config() -> None:
 def _located(state: State) -> Paths | None:
     """The workspace's paths; None when none was named and there is none at the usual place."""
     try:
-        return paths.locate(state.workspace)
+        return paths.locate(state.named())
     except NanomemError:
         if state.workspace is not None:
             raise
         return None
 
 
-def _file(state: State, *, here: bool) -> Path:
-    return paths.locate(state.workspace).settings if here else paths.user_settings()
+def _file(state: State, *, here: bool, key: str = "") -> Path:
+    from nanomem_tui.settings import OF_USER
+
+    if here and key in OF_USER:
+        raise BadInput(f"{key} is a setting of the user", "--here", "leave --here out: it holds for every workspace")
+    return paths.locate(state.named()).settings if here else paths.user_settings()
 
 
 @config.command()
@@ -101,7 +105,7 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     from nanomem_tui import config as configuration
     from nanomem_tui.store import settings_file
 
-    file, found = _file(state, here=here), _located(state)
+    file, found = _file(state, here=here, key=key), _located(state)
     workspace = found.workspace if found else None
     if key == "keys":
         _check_keys(value)

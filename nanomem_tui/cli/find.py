@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Command, Count, asked_query, pass_state, query_options
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.places import Place
 
 KINDS = (
     "screen", "file", "lesson", "note", "dream", "session", "summary", "journal", "reflection", "record", "fact",
@@ -21,8 +25,11 @@ KINDS = (
 @query_options
 @click.option("--in", "kinds", type=click.Choice(["all", *KINDS]), multiple=True, help="Only of this kind; repeatable.")
 @click.option("--limit", type=Count(1), default=20, show_default=True, help="Print N at most.")
+@click.option("--all-workspaces", is_flag=True, help="In every workspace that `nanomem workspaces list` knows.")
 @pass_state
-def find(state: State, query: str | None, terms: Sequence[str], kinds: Sequence[str], limit: int) -> None:
+def find(
+    state: State, query: str | None, terms: Sequence[str], kinds: Sequence[str], limit: int, all_workspaces: bool
+) -> None:
     """Anything whose words hold what you type; where nothing does, what is similar. J does the same in the console.
 
     It looks at titles and texts of rows; `nanomem session search` looks into conversations.
@@ -31,15 +38,20 @@ def find(state: State, query: str | None, terms: Sequence[str], kinds: Sequence[
     Example:
       nanomem find "window seat"
       nanomem find garden --in item --in session
+      nanomem find ferry --all-workspaces
     """
+    asked = asked_query(query, terms)
+    wanted = [] if "all" in kinds else [f"kind:{','.join(dict.fromkeys(kinds))}"] if kinds else []
+    (_everywhere if all_workspaces else _here)(state, " ".join([*wanted, asked]), limit)
+
+
+def _here(state: State, query: str, limit: int) -> None:
     from nanomem_tui.actions import SCREENS
     from nanomem_tui.curation.places import Found, Places
 
-    asked = asked_query(query, terms)
-    wanted = [] if "all" in kinds else [f"kind:{','.join(dict.fromkeys(kinds))}"] if kinds else []
     found = Found((), 0, done=True)
     with state.open() as ws:
-        for step in Places(lambda: ws, SCREENS).find(" ".join([*wanted, asked]), limit):
+        for step in Places(lambda: ws, SCREENS).find(query, limit):
             found = step
     if found.left_out:
         output.notes([f"Note: not looked at, for it cannot be read: {found.left_out}"])
@@ -47,13 +59,52 @@ def find(state: State, query: str | None, terms: Sequence[str], kinds: Sequence[
         "total": found.total,
         "similar": found.fuzzy,
         "left_out": found.left_out,
-        "places": [
-            {"id": one.row, "kind": one.part or one.kind, "screen": one.screen, "title": one.title, "at": one.at}
-            for one in found.places
-        ],
+        "places": [_place(one) for one in found.places],
     }
     columns = [Column("What"), Column("ID", limit=40, least=12), Column("Words", limit=100, least=20)]
-    cells = [(one.part or one.kind, one.row or one.screen, one.title) for one in found.places]
+    cells = [_cells(one) for one in found.places]
     state.show(body, lambda: table(columns, cells, output.terminal_width()) or ["Nothing found."])
-    if found.fuzzy and found.places:
+    _tell_similar(similar=found.fuzzy and bool(found.places))
+
+
+def _everywhere(state: State, query: str, limit: int) -> None:
+    from nanomem_tui import paths
+    from nanomem_tui.known import known
+    from nanomem_tui.together import FoundTogether, Together
+
+    asked_for = {paths.locate(state.named()).workspace: ""} if state.workspace is not None else {}
+    listed = known(asked_for)
+    found = FoundTogether((), 0, done=True)
+    together = Together(lambda: listed.workspaces)
+    try:
+        for step in together.find(query, limit):
+            found = step
+    finally:
+        together.close()
+    output.notes(f"Note: {problem.text()}" for problem in listed.problems)
+    output.notes(f"Note: not looked at, for it cannot be read: {name}: {why}" for name, why in found.left_out.items())
+    body = {
+        "total": found.total,
+        "similar": found.fuzzy,
+        "left_out": dict(found.left_out),
+        "workspaces": [{"id": one.name, "path": str(one.place)} for one in listed.workspaces],
+        "places": [{"workspace": one.known.name, **_place(one.place)} for one in found.hits],
+    }
+    columns = [Column("Workspace", limit=40, least=10), Column("What"), Column("ID", limit=40, least=12),
+               Column("Words", limit=100, least=20)]  # fmt: skip
+    cells = [(one.known.name, *_cells(one.place)) for one in found.hits]
+    state.show(body, lambda: table(columns, cells, output.terminal_width()) or ["Nothing found."])
+    _tell_similar(similar=found.fuzzy and bool(found.hits))
+
+
+def _place(one: Place) -> dict[str, str]:
+    return {"id": one.row, "kind": one.part or one.kind, "screen": one.screen, "title": one.title, "at": one.at}
+
+
+def _cells(one: Place) -> tuple[str, str, str]:
+    return one.part or one.kind, one.row or one.screen, one.title
+
+
+def _tell_similar(*, similar: bool) -> None:
+    if similar:
         output.notes(["Note: nothing holds these words; this is similar."])

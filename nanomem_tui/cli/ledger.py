@@ -93,12 +93,12 @@ def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
     columns = [
         Column("Time"),
         Column("ID"),
-        Column("By", drop=1),
+        Column("By", limit=28, least=10, drop=1),
         Column("State", optional=True),
         Column("Change", limit=100, least=20),
     ]
     cells = [
-        (words.when(e.operation.at), e.operation.id, e.operation.actor, "undone" if e.undone else "", e.operation.label)
+        (words.when(e.operation.at), e.operation.id, e.operation.who, "undone" if e.undone else "", e.operation.label)
         for e in entries
     ]
     return table(columns, cells, output.terminal_width())

@@ -41,6 +41,7 @@ _COMMANDS = {
     "conflicts": "nanomem_tui.cli.conflicts:conflicts",
     "duplicates": "nanomem_tui.cli.duplicates:duplicates",
     "find": "nanomem_tui.cli.find:find",
+    "workspaces": "nanomem_tui.cli.workspaces:workspaces",
     "bookmarks": "nanomem_tui.cli.habits:bookmarks",
     "filters": "nanomem_tui.cli.habits:filters",
     "macro": "nanomem_tui.cli.macros:macro",
@@ -147,7 +148,7 @@ def root(
     if snapshot:
         wanted = {"svg": svg, "png": png, "rows": rows}
         return _snapshot(state, snapshot, size, wanted, query or "", demo=demo, ascii_only=ascii_only)
-    return open_console(state.workspace, demo=demo, ascii_only=ascii_only)
+    return open_console(state.named(), demo=demo, ascii_only=ascii_only)
 
 
 def run(args: Sequence[str]) -> int:
@@ -184,7 +185,7 @@ def _snapshot(
     if form == "rows":
         form = view_export.checked(str(target)).suffix.lstrip(".").lower()
     with contextlib.ExitStack() as stack:
-        workspace = state.workspace
+        workspace = state.named()
         if demo:
             from nanomem_tui.demo import demo_home
 

@@ -37,7 +37,9 @@ def _global_options() -> list[click.Parameter]:
     return [
         click.Option(
             ["--workspace"], type=Words(), metavar="PATH", expose_value=False, callback=remember,
-            help="The agent's workspace folder (default: NANOMEM_WORKSPACE, else the agent's configured one).",
+            shell_complete=completing("workspaces"),
+            help="The agent's workspace folder, or its name in `nanomem workspaces list` (default: NANOMEM_WORKSPACE, "
+            "else the agent's configured one).",
         ),
         click.Option(
             ["--json"], is_flag=True, expose_value=False, callback=remember, help="Print one JSON document.",

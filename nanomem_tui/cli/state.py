@@ -50,10 +50,18 @@ class State:
             kept = ws.paths.quarantine / name
             output.notes([f"Note: {original_name(name)} could not be read whole; as it was it is kept in {kept}"])
 
+    def named(self) -> str | None:
+        """The path of the workspace asked for, also where it was asked for by the name that the person gave it."""
+        if self.workspace is None or os.path.isabs(self.workspace) or os.path.lexists(self.workspace):
+            return self.workspace
+        from nanomem_tui.known import path_of
+
+        return path_of(self.workspace)
+
     def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
         from nanomem_tui import config, paths
 
-        found = paths.locate(self.workspace, starting=starting)
+        found = paths.locate(self.named(), starting=starting)
         loaded = config.load(found, forgiving=forgiving)
         if loaded.settings.keys:
             from nanomem_tui.keymap import judged

@@ -28,6 +28,7 @@ FIELDS: Mapping[str, Kind] = {"kind": "text", "id": "text"}
 STEP = 5_000  # rows between two looks whether another question came
 LIMIT = 500
 RECORDS = 100
+LAST = 1_000_000  # the rank of a record: what is found by title stands before it
 SHORTEST = 4  # characters of a word from which ids are looked at too, and what is similar
 
 
@@ -53,6 +54,8 @@ class Found(NamedTuple):
     done: bool
     fuzzy: bool = False
     left_out: str = ""
+    ranks: Sequence[tuple[int, int]] = ()
+    """How well each of `places` fits, less is better: for who joins what several workspaces found."""
 
 
 class _Chunk(NamedTuple):
@@ -77,13 +80,15 @@ class Places:
         query: str,
         limit: int = LIMIT,
         stop: Callable[[], bool] = lambda: False,
+        *,
+        similar: bool = True,
     ) -> Iterator[Found]:
         """What `query` (the language of filters; `kind:session` looks at one kind) may mean, better with each step.
 
-        Ends early when `stop` says so. Where no words occur as they stand, what is similar to them.
+        Ends early when `stop` says so. Where no words occur as they stand, what is `similar` to them.
         """
         wanted = parse(query, FIELDS)
-        similar = any(len(word) >= SHORTEST for word in wanted.words)
+        similar = similar and any(len(word) >= SHORTEST for word in wanted.words)
         for fuzzy in (False, True) if similar else (False,):
             best: list[tuple[int, int, int, Place]] = []
             total = 0
@@ -94,11 +99,12 @@ class Places:
                 total += len(hits)
                 best = nsmallest(limit, [*best, *_ranked(chunk, hits, wanted, number, fuzzy=fuzzy)])
                 if hits:
-                    yield Found([one[-1] for one in best], total, False, fuzzy)
+                    yield Found([one[-1] for one in best], total, False, fuzzy, ranks=[one[:2] for one in best])
             records = [] if fuzzy else self._records(wanted)
             if total or records or fuzzy or not similar:
                 places = [*(one[-1] for one in best), *records][:limit]
-                yield Found(places, total + len(records), True, fuzzy, ", ".join(self._failed))
+                ranks = [*(one[:2] for one in best), *((LAST, at) for at in range(len(records)))][:limit]
+                yield Found(places, total + len(records), True, fuzzy, ", ".join(self._failed), ranks)
                 return
 
     def _all(self) -> Iterator[_Chunk]:

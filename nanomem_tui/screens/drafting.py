@@ -14,10 +14,10 @@ from nanomem_tui.text import counted
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.switching import Switching
 
 
-def keep_drafts(console: NanomemApp) -> None:
+def keep_drafts(console: Switching) -> None:
     """Keep what every open editor holds and nobody saved; where nothing can be written that is lost."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.prompt import EditScreen  # dialogs are no part of the start
@@ -28,7 +28,7 @@ def keep_drafts(console: NanomemApp) -> None:
                 Drafts(console.opening.paths).keep(*shown.draft_of, text)
 
 
-def offer_draft(console: NanomemApp, dialog: Screen[Any]) -> None:
+def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
     """Begin an editor with the draft that belongs to it."""
     from nanomem_tui.widgets.prompt import EditScreen
 
@@ -36,7 +36,7 @@ def offer_draft(console: NanomemApp, dialog: Screen[Any]) -> None:
         dialog.take_draft(text)
 
 
-def answered(console: NanomemApp, dialog: Screen[Any], answer: object) -> None:
+def answered(console: Switching, dialog: Screen[Any], answer: object) -> None:
     """An editor was saved or left by who saw its draft: it goes. A merge that was put away is kept as one."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.prompt import EditScreen
@@ -48,7 +48,7 @@ def answered(console: NanomemApp, dialog: Screen[Any], answer: object) -> None:
         say(console.main_screen, "Not saved, and kept: edit the file again to go on with both sides of it", "warning")
 
 
-def tell_drafts(console: NanomemApp) -> None:
+def tell_drafts(console: Switching) -> None:
     """Say that there are some."""
     if number := Drafts(console.opening.paths).count():
         text = f"{counted(number, 'text')} not saved yet: edit the same again, it is kept there"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on, work
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
@@ -48,7 +48,10 @@ def show_place(console: NanomemApp, screen: str, row: str, part: str = "") -> No
 class JumpScreen(ChoosingDialog[Place]):
     """A field and what it finds, the best first; the result is the place chosen, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = PAGE_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *PAGE_KEYS,
+        Binding("ctrl+o", "everywhere", "in all workspaces", show=False, priority=True),
+    ]
 
     class Results(Message):
         """From the searching thread: what was found so far for `query`; `error` says why not all of it."""
@@ -59,10 +62,12 @@ class JumpScreen(ChoosingDialog[Place]):
             self.found = found
             self.error = error
 
-    def __init__(self, workspace: Callable[[], Workspace]) -> None:
+    def __init__(self, workspace: Callable[[], Workspace], everywhere: Callable[[str], None], asked: str = "") -> None:
+        """`everywhere` looks for what was typed in all workspaces; `asked` is typed already."""
         super().__init__("Jump to anything", tall=True)
         self._places = Places(workspace, SCREENS)
-        self._asked = ""
+        self._everywhere = everywhere
+        self._asked = asked
         self._chose = False  # whether the cursor was moved since the words were typed
 
     def inside(self) -> list[Widget]:
@@ -74,22 +79,27 @@ class JumpScreen(ChoosingDialog[Place]):
         ]
         table = LineTable(columns, lambda place: f"{place.kind} {place.part} {place.row or place.screen}")
         table.can_focus = False
-        return [LineInput(placeholder='a part of it   kind:session   "exact"'), table]
+        return [LineInput(self._asked, 'a part of it   kind:session   "exact"'), table]
 
     def keys(self) -> list[tuple[str, str]]:
         """How to choose."""
         return [
             (" enter", "key"),
             (" go there ", ""),
-            (" ↑ ↓", "key"),
-            (" choose ", ""),
+            (" ^o", "key"),
+            (" everywhere ", ""),
             (" esc", "key"),
             (" back", ""),
         ]
 
     def on_mount(self) -> None:
         """The screens, until something is typed."""
-        self._search("")
+        self._search(self._asked)
+
+    def action_everywhere(self) -> None:
+        """Look for the same in every workspace."""
+        self.dismiss(None)
+        self._everywhere(self._asked)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -147,7 +157,7 @@ def _counted(found: Found) -> str:
     return f"{count}; not in {found.left_out}" if found.left_out else count
 
 
-def jump(screen: Any) -> None:
+def jump(screen: Any, asked: str = "") -> None:
     """Ask where to go, and go there."""
     console = cast("NanomemApp", screen.console)
 
@@ -155,4 +165,9 @@ def jump(screen: Any) -> None:
         if place is not None:  # None is never handed on
             show_place(console, place.screen, place.row, place.part)
 
-    screen.ask(JumpScreen(lambda: console.ws), chosen)
+    def everywhere(typed: str) -> None:
+        from nanomem_tui.screens.workspaces import look_everywhere
+
+        look_everywhere(screen, typed)
+
+    screen.ask(JumpScreen(console.opening.workspace, everywhere, asked), chosen)

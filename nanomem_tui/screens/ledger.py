@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nanomem_tui import clock
 from nanomem_tui.errors import Refused
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.operations import SIGNED, Change, Operation
 from nanomem_tui.screens.rows import SAID, in_pairs, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
@@ -44,8 +44,8 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
         return (
             Column("when", "When", _when, width=16, priority=4, tone="dim"),
             aged("Age", lambda row: row.operation.at, priority=3, align="right", tone="dim"),
-            Column("who", "Who", lambda row: row.operation.actor, width=10, priority=1,
-                   sort=lambda row: row.operation.actor),
+            Column("who", "Who", lambda row: row.operation.who, width=14, priority=1,
+                   sort=lambda row: row.operation.who),
             Column("state", "State", lambda row: "taken back" if row.undone else "", width=10, tone="warn",
                    sort=lambda row: row.undone),
             Column("what", "What", lambda row: row.operation.label, min_width=24),
@@ -75,7 +75,9 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
             return operation.keys()
         if name == "undone":
             return row.undone
-        return {"id": operation.id, "who": operation.actor, "kind": operation.kind, "age": operation.at}[name]
+        if name == "who":  # `who:agent` finds all agents, `who:NAME` one of them
+            return (operation.actor, operation.agent)
+        return {"id": operation.id, "kind": operation.kind, "age": operation.at}[name]
 
     def dimmed(self, row: LogEntry) -> bool:
         """What was taken back counts no more."""
@@ -96,7 +98,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
         if row.undone:
             blocks.append(Body("Taken back.", "warn"))
         named = (
-            ("who", operation.actor),
+            ("who", operation.who),
             ("when", when(operation.at)),
             ("kind", operation.kind),
             ("takes back", operation.undoes or ""),
@@ -104,7 +106,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
             ("id", operation.id),
         )
         blocks += [Field(name, value) for name, value in named if value]
-        blocks += [Field(str(name), str(value)) for name, value in operation.meta.items()]
+        blocks += [Field(str(name), str(value)) for name, value in operation.meta.items() if name != SIGNED]
         return Document((*blocks, *changes_of(operation)), copy=operation.id)
 
     # Actions

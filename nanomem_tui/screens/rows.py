@@ -27,6 +27,7 @@ PATCHED = 2_000  # changed rows that are put into the list in place; more are re
 PLACED = 2_000_000  # steps that new rows may take to find their places in the list
 LISTED = 200  # rows that a preview names one by one
 LOGGED = 30  # operations that a detail tells of
+WHO = 28  # cells of who did one
 FACT_NAMES = ("domain", "category", "sub_category")
 
 
@@ -304,9 +305,8 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             at = clock.parse(operation.at)
             when = f"{at.astimezone():%Y-%m-%d %H:%M}" if at else operation.at
             undone = [(" taken back", "warn")] if entry.undone else []
-            blocks.append(
-                Spans(((f"{when} ", "dim"), (f"{operation.actor} ", "accent"), (operation.label, ""), *undone), 2)
-            )
+            who = (f"{one_line(operation.who, WHO)} ", "accent")
+            blocks.append(Spans(((f"{when} ", "dim"), who, (operation.label, ""), *undone), 2))
             for change in operation.of(row.id):
                 blocks += _before_and_after(change)
         return blocks

@@ -21,13 +21,17 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.screens import drafting
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.listing import View
+from nanomem_tui.text import one_line
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.opening import Opening
     from nanomem_tui.screens.recording import Recorder
     from nanomem_tui.widgets.document import Block
     from nanomem_tui.workspace import Workspace
+
+NAME = 20  # cells of the name of a workspace in the title
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
@@ -41,6 +45,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._made_for: Opening | None = None
         self._wanted_row: str | None = None
         self._doing = ""  # the action that a key began last
 
@@ -51,8 +56,15 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     @property
     def ws(self) -> Workspace:
-        """The workspace. The first use opens it: ask in a thread, as ``load`` and ``detail`` are."""
-        return self.console.ws
+        """The workspace. The first use opens it: ask in a thread, as ``load`` and ``detail`` are.
+
+        It stays the one that the screen was made for, also in a thread that goes on when the console is on another.
+        """
+        return (self._made_for or self.console.opening).workspace()
+
+    def on_mount(self) -> None:
+        """Belong to the workspace of now."""
+        self._made_for = self.console.opening
 
     @property
     def recorder(self) -> Recorder | None:
@@ -102,6 +114,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         The keys typed meanwhile wait their turn, so that each acts on what the one before it left.
         """
+        self.console.still_on(self._made_for or self.console.opening)
         operations = await self.console.change(work)
         if self.recorder is not None:
             self.recorder.done(self, operations)
@@ -224,8 +237,16 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         self._say_totals()
 
     def also_said(self) -> list[str]:
-        """How much a recording holds."""
-        return [] if self.recorder is None else [f"recording {len(self.recorder.steps)}"]
+        """How much a recording holds, and which workspace this is where several are known."""
+        recording = [] if self.recorder is None else [f"recording {len(self.recorder.steps)}"]
+        name = self.console.state.name
+        return [*recording, f"in {one_line(name, NAME)}"] if name else recording
+
+    async def do_workspaces(self) -> None:
+        """Go to another agent's memory."""
+        from nanomem_tui.screens.workspaces import choose
+
+        await choose(self)
 
     def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
         """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""

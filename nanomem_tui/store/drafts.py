@@ -1,6 +1,6 @@
 """Texts that were being written when the console was ended from outside: kept until the same text is edited again.
 
-Owns the folder `drafts/` beside the database. A draft belongs to what was edited: its title and the words before.
+Owns that folder, beside the database. A draft belongs to what was edited: its title and the words before.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from nanomem_tui.errors import NanomemError
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
 
-DRAFTS = "drafts"
-
 
 class Drafts:
     """The drafts of one workspace."""
 
     def __init__(self, paths: Paths) -> None:
-        self._folder = paths.data / DRAFTS
+        self._folder = paths.drafts
 
     def keep(self, title: str, before: str, text: str) -> None:
         """Keep `text`, that was being made of `before`. Raises what a write raises."""

@@ -17,7 +17,7 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, provenance, unfinished
+from nanomem_tui.store import atomic, forgotten, provenance, signing, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
@@ -75,7 +75,7 @@ class MemoryStore(RowStore):
         Raises Conflict or BadInput (nothing recorded), the errors of the ledger (nothing applied), or a layer's error
         when the change itself failed (a `void` operation says so in the log).
         """
-        operation = forgotten.allowed(self.paths, operation)
+        operation = signing.signed(forgotten.allowed(self.paths, operation), self.signature)
         if self.server is not None:
             operation = _without_nul(operation)
         by_layer = _by_layer(operation.changes)

@@ -14,7 +14,7 @@ from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import forgotten, reader, stored_operations
+from nanomem_tui.store import forgotten, reader, signing, stored_operations
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
@@ -48,6 +48,7 @@ class RowStore:
         self.server = _server(settings.database_url, workspace_id) if settings.database_url else None
         self.copies, self.source = self._kept(paths)
         self.journal = Journal(self)
+        self.signature = signing.signature(settings, paths)
         self.last_at = self._seen_at = ""
         self.last_ms: float | None = None
         self._lock = self.snapshot.lock
@@ -313,7 +314,7 @@ class RowStore:
         if changes:
             names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
             label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
-            self._noticed.append(new_operation("agent.changed", label, changes, actor="agent"))
+            self._noticed.append(new_operation("agent.changed", label, changes, actor="agent", meta=self.signature))
             self._touch()
 
     def refresh(self) -> bool:

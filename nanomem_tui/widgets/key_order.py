@@ -41,6 +41,12 @@ class KeysInOrder(App[int]):
             self._key_at_work = True
             self._begin()
 
+    def keep_keys(self) -> None:
+        """Keys wait until what was begun just now is done, as after a key that leads away."""
+        if not self.keys_wait:
+            self._key_at_work = True
+            self._begin()
+
     @property
     def keys_wait(self) -> bool:
         """Whether a key is kept, or may still do something."""
@@ -97,21 +103,22 @@ class KeysInOrder(App[int]):
         for _ in range(2):
             before = (self.screen, self.focused)
             for pump in (*(self.focused or self.screen).ancestors_with_self, self):
-                await _caught_up(pump)
+                await caught_up(pump)
             if before == (self.screen, self.focused):
                 return
 
 
-async def _caught_up(pump: MessagePump) -> None:
-    """Wait until `pump` has handled all that is in its queue now, or has gone."""
+async def caught_up(pump: MessagePump) -> bool:
+    """Wait until `pump` has handled all that is in its queue now, or has gone; False when that takes too long."""
     reached = asyncio.Event()
     if _has_gone(pump) or not pump.call_later(reached.set):
-        return
+        return True
     for _ in range(int(PATIENCE / LOOK)):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(reached.wait(), LOOK)
         if reached.is_set() or _has_gone(pump):
-            return
+            return True
+    return False
 
 
 def _has_gone(pump: MessagePump) -> bool:

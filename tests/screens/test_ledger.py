@@ -71,3 +71,15 @@ async def test_what_is_refused_in_the_middle_leaves_the_others_taken_back_and_sa
     with open_workspace(home) as ws:
         assert ws.items.get(key).text == "one more"
         assert ws.items.get(other).text != "another"
+
+
+async def test_which_agent_did_it_is_told_and_filtered_by(demo: Path) -> None:
+    async with console(demo, "ledger") as on:
+        await on.shows("agent Wren")
+        await on.press("slash")
+        await on.type("who:wren")
+        await on.press("enter")
+        shown = {row.operation.who for row in on.screen.table.rows}
+        assert shown == {"agent Wren"}
+        await on.press("enter")
+        await on.shows("who          agent Wren")

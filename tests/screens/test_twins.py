@@ -125,6 +125,7 @@ TOLD_ELSEWHERE = {
     "backup": "tests/screens/test_mending.py",
     "next_list": "leads from list to list",
     "jump": "tests/screens/test_find.py",
+    "workspaces": "both tell what together.py says: tests/screens/test_workspaces.py, tests/cli/test_workspaces.py",
     "last_turn": "both tell what memory/given.py says: tests/screens/test_recall.py, tests/cli/test_turns.py",
     "bookmark": "kept beside the memory: tests/screens/test_habits.py",
     "bookmarks": "tests/screens/test_habits.py",

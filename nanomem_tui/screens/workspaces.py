@@ -1,0 +1,370 @@
+"""Several workspaces in one console: the dialog that goes to another one, and the search that looks in all of them.
+
+Owns what is listed and typed there. How the console leaves one workspace for another is `switching`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import events, on, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from nanomem_tui.errors import in_words
+from nanomem_tui.known import Known, Listed, known
+from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.screens.jumping import BETWEEN, PAUSE, jump, show_place
+from nanomem_tui.screens.rows import when
+from nanomem_tui.text import counted, one_line
+from nanomem_tui.together import FoundTogether, Hit, Opened, Summary, Together, summary
+from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Body, Document, Field
+from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.line_table import LineTable
+from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+
+ROWS_FOR_CONTEXT = 22  # lines of the terminal from which there is room for it
+SHORTEST = 2  # letters of a question to every workspace
+ADD = "`nanomem workspaces add PATH` adds one"
+
+
+class WorkspacesScreen(ChoosingDialog[Summary]):
+    """The workspaces that are known, and how each is once that is read; the result is the one chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *PAGE_KEYS,
+        Binding("ctrl+o", "choose", "choose", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    WorkspacesScreen #context { height: 9; border-top: solid $primary; padding: 0; display: none; }
+    WorkspacesScreen.-context #context { display: block; }
+    WorkspacesScreen.-ascii #context { border-top: ascii $primary; }
+    """
+
+    class Read(Message):
+        """From the reading thread: how one workspace is."""
+
+        def __init__(self, row: Summary) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, listed: Listed, here: Path, before: Path | None, opened: Opened) -> None:
+        """`here`: the workspace that the console is on; `before`: the one that it came from."""
+        super().__init__("Workspaces", tall=True)
+        self._rows = {one.name: Summary(one, error=one.error) for one in listed.workspaces}
+        self._read: set[str] = set()
+        self._here, self._before, self._opened = here, before, opened
+        self._typed = ""
+
+    def inside(self) -> list[Widget]:
+        """The field, the list, and all that is told of one."""
+        columns: list[Column[Summary]] = [
+            Column("name", "Name", lambda row: row.known.name, min_width=14, flex=2, tone="accent"),
+            Column("agent", "Agent", lambda row: row.agent, width=12, priority=3),
+            Column("now", "Now", self._now, width=8),
+            Column("items", "Items", lambda row: self._count(row, row.items), width=7, align="right"),
+            Column("inbox", "Inbox", lambda row: self._count(row, row.inbox), width=6, align="right", priority=2),
+            Column("wrong", "Wrong", lambda row: str(row.problems or ""), width=5, align="right", priority=1),
+            Column("place", "Folder", lambda row: str(row.known.place), min_width=20, flex=3, priority=4, tone="dim"),
+        ]
+        table = LineTable(columns, lambda row: row.known.name, sign=self._sign)
+        table.can_focus = False
+        context = Preview(id="context")
+        context.can_focus = False
+        return [LineInput(placeholder="a part of its name, agent or folder"), table, context]
+
+    def _sign(self, row: Summary) -> str:
+        return "!" if row.error is not None else "•" if row.known.is_at(self._here) else ""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """What is told of one is shown where there is room."""
+        self.set_class(event.size.height >= ROWS_FOR_CONTEXT, "-context")
+
+    @on(LineTable.RowHighlighted)
+    def _highlighted(self, event: LineTable.RowHighlighted) -> None:
+        event.stop()
+        self._tell()
+
+    def _tell(self) -> None:
+        row = self.table.cursor_row
+        read = row is not None and row.known.name in self._read
+        self.query_one(Preview).show(_told(row, read=read) if row is not None else Document())
+
+    def _now(self, row: Summary) -> str:
+        if row.error is not None:
+            return "error"
+        return "…" if row.known.name not in self._read else "alive" if row.running else "no agent"
+
+    def _count(self, row: Summary, number: int | None) -> str:
+        waits = row.known.name not in self._read and row.error is None
+        return "…" if waits else "?" if number is None else f"{number:,}"
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to choose."""
+        keys = [
+            (" enter", "key"),
+            (" go there ", ""),
+            (" ↑ ↓", "key"),
+            (" choose ", ""),
+            (" esc", "key"),
+            (" back", ""),
+        ]
+        return keys if len(self._rows) > 1 else [*keys, (f"   {ADD}", "dim")]
+
+    def on_mount(self) -> None:
+        """All of them, with the cursor on the one that the console came from."""
+        self._list()
+        away = next((name for name, row in self._rows.items() if not row.known.is_at(self._here)), "")
+        back = [name for name, row in self._rows.items() if self._before and row.known.is_at(self._before)]
+        self.table.move_to_id(back[0] if back else away)
+        self._read_all()
+
+    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
+    def _read_all(self) -> None:
+        worker = get_current_worker()
+        for row in list(self._rows.values()):
+            if worker.is_cancelled:
+                return
+            self.post_message(self.Read(summary(row.known, self._opened)))
+
+    @on(Read)
+    def _one_read(self, event: Read) -> None:
+        event.stop()
+        self._rows[event.row.known.name] = event.row
+        self._read.add(event.row.known.name)
+        self._list()
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value != self._typed:
+            self._typed = event.value
+            self._list()
+            self.table.move_cursor(0)
+
+    def _list(self) -> None:
+        rows = list(self._rows.values())
+        texts = [fold(f"{row.known.name} {row.agent} {row.release} {row.known.place}") for row in rows]
+        found = [rows[index] for index in ranked(texts, search(texts, parse(self._typed, {})))]
+        shown = sorted(found, key=self._away_from_name)
+        self.table.set_rows(
+            shown, empty="No workspace like that is known." if self._typed else f"None is known: {ADD}."
+        )
+
+    def _away_from_name(self, row: Summary) -> int:
+        """What is found by its name stands before what is found by its agent or its folder."""
+        typed, name = fold(self._typed.strip()), fold(row.known.name)
+        return 0 if typed == name else 1 if name.startswith(typed) else 2 if typed in name else 3
+
+    def action_choose(self) -> None:
+        """The key that opened it, once more: to the row at the cursor."""
+        row = self.table.cursor_row
+        if row is not None:
+            self.choose(row)
+
+
+def _told(row: Summary, *, read: bool) -> Document:
+    """All that is known of one workspace."""
+    home = row.known.found.home if row.known.found is not None else None
+    fields = [Field("folder", str(row.known.place)), *([Field("home", str(home))] if home else [])]
+    if row.error is not None:
+        return Document((Body(row.error.line(), "bad"), *fields))
+    if not read:
+        return Document((*fields, Body("Reading …", "dim")))
+    numbers = ((row.items, "item"), (row.lessons, "lesson"), (row.sessions, "session"))
+    counts = [f"? {what}s" if number is None else counted(number, what) for number, what in numbers]
+    saved = f"last checkpoint {when(row.saved_at)}" if row.saved_at else "no checkpoint yet"
+    waiting = f"{row.dirty:,} to checkpoint, " if row.dirty else ""
+    runs = f"runs ({row.what})" if row.running else "does not run"
+    wrong = [Field("wrong", f"{counted(row.problems, 'problem')}: 0 shows them there")] if row.problems else []
+    return Document((
+        Field("agent", f"{row.agent}, {row.release}, {runs}"), *fields,
+        Field("holds", f"{', '.join(counts)}; {row.inbox or 0:,} in the inbox"),
+        Field("saved", f"{waiting}{saved}"), *wrong,
+    ))  # fmt: skip
+
+
+async def choose(screen: Any) -> None:
+    """Ask which workspace to go to, and go there."""
+    console = cast("NanomemApp", screen.console)
+    here = console.opening.paths.workspace
+    others = [place for place in console.visited if place != here]
+
+    async def chosen(row: Summary | None) -> None:
+        if row is not None:  # None is never handed on
+            go_to(screen, row.known)
+
+    listed = await asyncio.to_thread(known, console.visited)
+    for problem in listed.problems:
+        say(screen, problem.text(), "warning")
+    screen.ask(WorkspacesScreen(listed, here, others[-1] if others else None, _opened(console)), chosen)
+
+
+def go_to(screen: Any, wanted: Known, then: Callable[[], None] | None = None) -> None:
+    """Go to a workspace, and do `then` there; at once where the console is on it."""
+    console = cast("NanomemApp", screen.console)
+    if not wanted.is_at(console.opening.paths.workspace):
+        console.switch_to(wanted, then)
+    elif then is not None:
+        then()
+    else:
+        say(screen, f"This is {one_line(wanted.name, 40)}")
+
+
+def _opened(console: NanomemApp) -> Opened:
+    return {console.opening.paths.workspace: console.opening.workspace}
+
+
+class EverywhereScreen(ChoosingDialog[Hit]):
+    """A field and what it finds in every workspace, the best first; the result is the hit chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *PAGE_KEYS,
+        Binding("ctrl+o", "here", "in this workspace", show=False, priority=True),
+    ]
+
+    class Results(Message):
+        """From the searching thread: what was found so far for `query`; `error` says why not all of it."""
+
+        def __init__(self, query: str, found: FoundTogether, error: str = "") -> None:
+            super().__init__()
+            self.query = query
+            self.found = found
+            self.error = error
+
+    def __init__(self, together: Together, here: Callable[[str], None], asked: str) -> None:
+        """`here` looks for what was typed in this workspace alone; `asked` is typed already."""
+        super().__init__("Jump to anything in all workspaces", tall=True)
+        self._together = together
+        self._back = here
+        self._asked = asked
+        self._chose = False  # whether the cursor was moved since the words were typed
+
+    def inside(self) -> list[Widget]:
+        """The field and the list."""
+        columns: list[Column[Hit]] = [
+            Column("workspace", "Workspace", lambda hit: hit.known.name, width=16, tone="accent"),
+            Column("kind", "What", lambda hit: hit.place.part or hit.place.kind, width=10),
+            Column("title", "Words", lambda hit: hit.place.title, min_width=24),
+            Column("at", "When", lambda hit: hit.place.at[:10], width=10, priority=1, tone="dim"),
+        ]
+        table = LineTable(columns, _hit_id)
+        table.can_focus = False
+        return [LineInput(self._asked, 'a part of it   kind:session   "exact"'), table]
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to choose."""
+        keys = [(" enter", "key"), (" go there ", ""), (" ^o", "key"), (" only here ", "")]
+        return [*keys, (" esc", "key"), (" back", "")]
+
+    def on_mount(self) -> None:
+        """What was typed already."""
+        self._ask()
+
+    def on_unmount(self) -> None:
+        """Let go of the workspaces that were read."""
+        self.workers.cancel_group(self, "view")
+        self._together.close()
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value.strip() != self._asked:
+            self._asked = event.value.strip()
+            self._chose = False
+            self._ask()
+
+    def _ask(self) -> None:
+        if len(self._asked) >= SHORTEST or not self._asked.isascii():
+            self._search(self._asked)
+        else:
+            self.workers.cancel_group(self, "view")
+            self.table.set_rows([], empty="Type what to look for.")
+
+    def action_move(self, rows: int) -> None:
+        """From now on the cursor stays on its row, whatever else is found."""
+        self._chose = True
+        super().action_move(rows)
+
+    def action_here(self) -> None:
+        """Look for the same in this workspace."""
+        self.dismiss(None)
+        self._back(self._asked)
+
+    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
+    def _search(self, query: str) -> None:
+        worker = get_current_worker()
+
+        def stop() -> bool:
+            time.sleep(PAUSE)
+            return worker.is_cancelled
+
+        shown = 0.0
+        try:
+            for found in self._together.find(query, stop=stop):
+                if worker.is_cancelled:
+                    return
+                if found.done or time.monotonic() - shown > BETWEEN:
+                    shown = time.monotonic()
+                    self.post_message(self.Results(query, found))
+        except Exception as error:  # noqa: BLE001 - said below the list; the dialog stays usable
+            if not worker.is_cancelled:
+                self.post_message(self.Results(query, FoundTogether((), 0, done=True), in_words(error).line()))
+
+    @on(Results)
+    def _results(self, event: Results) -> None:
+        event.stop()
+        if event.query != self._asked:
+            return
+        if event.error:
+            self.say_keys([(f" {event.error}", "bad")])
+            return
+        found = event.found
+        self.table.set_rows(found.hits, empty="Nothing found." if found.done else "Searching …")
+        if not self._chose:
+            self.table.move_cursor(0)
+        names = ", ".join(found.left_out)
+        left_out = [(f", not in {one_line(names, 40)}", "warn")] if names else []
+        self.say_keys([*self.keys(), (f"  {_counted(found)}", "dim"), *left_out])
+
+
+def _hit_id(hit: Hit) -> str:
+    place = hit.place
+    return f"{hit.known.place} {place.kind} {place.part} {place.row or place.screen}"
+
+
+def _counted(found: FoundTogether) -> str:
+    count = f"{found.total:,} found"
+    if found.fuzzy and found.hits:
+        count = f"none found, {len(found.hits):,} similar"
+    return count if found.done else f"{count}, searching …"
+
+
+def look_everywhere(screen: Any, typed: str) -> None:
+    """Ask what to look for in every workspace, and go to what is chosen, wherever that is."""
+    console = cast("NanomemApp", screen.console)
+    here, visited = console.opening.paths.workspace, dict(console.visited)
+
+    def this_one_first() -> list[Known]:
+        return sorted(known(visited).workspaces, key=lambda one: not one.is_at(here))
+
+    async def chosen(hit: Hit | None) -> None:
+        if hit is not None:  # None is never handed on
+            place = hit.place
+            go_to(screen, hit.known, lambda: show_place(console, place.screen, place.row, place.part))
+
+    together = Together(this_one_first, _opened(console))
+    screen.ask(EverywhereScreen(together, lambda text: jump(screen, text), typed), chosen)

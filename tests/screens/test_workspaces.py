@@ -1,0 +1,316 @@
+"""One console over several workspaces: going from one to another by keys, and nothing of the one in the other."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+from textual.screen import ModalScreen
+
+from nanomem_tui import known, paths, switching
+from nanomem_tui.actions import SCREENS
+from nanomem_tui.errors import DiskFull
+from nanomem_tui.memory.turn_values import TurnInput
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.store.drafts import Drafts
+from nanomem_tui.store.habits import Bookmark, NamedFilter
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.tour import WALK, Tour
+from nanomem_tui.widgets.bars import StatusBar, TitleBar
+from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.workspace import open_workspace
+from tests.screens.console import Console, console
+
+CAT = "家猫 sleeps by day 🐈"
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two agents' workspaces, both in the settings of the user."""
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    made = []
+    for name, texts in (("boats", ("the boat is green", "tea, never coffee")), ("家猫", (CAT, "แมวสีส้ม", "fish"))):
+        workspace = tmp_path / name / "workspace"
+        workspace.mkdir(parents=True)
+        (workspace.parent / "config.json").write_text("{}")
+        with open_workspace(workspace) as ws:
+            for text in texts:
+                ws.items.add(text)
+        known.add(str(workspace), name)
+        made.append(workspace)
+    return made[0], made[1]
+
+
+def title(on: Console) -> str:
+    return on.screen.query_one(TitleBar).text
+
+
+async def over(on: Console, name: str) -> None:
+    """To the other workspace, by the key twice."""
+    await on.press("ctrl+o")
+    await on.shows("Workspaces", name)
+    await on.press("ctrl+o")
+    await on.until(lambda: f"in {name}" in title(on), f"the console is on {name}")
+
+
+async def test_the_key_twice_goes_to_the_other_workspace_and_back(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items", (80, 24)) as on:
+        await on.until(lambda: "in boats" in title(on))
+        await over(on, "家猫")
+        assert on.app.ws.paths.workspace == two[1]
+        await on.shows("家猫 sleeps by day", "แมวสีส้ม")
+        assert "boat" not in on.text
+        assert str(two[1]) in on.screen.query_one(StatusBar).status.workspace
+        await over(on, "boats")
+        await on.shows("the boat is green")
+        assert on.app.ws.paths.workspace == two[0]
+
+
+async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        left = on.app.ws
+        gone = on.ids[0]
+        await on.press("d")
+        await on.until(lambda: left.store.dirty)
+        await over(on, "家猫")
+        assert left.store.dirty == 0
+        with open_workspace(two[0]) as ws:
+            assert gone not in {row.id for row in ws.items.all()}
+        before = on.ids
+        await on.press("u")  # the last that was added here
+        await on.until(lambda: len(on.ids) == len(before) - 1)
+        await over(on, "boats")
+        assert gone not in on.ids
+        await on.press("u")
+        await on.until(lambda: gone in on.ids)
+
+
+async def test_filter_selection_place_and_clipboard_stay_behind(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        await on.press("2", "1", "space", "/")
+        await on.type("boat")
+        await on.press("enter", "y")
+        on.app._clipboard = "the boat is green"
+        screens = [one for one in on.app._installed_screens.values() if isinstance(one, WorkspaceScreen)]
+        await on.press("escape", "U")
+        await over(on, "家猫")
+        assert on.screen.SCREEN == "items"
+        assert (on.screen.listing.filter.source, on.screen.table.selected) == ("", frozenset())
+        assert on.screen.query_one(FilterBar).query_one("Input").value == ""
+        assert on.app.clipboard == ""
+        assert not any(screen.is_running for screen in screens)
+        assert on.app._place_before == "items"
+        for key in ("6", "U", "0", "9", "3"):
+            await on.press(key)
+            assert "boat" not in on.text.replace("boats", "")
+
+
+async def test_a_thread_of_the_screen_before_reads_the_workspace_before(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        screen = on.screen
+        await over(on, "家猫")
+        assert screen.ws.paths.workspace == two[0]
+        with pytest.raises(Exception, match="another workspace"):
+            await screen.change(lambda ws: ws.items.add("lost"))
+        assert on.app.ws.items.count()["total"] == 3
+
+
+async def test_while_something_runs_the_console_stays(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    async with console(two[0], "items") as on:
+        await on.press("number_sign", "ctrl+o", "ctrl+o")
+        await on.shows("a macro is recorded here")
+        assert on.app.ws.paths.workspace == two[0]
+
+
+async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two: tuple[Path, Path]) -> None:
+    (two[1].parent / "nanomem" / "config.toml").write_text("max_items = [")
+    async with console(two[0], "items", (120, 30)) as on:
+        await on.press("ctrl+o")
+        await on.shows("the settings do not parse", "error")
+        await on.press("enter")
+        await on.until(lambda: not isinstance(on.app.screen, ModalScreen))
+        await on.shows("the settings do not parse")
+        assert on.app.ws.paths.workspace == two[0]
+        await on.press("d")
+        await on.until(lambda: len(on.ids) == 1)
+
+
+async def test_each_looks_as_its_own_settings_say(two: tuple[Path, Path]) -> None:
+    (two[1].parent / "nanomem" / "config.toml").write_text('theme = "nord"\nascii = true\n[keys]\ndelete = "f6"\n')
+    async with console(two[0], "items") as on:
+        theme = on.app.theme
+        await over(on, "家猫")
+        assert (on.app.theme, on.app.ascii_only) == ("nord", True)
+        await on.press("d")
+        assert len(on.ids) == 3
+        await on.press("f6")
+        await on.until(lambda: len(on.ids) == 2)
+        await over(on, "boats")
+        assert (on.app.theme, on.app.ascii_only) == (theme, False)
+        await on.press("d")
+        await on.until(lambda: len(on.ids) == 1)
+
+
+async def test_typing_narrows_the_list(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        await on.press("ctrl+o")
+        await on.shows("家猫", "no agent", "boats")
+        await on.type("boat")
+        await on.until(lambda: "家猫" not in on.text)
+        await on.press("enter")
+        await on.shows("This is boats")
+
+
+async def test_a_search_in_all_of_them_goes_to_what_was_found(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "lessons") as on:
+        await on.press("J")
+        await on.type("sleeps")
+        await on.shows("0 found")
+        await on.press("ctrl+o")
+        await on.shows("all workspaces", "家猫", "1 found")
+        await on.press("enter")
+        await on.until(lambda: "in 家猫" in title(on))
+        await on.until(lambda: getattr(on.screen.table.cursor_row, "text", "") == CAT)
+        await on.press("J", "ctrl+o")
+        await on.type("green")
+        await on.shows("boats", "1 found")
+        await on.press("ctrl+o")
+        await on.shows("Jump to anything", "0 found")
+
+
+async def test_keys_typed_meanwhile_go_to_the_other_workspace(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        await on.press("ctrl+o")
+        await on.pilot.press("ctrl+o", "slash", "f", "i", "s", "h")
+        await on.until(lambda: "in 家猫" in title(on))
+        await on.until(lambda: on.screen.listing.filter.source == "fish")
+        with open_workspace(two[0]) as ws:
+            assert ws.items.count()["total"] == 2
+
+
+async def test_alone_no_name_is_said(tmp_path: Path, two: tuple[Path, Path]) -> None:
+    for name in ("boats", "家猫"):
+        known.forget(name)
+    async with console(two[0], "items") as on:
+        assert "in boats" not in on.text
+        await on.press("ctrl+o")
+        await on.shows("nanomem workspaces add PATH")
+
+
+async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Path, Path], tmp_path: Path) -> None:
+    file = paths.remembered_workspaces()
+    async with console(two[0], "items") as on:
+        await over(on, "家猫")
+    assert not file.exists()
+    with paths.user_settings().open("a") as settings:
+        settings.write("remember_workspaces = true\n")
+    async with console(two[0], "items") as on:
+        await over(on, "家猫")
+    assert file.stat().st_mode & 0o777 == 0o600
+    for name in ("boats", "家猫"):
+        known.forget(name)
+    assert [one.place for one in known.known().workspaces] == []
+
+
+async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        await over(on, "家猫")
+        left = weakref.ref(on.app.ws)
+        await over(on, "boats")
+        await on.until(lambda: switching.let_go_of_garbage() or left() is None, "nothing holds it any more")
+
+
+async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path, Path]) -> None:
+    Drafts(paths.locate(two[1])).keep("Edit", "fish", "a fish that was being written")
+    async with console(two[0], "items") as on:
+        assert "not saved yet" not in on.text
+        await over(on, "家猫")
+        await on.shows("1 text not saved yet")
+
+
+async def test_the_walk_of_a_demonstration_ends_with_it(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        on.app.begin_tour(Tour(WALK, {}))
+        await on.shows("Step 1")
+        await over(on, "家猫")
+        assert "Step 1" not in on.text
+
+
+async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(two[0], "items") as on:
+        gone = on.ids[0]
+        await on.press("d")
+        await on.until(lambda: gone not in on.ids)
+
+        def full(*_: object, **__: object) -> None:
+            raise DiskFull("no space left", "nanomem.db", "free some")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(MemoryStore, "checkpoint", full)
+            await over(on, "家猫")
+            await on.shows("boats was not saved", "kept in the ledger")
+        await over(on, "boats")
+        assert gone not in on.ids
+        await on.press("ctrl+s")
+        await on.until(lambda: on.app.ws.store.dirty == 0)
+
+
+async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = threading.Event()
+    monkeypatch.setattr(switching, "PATIENCE", 0.2)
+    monkeypatch.setattr(switching, "_located", lambda *_: hangs.wait(60))
+    async with console(two[0], "items") as on:
+        await on.press("ctrl+o", "ctrl+o")
+        await on.shows("家猫 does not answer")
+        await on.press("d")
+        await on.until(lambda: len(on.ids) == 1)
+        hangs.set()
+
+
+@pytest.mark.slow
+async def test_no_screen_shows_a_word_of_the_workspace_before(two: tuple[Path, Path], demo: Path) -> None:
+    with open_workspace(two[0]) as ws:
+        for number in range(3):
+            ws.items.add(f"zebra {number}")
+        ws.lessons.add("zebra answers", "be brief, zebra")
+        ws.journal.add("a day with a zebra")
+        ws.habits.set_bookmark(Bookmark("items", ws.items.all()[0].id, "zebra"))
+        ws.habits.save_filter(NamedFilter("zebra", "items", "zebra"))
+        ws.engine.begin_turn(TurnInput("cli:x", "cli", "x", text="do you know the zebra"))
+    known.add(str(demo), "demo")
+    here = known.known().named("demo")
+    assert here is not None
+    async with console(two[0], "items", (200, 60)) as on:
+        for name in SCREENS:
+            on.app.go(name)
+            await on.app.settled()
+        assert "zebra" in await everything(on, ("items", "lessons", "journal"))
+        on.app.switch_to(here)
+        await on.until(lambda: "in demo" in title(on))
+        assert "zebra" not in await everything(on, tuple(SCREENS))
+        on.app.go("items")
+        await on.press("apostrophe")
+        assert "zebra" not in on.text
+        await on.press("escape", "vertical_line")
+        assert "zebra" not in on.text
+        await on.press("escape", "J")
+        await on.type("zebra")
+        await on.shows("Nothing found")
+
+
+async def everything(on: Console, names: tuple[str, ...]) -> str:
+    """What these screens show, one after the other."""
+    shown = []
+    for name in names:
+        on.app.go(name)
+        await on.app.settled()
+        await on.pilot.pause()
+        shown.append(on.text)
+    return "\n".join(shown)
