@@ -10,7 +10,7 @@ import contextlib
 import mmap
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -222,8 +222,13 @@ def _on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows
         return
     with PgDatabase(server, memory.paths.database).writing() as connection:
         memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+    _vacuum(server, schema.TABLES)
+
+
+def _vacuum(server: Server, tables: Iterable[str]) -> None:
+    """Let the server take what is gone out of its files, as far as this role may."""
     with server.alone() as raw:
-        for table in schema.TABLES:
+        for table in tables:
             raw.execute(f"VACUUM {table}")
 
 
@@ -234,6 +239,9 @@ def _compact(database: Database) -> None:
 
 
 def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    if memory.server is not None:
+        _work_on_server(memory, memory.server, sought, tell, write=write)
+        return
     path = memory.paths.tiers_database
     if not reader.is_made(path, tier_schema.VERSION):
         return
@@ -250,6 +258,19 @@ def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool
             _compact(database)
     finally:
         database.close()
+
+
+def _work_on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    from nanomem_tui.store.postgres import tier_schema as tables
+    from nanomem_tui.store.postgres.tiers import PgTiers
+
+    tiers = PgTiers(server, memory.paths.tiers_database)
+    if not tiers.exists:
+        return
+    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write)
+    found = tiers.write(clean, durable=True) if write else tiers.read(clean)
+    if write and found:
+        _vacuum(server, tables.tables())
 
 
 def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreError, from_os_error
@@ -77,7 +77,9 @@ class MemoryStore(RowStore):
         """
         operation = signing.signed(forgotten.allowed(self.paths, operation), self.signature)
         if self.server is not None:
-            operation = _without_nul(operation)
+            from nanomem_tui.store.postgres.texts import without_nul
+
+            operation = without_nul(operation)
         by_layer = _by_layer(operation.changes)
         if any(name in unfinished.SETTLED for name, _ in by_layer):
             self.settle()
@@ -437,23 +439,6 @@ class MemoryStore(RowStore):
             self.source.close()
             if self._database is not None:
                 self._database.close()
-
-
-def _without_nul(operation: Operation) -> Operation:
-    """PostgreSQL keeps no NUL in a text: its sign stands in its place."""
-
-    def said(value: Any) -> Any:
-        return value.replace("\0", "\u2400") if isinstance(value, str) else value
-
-    def cleaned(change: Change) -> Change:
-        return change._replace(after={name: said(value) for name, value in (change.after or {}).items()})
-
-    def held(change: Change) -> bool:
-        return any("\0" in value for value in (change.after or {}).values() if isinstance(value, str))
-
-    if not any(map(held, operation.changes)):
-        return operation
-    return operation._replace(changes=tuple(cleaned(one) if held(one) else one for one in operation.changes))
 
 
 def _by_layer(changes: Sequence[Change]) -> ByLayer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 CONNECT, STATEMENT, LOCK = 5, 120_000, 30_000
 """Seconds to connect; milliseconds for a statement, and for a lock that another process holds."""
+AT_ONCE = 500
+"""Rows of a long answer that are fetched at a time."""
 WAITS = "what is changed waits in the ledger and is written when it answers"
+_CURSORS = itertools.count(1)
 _GUC = "nanomem.workspace"
 """The setting by which the database lets a connection see one workspace."""
 
@@ -144,6 +148,13 @@ class PgConnection:
         if rows := list(map(_kept, parameters)):
             self._raw.cursor().executemany(spoken(sql), rows)
         return None
+
+    def each(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
+        """The rows of an answer, `AT_ONCE` of them at a time; within a transaction."""
+        with self._raw.cursor(f"nanomem_{next(_CURSORS)}") as cursor:
+            cursor.itersize = AT_ONCE
+            cursor.execute(spoken(sql), _kept(parameters))
+            yield from cursor
 
 
 def _kept(values: Sequence[Any]) -> tuple[Any, ...]:
