@@ -33,14 +33,17 @@ class Where(NamedTuple):
     until: str = ""
 
 
-def put(connection: Connection, workspace_id: str, records: Iterable[TierRecord], *, at: str = "") -> None:
+def put(
+    connection: Connection, workspace_id: str, records: Iterable[TierRecord], *, at: str = "", are_new: bool = False
+) -> None:
     """Keep records, each in place of the one of its kind and id, whichever tier that is in.
 
-    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then.
+    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then. `are_new`: the caller
+    looked, in this transaction, and none of them is there.
     """
     for record in _as_kept(connection, records):
         kind = KINDS[record.kind]
-        found = _find(connection, workspace_id, kind, record.id)
+        found = None if are_new else _find(connection, workspace_id, kind, record.id)
         if found is None:
             _insert(connection, workspace_id, record)
             continue
@@ -231,13 +234,23 @@ def _note(connection: Connection, workspace_id: str, before: TierRecord, after: 
 
 def _find(connection: Connection, workspace_id: str, kind: Kind, record_id: str) -> tuple[str, int, TierRecord] | None:
     """Where a record is: its table, its number, and itself."""
-    for table in kind.tables.values():
+    for table in _holding(connection, workspace_id, kind, record_id):
         names = ", ".join(map(quoted, columns(kind, table)))
         query = f"SELECT number, {names} FROM {table} WHERE workspace_id = ? AND id = ?"
         row = connection.execute(query, (workspace_id, record_id)).fetchone()
         if row is not None:
             return table, row[0], record_of(kind, table, row[1:])
     return None
+
+
+def _holding(connection: Connection, workspace_id: str, kind: Kind, record_id: str) -> Iterable[str]:
+    """The tables to look in: of a server, which is asked over a network, those alone that hold the id."""
+    tables = tuple(kind.tables.values())
+    if sql.is_sqlite(connection) or len(tables) == 1:
+        return tables
+    each = (f"SELECT CAST('{table}' AS text) FROM {table} WHERE workspace_id = ? AND id = ?" for table in tables)
+    found = connection.execute(" UNION ALL ".join(each), (workspace_id, record_id) * len(tables)).fetchall()
+    return [table for (table,) in found]
 
 
 def _insert(connection: Connection, workspace_id: str, record: TierRecord, place: int | None = None) -> None:

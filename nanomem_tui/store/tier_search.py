@@ -16,13 +16,13 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 from nanomem_tui import tokens
-from nanomem_tui.store import sql, tier_rows, tier_words
+from nanomem_tui.store import tier_rows, tier_words
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import Kind
 from nanomem_tui.store.tier_rows import Where
 from nanomem_tui.store.tier_tables import words_of
 from nanomem_tui.store.tier_values import TierRecord
-from nanomem_tui.store.tier_words import Rows
+from nanomem_tui.store.tier_words import WINDOW, Rows
 from nanomem_tui.store.word_search import saturated
 
 NEWEST, FEWER = 128, 64
@@ -30,8 +30,6 @@ NEWEST, FEWER = 128, 64
 asked for, if that is more."""
 MANY = 3
 """Tables that are many."""
-WINDOW = 10_000
-"""The newest rows among which those are sought that hold the common words."""
 TOGETHER = 3
 """Common words, the rarest of them, that such a row holds: of one that every other row holds, all would be read."""
 RATED = 24
@@ -106,9 +104,8 @@ def _looked_up(
 ) -> tuple[dict[str, float], dict[int, float]]:
     """What each word is worth in a table, and what its rows may be worth."""
     scores: defaultdict[int, float] = defaultdict(float)
-    every, own = sql.whole(connection, workspace_id)
-    newest = connection.execute(f"SELECT max(number) FROM {table}{every}", own).fetchone()[0] or 0
-    holding = tier_words.of_each(connection, workspace_id, table, weights, rows) if newest else {}
+    looked = tier_words.look(connection, workspace_id, table, weights, rows)
+    newest, holding = looked.newest, dict(looked.each)
     common = [word for word, found in holding.items() if len(found) == rows.newest]
     worth: dict[str, float] = {}
     for word, found in holding.items():
@@ -116,7 +113,7 @@ def _looked_up(
         worth[word] = weights[word] * math.log(1 + (newest - frequency + 0.5) / (frequency + 0.5))
     if len(common) > 1:
         rarest = sorted(common, key=lambda word: -worth[word])[:TOGETHER]
-        both = tier_words.of_all(connection, workspace_id, table, rarest, rows, newest - WINDOW)
+        both = looked.together(rarest, newest - WINDOW)
         for word in common:
             holding[word] = list({*both, *holding[word]})
     for word, found in holding.items():

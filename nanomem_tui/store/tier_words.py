@@ -8,16 +8,17 @@ a word is worth, nor which rows are searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.store import sql
 from nanomem_tui.store.sql import Connection
 
 BITS = 62
 """Rows that one number tells of: as many as a `bigint` has bits without its sign, less one."""
-BLOCKS = 128
-"""Numbers of a word that are read at a time where rows are narrowed further."""
+WINDOW = 10_000
+"""The newest rows among which those are sought that hold some words together."""
 PART = 500
 """Rows that one statement names."""
 MOST_OF_A_WORD = 1_000
@@ -93,49 +94,101 @@ def kept(words: Iterable[str]) -> list[str]:
 # -- asking -----------------------------------------------------------------------------------------------------------
 
 
-def of_each(
-    connection: Connection, workspace_id: str, table: str, words: Iterable[str], rows: Rows
-) -> dict[str, list[int]]:
-    """The newest rows that hold each word."""
-    if sql.is_sqlite(connection):
-        return {word: _matching(connection, table, f'"{word}"', rows) for word in words}
-    if rows.condition:
-        return {word: _narrowed(connection, workspace_id, table, word, rows) for word in words}
-    part = (
-        f"(SELECT CAST(? AS text) AS word, block, held FROM {table}_words WHERE workspace_id = ? AND word = ?"
-        " ORDER BY block DESC LIMIT ?)"
-    )
-    found: dict[str, list[int]] = {word: [] for word in words}
-    values = [value for word in found for value in (word, workspace_id, word, rows.newest)]
-    for word, block, held in connection.execute(" UNION ALL ".join([part] * len(found)), values) if found else ():
-        if len(found[word]) < rows.newest:
-            found[word] += rows_in(block, held)
-    return {word: numbers[: rows.newest] for word, numbers in found.items()}
+class Looked(Protocol):
+    """What an index told of some words in a table: the highest number there, and the newest rows of each word."""
+
+    newest: int
+    each: dict[str, list[int]]
+
+    def together(self, words: Sequence[str], since: int) -> list[int]:
+        """The newest rows that hold every one of these words, from the number `since` on, which is within `WINDOW`."""
 
 
-def of_all(
-    connection: Connection, workspace_id: str, table: str, words: Sequence[str], rows: Rows, since: int
-) -> list[int]:
-    """The newest rows that hold every one of some words, from the number `since` on."""
+def look(connection: Connection, workspace_id: str, table: str, words: Iterable[str], rows: Rows) -> Looked:
+    """Look some words up."""
     if sql.is_sqlite(connection):
-        return _matching(connection, table, " ".join(f'"{word}"' for word in words), rows, since)
-    names = [f"w{number}" for number in range(len(words))]
-    first = f"{table}_words {names[0]}"
-    others = [
-        f"JOIN {table}_words {name} ON {name}.workspace_id = w0.workspace_id AND {name}.block = w0.block"
-        f" AND {name}.word = ?"
-        for name in names[1:]
-    ]
-    query = (
-        f"SELECT w0.block, {' & '.join(f'{name}.held' for name in names)} FROM {' '.join([first, *others])}"
-        " WHERE w0.workspace_id = ? AND w0.word = ? AND w0.block >= ? ORDER BY w0.block DESC"
-    )
-    blocks = connection.execute(query, (*words[1:], workspace_id, words[0], max(since, 0) // BITS)).fetchall()
-    numbers = [number for block, held in blocks for number in rows_in(block, held) if number >= since]
-    if not rows.condition:
-        return numbers[: rows.newest]
-    fit = _fitting(connection, table, numbers, rows)
-    return [number for number in numbers if number in fit][: rows.newest]
+        return _InFts(connection, table, list(words), rows)
+    return _InBits(connection, workspace_id, table, list(words), rows)
+
+
+class _InFts:
+    def __init__(self, connection: Connection, table: str, words: Sequence[str], rows: Rows) -> None:
+        self._connection, self._table, self._rows = connection, table, rows
+        self.newest = int(connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0)
+        self.each = {word: self._matching(f'"{word}"') for word in words} if self.newest else {}
+
+    def together(self, words: Sequence[str], since: int) -> list[int]:
+        return self._matching(" ".join(f'"{word}"' for word in words), since)
+    def _matching(self, match: str, since: int = 0) -> list[int]:
+        """The newest rows that the index gives."""
+        table, rows = self._table, self._rows
+        fits = f"{table}_words.rowid AND {rows.condition}"
+        narrowed = f" AND EXISTS (SELECT 1 FROM {table} WHERE number = {fits})" if rows.condition else ""
+        query = (
+            f"SELECT rowid FROM {table}_words WHERE {table}_words MATCH ? AND rowid >= ?{narrowed} "
+            f"ORDER BY rowid DESC LIMIT {rows.newest}"
+        )
+        return [row[0] for row in self._connection.execute(query, (match, since, *rows.values))]
+
+
+class _InBits:
+    """One statement, for as many blocks of each word as the window has; more are read where rows are narrowed."""
+
+    def __init__(self, connection: Connection, workspace_id: str, table: str, words: Sequence[str], rows: Rows) -> None:
+        self._connection, self._workspace_id, self._table, self._rows = connection, workspace_id, table, rows
+        self._most = max(rows.newest, WINDOW // BITS + 2)
+        self._blocks: dict[str, dict[int, int]] = {word: {} for word in words}
+        part = (
+            f"(SELECT CAST(? AS text) AS word, block, held FROM {table}_words WHERE workspace_id = ? AND word = ?"
+            " ORDER BY block DESC LIMIT ?)"
+        )
+        newest = f"SELECT CAST('' AS text), max(number), 0 FROM {table} WHERE workspace_id = ?"
+        values = [value for word in self._blocks for value in (word, workspace_id, word, self._most)]
+        statement = " UNION ALL ".join([newest, *[part] * len(self._blocks)])
+        self.newest = 0
+        for word, block, held in connection.execute(statement, (workspace_id, *values)):
+            if word:
+                self._blocks[word][block] = held
+            else:
+                self.newest = int(block or 0)
+        self.each = {word: self._newest_of(word) for word in self._blocks} if self.newest else {}
+
+    def _newest_of(self, word: str) -> list[int]:
+        blocks = self._blocks[word]
+        found = self._fitting(_rows_of(blocks))
+        while self._rows.condition and len(blocks) == self._most and len(found) < self._rows.newest:
+            query = (
+                f"SELECT block, held FROM {self._table}_words WHERE workspace_id = ? AND word = ? AND block < ?"
+                " ORDER BY block DESC LIMIT ?"
+            )
+            values = (self._workspace_id, word, min(blocks), self._most)
+            blocks = dict(self._connection.execute(query, values).fetchall())
+            found += self._fitting(_rows_of(blocks))
+        return found[: self._rows.newest]
+
+    def together(self, words: Sequence[str], since: int) -> list[int]:
+        shared = dict(self._blocks[words[0]])
+        for word in words[1:]:
+            others = self._blocks[word]
+            shared = {block: both for block, held in shared.items() if (both := held & others.get(block, 0))}
+        return self._fitting(number for number in _rows_of(shared) if number >= since)[: self._rows.newest]
+
+    def _fitting(self, numbers: Iterable[int]) -> list[int]:
+        """Those of some rows that fit the condition, in their order."""
+        if not self._rows.condition:
+            return list(islice(numbers, self._rows.newest))
+        every = list(numbers)
+        found: set[int] = set()
+        for part in parts(every):
+            named = f"number IN ({', '.join('?' * len(part))})"
+            query = f"SELECT number FROM {self._table} WHERE {named} AND {self._rows.condition}"
+            found |= {number for (number,) in self._connection.execute(query, (*part, *self._rows.values))}
+        return [number for number in every if number in found]
+
+
+def _rows_of(blocks: Mapping[int, int]) -> Iterator[int]:
+    """The rows of blocks, newest first."""
+    return (number for block in sorted(blocks, reverse=True) for number in rows_in(block, blocks[block]))
 
 
 def of_any(connection: Connection, workspace_id: str, table: str, words: Sequence[str], most: int) -> list[int]:
@@ -151,42 +204,3 @@ def of_any(connection: Connection, workspace_id: str, table: str, words: Sequenc
 def parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
     """Numbers, as many at a time as one statement names."""
     return (numbers[start : start + PART] for start in range(0, len(numbers), PART))
-
-
-def _matching(connection: Connection, table: str, match: str, rows: Rows, since: int = 0) -> list[int]:
-    """The newest rows that the index of SQLite gives."""
-    fits = f"{table}_words.rowid AND {rows.condition}"
-    narrowed = f" AND EXISTS (SELECT 1 FROM {table} WHERE number = {fits})" if rows.condition else ""
-    query = (
-        f"SELECT rowid FROM {table}_words WHERE {table}_words MATCH ? AND rowid >= ?{narrowed} "
-        f"ORDER BY rowid DESC LIMIT {rows.newest}"
-    )
-    return [row[0] for row in connection.execute(query, (match, since, *rows.values))]
-
-
-def _narrowed(connection: Connection, workspace_id: str, table: str, word: str, rows: Rows) -> list[int]:
-    """The newest rows of a server that hold a word and fit: as many are looked at as it takes."""
-    query = (
-        f"SELECT block, held FROM {table}_words WHERE workspace_id = ? AND word = ? AND block < ?"
-        " ORDER BY block DESC LIMIT ?"
-    )
-    found: list[int] = []
-    before = 2**62
-    while len(found) < rows.newest:
-        blocks = connection.execute(query, (workspace_id, word, before, BLOCKS)).fetchall()
-        numbers = [number for block, held in blocks for number in rows_in(block, held)]
-        fit = _fitting(connection, table, numbers, rows)
-        found += [number for number in numbers if number in fit]
-        if len(blocks) < BLOCKS:
-            break
-        before = blocks[-1][0]
-    return found[: rows.newest]
-
-
-def _fitting(connection: Connection, table: str, numbers: Sequence[int], rows: Rows) -> set[int]:
-    """Those of some rows that fit the condition."""
-    found: set[int] = set()
-    for part in parts(numbers):
-        query = f"SELECT number FROM {table} WHERE number IN ({', '.join('?' * len(part))}) AND {rows.condition}"
-        found |= {number for (number,) in connection.execute(query, (*part, *rows.values))}
-    return found

@@ -85,7 +85,7 @@ class Trail:
     ) -> TierRecord:
         before = tier_rows.get(connection, self.workspace_id, kind, record_id)
         after = self._made(kind, record_id, before, given, origin, overheard=overheard)
-        tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at)
+        tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at, are_new=before is None)
         for changed in self.followed(connection, before, after):
             tier_rows.put(connection, self.workspace_id, [changed])
         return after

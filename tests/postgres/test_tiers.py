@@ -188,12 +188,13 @@ def test_the_index_knows_the_rows_of_each_word(ws: Workspace, seed: int) -> None
         return sorted((number for number, some in held.items() if words <= some), reverse=True)
 
     def look(connection: Connection) -> None:
-        assert tier_words.of_each(connection, ws.id, "patterns", WORDS, Rows(20)) == {w: rows({w})[:20] for w in WORDS}
+        looked = tier_words.look(connection, ws.id, "patterns", WORDS, Rows(20))
+        assert {word: looked._newest_of(word) for word in WORDS} == {word: rows({word})[:20] for word in WORDS}  # type: ignore[attr-defined]
         for _ in range(30):
             some = draw.sample(WORDS, draw.randint(1, 3))
             since = draw.randint(-5, 300)
             newest = [number for number in rows(set(some)) if number >= since][:20]
-            assert tier_words.of_all(connection, ws.id, "patterns", some, Rows(20), since) == newest
+            assert looked.together(some, since) == newest
             any_of = sorted((number for number, words in held.items() if words & {*some}), reverse=True)
             assert tier_words.of_any(connection, ws.id, "patterns", some, 1_000) == any_of
         left = connection.execute("SELECT count(*) FROM patterns_words WHERE held = 0").fetchone()[0]
