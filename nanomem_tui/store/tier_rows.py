@@ -263,7 +263,7 @@ def _insert(connection: Connection, workspace_id: str, record: TierRecord, place
     row = row_of(workspace_id, record)
     number = tier_numbers.add(connection, workspace_id, table, names, row, place if free else None)
     if kind.words:
-        tier_words.add(connection, workspace_id, table, number, words_of(record))
+        tier_words.add(connection, table, number, words_of(record))
 
 
 def _update(
@@ -274,7 +274,7 @@ def _update(
     change = f"UPDATE {table} SET {names} WHERE number = ? AND {sql.beside_number(connection)} = ?"
     connection.execute(change, (*row_of(workspace_id, after), number, workspace_id))
     if kind.words and (was := words_of(before)) != (now := words_of(after)):
-        tier_words.replace(connection, workspace_id, table, number, was, now)
+        tier_words.replace(connection, table, number, was, now)
     if kind.embedded and embedded(before) != embedded(after):
         _due(connection, workspace_id, before)
 
@@ -292,7 +292,7 @@ def _take_away(
     connection.execute(f"DELETE FROM {table} WHERE number = ? AND {own} = ?", (number, workspace_id))
     tier_numbers.gone(connection, workspace_id, table, number)
     if kind.words:
-        tier_words.forget(connection, workspace_id, table, number, words_of(before))
+        tier_words.forget(connection, table, number, words_of(before))
 
 
 def _due(connection: Connection, workspace_id: str, record: TierRecord) -> None:

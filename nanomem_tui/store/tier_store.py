@@ -119,7 +119,7 @@ class TierStore(ABC):
             _ = self.exists
             with self._writing(durable=durable) as connection:
                 for job in jobs:
-                    _do(job, connection, alone=len(jobs) == 1)
+                    self._do(job, connection, alone=len(jobs) == 1)
             trouble = None
             self._wrote()
             self._unsynced = not durable
@@ -133,21 +133,29 @@ class TierStore(ABC):
                     job.error = copy.copy(trouble)
                 job.done = True
 
+    def _do(self, job: _Job[Any], connection: Connection, *, alone: bool) -> None:
+        """Do one piece. Alone in its transaction it rolls that back when it fails; else only what it did itself."""
+        if alone:
+            job.result = job.work(connection)
+            self._complete(connection)
+            return
+        connection.execute("SAVEPOINT job")
+        try:
+            job.result = job.work(connection)
+            self._complete(connection)
+        except (NanomemError, ValueError, TypeError, KeyError) as error:  # its own fault: the others go on
+            connection.execute("ROLLBACK TO job")
+            self._rolled_back(connection)
+            job.error = error
+        connection.execute("RELEASE job")
+
+    def _complete(self, connection: Connection) -> None:  # noqa: B027  a file is complete with each statement
+        """Write what a piece of work gathered."""
+
+    def _rolled_back(self, connection: Connection) -> None:  # noqa: B027
+        """Forget what it gathered."""
+
     def sync(self) -> None:
         """Make what was committed survive a power cut. Raises the store's errors."""
         if self._unsynced:
             self.write(self._mark_synced, durable=True)
-
-
-def _do(job: _Job[Any], connection: Connection, *, alone: bool) -> None:
-    """Do one piece. Alone in its transaction it rolls that back when it fails; else only what it did itself."""
-    if alone:
-        job.result = job.work(connection)
-        return
-    connection.execute("SAVEPOINT job")
-    try:
-        job.result = job.work(connection)
-    except (NanomemError, ValueError, TypeError, KeyError) as error:  # its own fault: the others go on
-        connection.execute("ROLLBACK TO job")
-        job.error = error
-    connection.execute("RELEASE job")

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.store import sql
 from nanomem_tui.store.sql import Connection
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.postgres.word_bits import Gathered
 
 BITS = 62
 """Rows that one number tells of: as many as a `bigint` has bits without its sign, less one."""
@@ -33,44 +36,37 @@ class Rows(NamedTuple):
     values: tuple[Any, ...] = ()
 
 
-def add(connection: Connection, workspace_id: str, table: str, number: int, words: str) -> None:
-    """Put a row into the index."""
+def add(connection: Connection, table: str, number: int, words: str) -> None:
+    """Put a row into the index; on a server with the end of the transaction."""
     if sql.is_sqlite(connection):
         connection.execute(f"INSERT INTO {table}_words (rowid, words) VALUES (?, ?)", (number, words))
-        return
-    block, bit = place(number)
-    query = (
-        f"INSERT INTO {table}_words (workspace_id, word, block, held)"
-        " SELECT ?, unnest(CAST(? AS text[])), ?, ? ON CONFLICT (workspace_id, word, block)"
-        f" DO UPDATE SET held = {table}_words.held | excluded.held"
-    )
-    if known := kept(words.split()):
-        connection.execute(query, (workspace_id, known, block, bit))
+    else:
+        _gathered(connection).add(table, kept(words.split()), *place(number))
 
 
-def forget(connection: Connection, workspace_id: str, table: str, number: int, words: str) -> None:
+def forget(connection: Connection, table: str, number: int, words: str) -> None:
     """Take a row out of the index, which has to be told what it held."""
     if sql.is_sqlite(connection):
         query = f"INSERT INTO {table}_words ({table}_words, rowid, words) VALUES ('delete', ?, ?)"
         connection.execute(query, (number, words))
-        return
-    block, bit = place(number)
-    where = "WHERE workspace_id = ? AND block = ? AND word = ANY(CAST(? AS text[]))"
-    if known := kept(words.split()):
-        change = f"UPDATE {table}_words SET held = held & ~CAST(? AS bigint) {where}"
-        connection.execute(change, (bit, workspace_id, block, known))
-        connection.execute(f"DELETE FROM {table}_words {where} AND held = 0", (workspace_id, block, known))
+    else:
+        _gathered(connection).forget(table, kept(words.split()), *place(number))
 
 
-def replace(connection: Connection, workspace_id: str, table: str, number: int, was: str, now: str) -> None:
+def replace(connection: Connection, table: str, number: int, was: str, now: str) -> None:
     """Let the index know that the words of a row changed."""
-    if sql.is_sqlite(connection):
-        forget(connection, workspace_id, table, number, was)
-        add(connection, workspace_id, table, number, now)
-        return
-    before, after = dict.fromkeys(was.split()), dict.fromkeys(now.split())
-    forget(connection, workspace_id, table, number, " ".join(word for word in before if word not in after))
-    add(connection, workspace_id, table, number, " ".join(word for word in after if word not in before))
+    if not sql.is_sqlite(connection):
+        before, after = dict.fromkeys(was.split()), dict.fromkeys(now.split())
+        was = " ".join(word for word in before if word not in after)
+        now = " ".join(word for word in after if word not in before)
+    forget(connection, table, number, was)
+    add(connection, table, number, now)
+
+
+def _gathered(connection: Connection) -> Gathered:
+    from nanomem_tui.store.postgres import word_bits
+
+    return word_bits.of(connection)
 
 
 def place(number: int) -> tuple[int, int]:

@@ -41,6 +41,10 @@ def problems(database: TierStore, workspace_id: str, lifecycle: Lifecycle, paths
         pages = _pages(connection, where) if isinstance(connection, sqlite3.Connection) else ()
         return [*pages, *_rows(connection, workspace_id, where)]
 
+    if database.is_remote and database.path.exists():
+        what = "records of before lie in this file, and database_url names a server: they are not shown"
+        fix = "`nanomem record export`, without that setting, makes a file for `nanomem memory import`"
+        yield Problem(what, paths.relative(database.path), None, fix, "note")
     try:
         if database.exists:
             yield from database.read(look)

@@ -172,14 +172,14 @@ def test_the_index_knows_the_rows_of_each_word(ws: Workspace, seed: int) -> None
             words = set(draw.choices(WORDS, k=draw.randint(1, 5)))
             now = " ".join(sorted(words))
             if number not in held:
-                tier_words.add(connection, ws.id, "patterns", number, now)
+                tier_words.add(connection, "patterns", number, now)
             else:
                 was = " ".join(sorted(held[number]))
                 if draw.random() < 0.3:
-                    tier_words.forget(connection, ws.id, "patterns", number, was)
+                    tier_words.forget(connection, "patterns", number, was)
                     del held[number]
                     continue
-                tier_words.replace(connection, ws.id, "patterns", number, was, now)
+                tier_words.replace(connection, "patterns", number, was, now)
             held[number] = words
 
     ws.tier_database.write(change)
@@ -489,6 +489,25 @@ def test_the_doctor_names_a_table_and_a_wall_that_are_gone(ws: Workspace, url: s
     wall = "row level security is off for decisions"
     for name in (wall, "knowledge_terms", "incidents lacks symptoms", "idx_tasks_at"):
         assert name in told
+
+
+def test_the_records_of_a_file_come_to_the_server_by_an_export(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = empty(tmp_path / "home")
+    monkeypatch.setenv("NANOMEM_DATABASE_URL", "")
+    with open_workspace(workspace) as ws:
+        many = [Stored("task", {"description": f"step {n}"}, f"t{n}") for n in range(20)]
+        ws.records.store_many([*many, Stored("goal", {"description": "the goal"}, "g")])
+        before = [row for kind in ("task", "goal") for row in ws.records.of(kind)]
+        ws.transfer.export_work(tmp_path / "work.jsonl")
+    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
+    with open_workspace(workspace) as ws:
+        assert any("they are not shown" in problem.what for problem in ws.doctor()) == ws.tier_database.path.exists()
+        ws.transfer.run(ws.transfer.preview(tmp_path / "work.jsonl"))
+        after = [row for kind in ("task", "goal") for row in ws.records.of(kind)]
+        assert [(row.id, row.fields) for row in after] == [(row.id, row.fields) for row in before]
+        assert [hit.record.id for hit in ws.records.search("step 7", ["task"], limit=1)] == ["t7"]
 
 
 def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:

@@ -84,11 +84,10 @@ class PgWriter:
         words, blocks, bits = _columns([(word, block, mask) for (word, block), mask in self._gone.items()])
         names = ("held", "often", "section", "title")
         self._connection.execute(
-            f"INSERT INTO knowledge_words (workspace_id, word, block, {', '.join(names)}) SELECT ?, u.*, 0, 0, 0"
-            " FROM unnest(CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS bigint[])) AS u"
-            " ON CONFLICT (workspace_id, word, block) DO UPDATE SET "
-            + ", ".join(f"{name} = knowledge_words.{name} & ~excluded.held" for name in names),
-            (self._workspace_id, words, blocks, bits),
+            f"UPDATE knowledge_words AS w SET {', '.join(f'{name} = w.{name} & ~u.held' for name in names)}"
+            " FROM unnest(CAST(? AS text[]), CAST(? AS bigint[]), CAST(? AS bigint[])) AS u (word, block, held)"
+            " WHERE w.workspace_id = ? AND w.word = u.word AND w.block = u.block",
+            (words, blocks, bits, self._workspace_id),
         )
         self._connection.execute(
             "DELETE FROM knowledge_words WHERE workspace_id = ? AND word = ANY(CAST(? AS text[]))"

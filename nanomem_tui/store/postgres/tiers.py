@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store import tier_meta
-from nanomem_tui.store.postgres import leases, schema
+from nanomem_tui.store.postgres import leases, schema, word_bits
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_store import TierStore
 
@@ -105,6 +105,12 @@ class PgTiers(TierStore):
         )
         found = connection.execute(query, (self._server.workspace_id, WRITES)).fetchone()[0]
         schema.check(int(found), self._server.where)
+
+    def _complete(self, connection: Connection) -> None:
+        word_bits.write(connection, self._server.workspace_id)
+
+    def _rolled_back(self, connection: Connection) -> None:
+        word_bits.drop(connection)
 
     def _wrote(self) -> None:
         self._written = True
