@@ -47,9 +47,10 @@ def best(connection: Connection, workspace_id: str, situation: str, least: float
 
 def _fitting(connection: Connection, workspace_id: str, situation: str, least: float) -> Iterator[_Fit]:
     names = "number, id, trigger, success_rate, uses"
-    where = "WHERE workspace_id = ? AND trigger = ? AND success_rate >= ?"
+    equal, values = tier_rows.equals(connection, _KIND, _KIND.table, "trigger", situation)
+    where = f"WHERE workspace_id = ? AND {equal} AND success_rate >= ?"
     same = f"SELECT {names} FROM {_KIND.table} {where} ORDER BY {_WORTH} LIMIT 1"
-    found = connection.execute(same, (workspace_id, situation, least)).fetchall()
+    found = connection.execute(same, (workspace_id, *values, least)).fetchall()
     words = frozenset(tokens.query_tokens(situation))
     if words:
         found += _near(connection, workspace_id, names, sorted(words), least)

@@ -13,7 +13,18 @@ from typing import Any, NamedTuple
 from nanomem_tui.store import sql, tier_numbers, tier_words
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind, Tier
-from nanomem_tui.store.tier_tables import columns, embedded, is_whole, quoted, record_of, row_of, words_of
+from nanomem_tui.store.tier_tables import (
+    BEGUN,
+    begun,
+    columns,
+    embedded,
+    indexed,
+    is_whole,
+    quoted,
+    record_of,
+    row_of,
+    words_of,
+)  # fmt: skip
 from nanomem_tui.store.tier_values import TierRecord
 
 COUNTERS = frozenset({"uses", "success_rate", "last_used", "success_count", "fail_count", "avg_duration_ms"})
@@ -127,7 +138,7 @@ def each(
     where: Where = Where(),  # noqa: B008
 ) -> Iterator[TierRecord]:
     """The records of one table, one at a time, oldest first."""
-    query, values = _query(kind, table, workspace_id, where)
+    query, values = _query(connection, kind, table, workspace_id, where)
     for row in sql.each(connection, f"{query} ORDER BY at, id", values):
         yield record_of(kind, table, row)
 
@@ -143,7 +154,7 @@ def count(
     total = 0
     for name, table in kind.tables.items():
         if tier in (None, name):
-            fits, values = condition(workspace_id, where)
+            fits, values = condition(connection, workspace_id, kind, table, where)
             total += connection.execute(f"SELECT count(*) FROM {table} WHERE {fits}", values).fetchone()[0]
     return total
 
@@ -305,23 +316,28 @@ def _select(
     connection: Connection, workspace_id: str, kind: Kind, table: str, where: Where, order: str, limit: int,
     offset: int,
 ) -> list[TierRecord]:  # fmt: skip
-    query, values = _query(kind, table, workspace_id, where)
+    query, values = _query(connection, kind, table, workspace_id, where)
     query += f" ORDER BY at {order}, id {order} LIMIT ? OFFSET ?"
     found = connection.execute(query, (*values, sql.most(connection, limit), offset))
     return [record_of(kind, table, row) for row in found]
 
 
-def _query(kind: Kind, table: str, workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
-    fits, values = condition(workspace_id, where)
+def _query(
+    connection: Connection, kind: Kind, table: str, workspace_id: str, where: Where
+) -> tuple[str, tuple[Any, ...]]:
+    fits, values = condition(connection, workspace_id, kind, table, where)
     return f"SELECT {', '.join(map(quoted, columns(kind, table)))} FROM {table} WHERE {fits}", values
 
 
-def condition(workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
+def condition(
+    connection: Connection, workspace_id: str, kind: Kind, table: str, where: Where
+) -> tuple[str, tuple[Any, ...]]:
     """The SQL of a condition on the rows of a table, and its values."""
     parts, values = ["workspace_id = ?"], [workspace_id]
     for name, value in where.fields.items():
-        parts.append(f"{quoted(name)} = ?" if value is not None else f"{quoted(name)} IS NULL")
-        values += [value] if value is not None else []
+        equal, given = equals(connection, kind, table, name, value)
+        parts.append(equal)
+        values += given
     if where.since:
         parts.append("at >= ?")
         values.append(where.since)
@@ -329,3 +345,13 @@ def condition(workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
         parts.append("at < ?")
         values.append(where.until)
     return " AND ".join(parts), tuple(values)
+
+
+def equals(connection: Connection, kind: Kind, table: str, name: str, value: Any) -> tuple[str, list[Any]]:
+    """The SQL of a field that has a value, so that its index is used: on a server that is one of the beginnings of
+    texts, for an entry of it has a size."""
+    if value is None:
+        return f"{quoted(name)} IS NULL", []
+    if isinstance(value, str) and name in indexed(kind, table) and not sql.is_sqlite(connection):
+        return f"{quoted(name)} = ? AND {quoted(begun(name))} = ?", [value, value[:BEGUN]]
+    return f"{quoted(name)} = ?", [value]

@@ -62,14 +62,15 @@ def find(
 
     `where`: of these alone; all rows that hold a word may be read then, however many they are.
     """
-    condition, values = tier_rows.condition(workspace_id, where) if any(where) else ("", ())
-    rows = Rows(max(FEWER if len(tables) >= MANY else NEWEST, limit), condition, values)
+    most = max(FEWER if len(tables) >= MANY else NEWEST, limit)
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
     likely: list[Iterable[Likely]] = []
     weighed: list[dict[str, float]] = []
     for place, (kind, table) in enumerate(tables if weights else ()):
         worth: dict[str, float] = {}
         if kind.words:
+            fits = tier_rows.condition(connection, workspace_id, kind, table, where) if any(where) else ("", ())
+            rows = Rows(most, *fits)
             worth, scores = _looked_up(connection, workspace_id, table, weights, rows)
             likely.append(zip(scores.values(), repeat(place), scores.keys()))
         weighed.append(worth)

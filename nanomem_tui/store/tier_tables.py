@@ -23,6 +23,8 @@ MAX_WORDS = 20_000
 """Characters of a record that are searched by words."""
 MAX_EMBEDDED = 8_000
 """Characters of a record that are embedded; models read a few hundred words and leave out the rest."""
+BEGUN = 200
+"""Characters of a text that the index of a server holds, whose entries have a size."""
 _SQL = {"text": "VARCHAR", "json": "VARCHAR", "time": "VARCHAR", "int": "INTEGER", "real": "FLOAT", "bool": "BOOLEAN"}
 _OURS = ("at", "origin", "stored_at", "changed_at")
 
@@ -37,6 +39,11 @@ def columns(kind: Kind, table: str) -> tuple[str, ...]:
 def quoted(name: str) -> str:
     """A column as SQL: some have the name of a word of SQL."""
     return f'"{name}"'
+
+
+def begun(name: str) -> str:
+    """The column in which a server has the beginning of a text, for an index."""
+    return f"{name}_begins"
 
 
 def _is_packed(kind: Kind, field: Field) -> bool:

@@ -203,6 +203,22 @@ def test_the_index_knows_the_rows_of_each_word(ws: Workspace, seed: int) -> None
     ws.tier_database.read(look)
 
 
+def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) -> None:
+    draw = random.Random(3)
+    long = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9_000)) + end for end in ("a", "b")]
+    for number, text in enumerate(long):
+        ws.records.store("pattern", {"trigger": text, "action": f"do {number}"}, f"p{number}")
+        ws.records.store("event", {"category": text, "data": {}}, f"e{number}")
+        ws.records.store("task", {"description": "x", "goal_id": text}, f"t{number}")
+        ws.records.store("tool-call", {"tool_name": text, "input": {"n": 1}, "success": True}, f"c{number}")
+    for number, text in enumerate(long):
+        assert [row.id for row in ws.records.of("event", where={"category": text})] == [f"e{number}"]
+        assert [row.id for row in ws.records.tasks_of(text)] == [f"t{number}"]
+        assert ws.records.count("pattern", where={"trigger": text}) == 1
+        found, called = ws.records.find_pattern(text), ws.records.cached_result(text, {"n": 1})
+        assert (found and found.id, called and called.id) == (f"p{number}", f"c{number}")
+
+
 def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws: Workspace) -> None:
     def number() -> int:
         query = "SELECT max(number) FROM goals WHERE workspace_id = ?"

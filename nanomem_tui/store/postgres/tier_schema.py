@@ -18,13 +18,27 @@ _META = """CREATE TABLE tier_meta (
 _WORDS = """CREATE TABLE {} (
     workspace_id TEXT COLLATE "C" NOT NULL, word TEXT COLLATE "C" NOT NULL, block BIGINT NOT NULL,
     held BIGINT NOT NULL, PRIMARY KEY (workspace_id, word, block))"""
+_OF_TEXTS = re.compile(r'CREATE INDEX \w+ ON (?P<table>\w+) \(workspace_id, "(?P<name>\w+)", at\)')
 _NUMBERED = re.compile(r"\b(number|seq) INTEGER NOT NULL PRIMARY KEY(?: AUTOINCREMENT)?")
 
 
 def statements(spoken: Callable[[str], str]) -> tuple[str, ...]:
     """What makes the tables and their indexes; `spoken` says the types of a statement as PostgreSQL does."""
-    made = [_as_here(one, spoken) for one in (*tier_tables.statements(), *tier_schema.BESIDE)]
+    made = [part for one in tier_tables.statements() for part in _begun(_as_here(one, spoken))]
+    made += [_as_here(one, spoken) for one in tier_schema.BESIDE]
     return (*made, knowledge_index.TABLES["knowledge_terms"])
+
+
+def _begun(statement: str) -> tuple[str, ...]:
+    """An index of the texts of a field as one of their beginnings: an entry has 2,704 bytes at most."""
+    found = _OF_TEXTS.fullmatch(statement)
+    if found is None:
+        return (statement,)
+    table, name = found["table"], found["name"]
+    column = tier_tables.quoted(tier_tables.begun(name))
+    begins = f'left("{name}", {tier_tables.BEGUN})'
+    add = f'ALTER TABLE {table} ADD COLUMN {column} TEXT COLLATE "C" GENERATED ALWAYS AS ({begins}) STORED'
+    return add, statement.replace(f'"{name}"', column)
 
 
 def _as_here(statement: str, spoken: Callable[[str], str]) -> str:
