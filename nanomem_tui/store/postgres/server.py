@@ -139,6 +139,11 @@ class PgConnection:
     def __init__(self, raw: Any) -> None:
         self._raw = raw
 
+    @property
+    def info(self) -> Any:
+        """What the driver knows of the connection."""
+        return self._raw.info
+
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
         """Do one statement."""
         return cast("Cursor", self._raw.execute(spoken(sql), _kept(parameters)))

@@ -52,13 +52,12 @@ class PgTiers(TierStore):
 
     def writes(self) -> int:
         """How often this was written, by anybody. Raises the errors of `Server.told`, and NewerDatabase."""
-        if not self._written:
-            with self._server.alone() as raw:
-                found = schema.found_in(raw) or 0
-            schema.check(found, self._server.where)
-            if found < schema.TIERS:
-                return 0
         with self._server.reading() as connection:
+            if not self._written:
+                found = schema.found_in(connection) or 0
+                schema.check(found, self._server.where)
+                if found < schema.TIERS:
+                    return 0
             return int(tier_meta.get(connection, self._server.workspace_id, WRITES) or 0)
 
     def has_news(self) -> bool:
