@@ -17,7 +17,7 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, provenance, signing, unfinished
+from nanomem_tui.store import atomic, forgotten, moved, provenance, signing, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.database import Database
     from nanomem_tui.store.postgres.behind import Behind
     from nanomem_tui.store.postgres.database import PgDatabase
+    from nanomem_tui.store.sql import Connection
 
 
 ByLayer = Sequence[tuple[str, Sequence[Change]]]
@@ -65,7 +66,8 @@ class MemoryStore(RowStore):
     @property
     def degraded(self) -> str:
         """Why changes cannot be recorded, or written to the database, now; empty when all is well."""
-        return self._trouble["recording"] or self._trouble["checkpoint"]
+        elsewhere = self.moved.line() if self.moved is not None else ""
+        return self._trouble["recording"] or self._trouble["checkpoint"] or elsewhere
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -330,7 +332,10 @@ class MemoryStore(RowStore):
                 self._copy_problem = Problem(what, "nanomem.db", None, error.fix, "warning")
 
     def _adopt_ledgers(self) -> None:
-        """Make the operations of processes that ended without a checkpoint ours to write."""
+        """Make the operations of processes that ended without a checkpoint ours to write. Raises Moved where they are
+        for another store."""
+        if self.ledger.abandoned() and self.has_database:
+            self.read(self._refuse_moved)
         for operation, _ in list(self._unfinished.values()):
             self._finish(operation)
         files = self.ledger.adopt()
@@ -406,12 +411,15 @@ class MemoryStore(RowStore):
         if self._database is None and self.server is not None:
             from nanomem_tui.store.postgres.database import PgDatabase
 
-            self._database = PgDatabase(self.server, self.paths.database)
+            self._database = PgDatabase(self.server, self.paths.database, self._refuse_moved)
         elif self._database is None:
             from nanomem_tui.store.database import Database
 
-            self._database = Database(self.paths.database, self.paths.backups)
+            self._database = Database(self.paths.database, self.paths.backups, guard=self._refuse_moved)
         return self._database
+
+    def _refuse_moved(self, connection: Connection) -> None:
+        moved.refuse(connection, self.workspace_id, self.where)
 
     def problems(self) -> list[Problem]:
         """What could not be read or written, here and in the shared files."""

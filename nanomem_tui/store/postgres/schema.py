@@ -148,9 +148,7 @@ def _make(raw: Any, where: str) -> None:
     if found is not None and found >= VERSION:
         check(found, where)
         return
-    if raw.info.server_version < OLDEST_SERVER:
-        what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
-        raise StoreError(what, where, "use a newer server; nothing was changed")
+    refuse_old(raw, where)
     with raw.transaction():
         raw.execute("CREATE TABLE IF NOT EXISTS nanomem_schema (version BIGINT NOT NULL)")
         raw.execute("LOCK TABLE nanomem_schema IN ACCESS EXCLUSIVE MODE")
@@ -162,6 +160,13 @@ def _make(raw: Any, where: str) -> None:
                 raw.execute("; ".join(statements))
         raw.execute("DELETE FROM nanomem_schema")
         raw.execute("INSERT INTO nanomem_schema (version) VALUES (%s)", (VERSION,))
+
+
+def refuse_old(raw: Any, where: str) -> None:
+    """Raise StoreError for a server that is too old."""
+    if raw.info.server_version < OLDEST_SERVER:
+        what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
+        raise StoreError(what, where, "use a newer server; nothing was changed")
 
 
 def found_in(raw: Any) -> int | None:

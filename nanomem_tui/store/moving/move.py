@@ -1,0 +1,214 @@
+"""One move of a memory: looked at before, done while others read and write, ended in one moment, finished when it was
+cut off.
+
+The rows are made the same in the other place, again and again until little is left; the last part is done while nobody
+else writes, and counts and hashes of both places are compared there. Then the store that was left is marked, the other
+one is opened to everybody, and the settings name it: whatever ends a process in between, the same command goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic, moved, reader
+from nanomem_tui.store.moved import ARRIVED, ARRIVING, MOVED, Mark
+from nanomem_tui.store.moving import copying, places
+from nanomem_tui.store.moving.copying import Copying, Progress, Sum
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.moving.places import Place
+    from nanomem_tui.store.sql import Connection
+
+LOCK = "move.lock"
+"""The file in our folder whose flock is held by who moves the memory."""
+LITTLE, PASSES = 500, 6
+"""Changed rows of a pass after which the last part begins, and the passes after which it does in any case."""
+
+
+class Seen(NamedTuple):
+    """A place as a look found it: its rows by table, its revision (0: no memory), and the marks that are there."""
+
+    rows: Mapping[str, int]
+    revision: int
+    marks: Mapping[str, Mark]
+
+
+class Plan(NamedTuple):
+    """What a move would do. `state`: "new", "resumed" after it was cut off, "finished" where only its last steps are
+    left, "done" where nothing is; `replaced`: rows of an earlier time that would go from the other place."""
+
+    source: str
+    target: str
+    state: str
+    rows: Mapping[str, int]
+    replaced: int
+
+
+class Done(NamedTuple):
+    """What a move did: its id, what each table holds now, and whether the rows were moved by this call."""
+
+    move: str
+    tables: Mapping[str, Sum]
+    state: str
+
+
+class Move:
+    """The memory of one workspace from one place to another. `replace`: also over a memory that is in use there."""
+
+    def __init__(self, paths: Paths, workspace_id: str, source: str, target: str, *, replace: bool = False) -> None:
+        """Raises BadInput, MissingExtra, or InvalidConfig for an address."""
+        self._paths, self._id, self._replace = paths, workspace_id, replace
+        if places.same(source, target):
+            raise BadInput("that is the same place twice", target, "name the one to move from, then the one to move to")
+        self._source = places.place_of(source, paths, workspace_id)
+        self._target = places.place_of(target, paths, workspace_id)
+
+    def close(self) -> None:
+        """Let go of both."""
+        self._source.close()
+        self._target.close()
+
+    # -- before -------------------------------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """What would happen. Changes nothing. Raises NothingToDo where nothing is there, Refused where what is in the
+        other place would be lost, and what keeps either place from being used."""
+        here, there = self._seen(self._source), self._seen(self._target)
+        if not here.revision and MOVED not in here.marks:
+            fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
+            raise NothingToDo("nothing was written there yet", self._source.where, fix)
+        state = self._state(here, there)
+        replaced = sum(there.rows.values()) if state == "new" else 0
+        return Plan(self._source.label, self._target.label, state, here.rows, replaced)
+
+    def _seen(self, place: Place) -> Seen:
+        if not place.look():
+            return Seen({}, 0, {})
+        with place.reading() as connection:
+            meta = reader.meta(connection, self._id)
+            marks = {name: moved.mark_in(meta, name) for name in moved.LOCAL}
+            present = {name: mark for name, mark in marks.items() if mark is not None}
+            return Seen(copying.counts(connection, self._id), reader.revision_of(meta), present)
+
+    def _state(self, here: Seen, there: Seen) -> str:
+        if (mark := here.marks.get(ARRIVING)) is not None:
+            raise Refused("a move to there has not come to its end", self._source.where, f"first: {moved.again(mark)}")
+        if (mark := here.marks.get(MOVED)) is not None:
+            if (other := there.marks.get(ARRIVING)) is not None and other.move == mark.move:
+                return "finished"
+            on = there.marks.get(MOVED)
+            if on is None and (other := there.marks.get(ARRIVED)) is not None and other.move == mark.move:
+                return "done"
+            raise Refused(f"this memory has moved to {mark.target}", self._source.where, "move it from where it is now")
+        if (mark := there.marks.get(ARRIVING)) is not None:
+            if self._is_ours(mark):
+                return "resumed"
+            if not self._replace:
+                fix = f"`{moved.again(mark)}` ends it, --replace begins anew"
+                raise Refused("another move to there has not come to its end", self._target.where, fix)
+        elif there.revision and MOVED not in there.marks and not self._replace:
+            fix = "add --replace to have it replaced for good; nothing was changed"
+            what = f"{sum(there.rows.values()):,} rows of this memory are there already, which no move left behind"
+            raise Refused(what, self._target.where, fix)
+        return "new"
+
+    def _is_ours(self, mark: Mark) -> bool:
+        with contextlib.suppress(BadInput):
+            return places.same(mark.source, self._source.label)
+        return False
+
+    # -- the move -----------------------------------------------------------------------------------------------------
+
+    def run(self, progress: Progress) -> Done:
+        """Move it. Raises Refused while another process does, and what `plan` and the stores do; the memory is whole
+        and in use where it was then, and the same call goes on."""
+        atomic.make_folder(self._paths.data)
+        with atomic.locked(self._paths.data / LOCK, wait=0):
+            plan = self.plan()
+            if plan.state in ("finished", "done"):
+                with self._source.reading() as connection:
+                    mark = moved.read(connection, self._id, MOVED)
+                assert mark is not None
+                if plan.state == "finished":
+                    self._open(mark)
+                return Done(mark.move, {}, plan.state)
+            self._source.examine()
+            with self._source.writing():  # a file of an older schema is brought up to date, after a copy of it
+                pass
+            mark = self._begin(plan)
+            tables = self._bring(mark, progress, sum(plan.rows.values()))
+            self._open(mark)
+            return Done(mark.move, tables, plan.state)
+
+    def _begin(self, plan: Plan) -> Mark:
+        """Mark the other place: nobody writes there until the end, but for this move."""
+        with self._target.writing() as connection:
+            before = moved.read(connection, self._id, ARRIVING)
+            if plan.state == "resumed" and before is not None:
+                mark = before
+            else:
+                mark = Mark(uuid.uuid4().hex, self._source.label, self._target.label, clock.iso(clock.now()))
+            moved.write(connection, self._id, ARRIVING, mark)
+        with self._source.reading() as connection:
+            same = moved.read(connection, self._id, ARRIVING) == mark
+        with self._target.writing() as connection:
+            if not same:
+                copying.begin_index(connection, self._id)
+            else:
+                moved.remove(connection, self._id, ARRIVING)
+        if same:
+            raise BadInput("that is the same place by two names", self._target.where, "name another one to move to")
+        return mark
+
+    def _bring(self, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
+        """Copy, catch up, and in one last part that nobody else writes in make sure that both are the same."""
+
+        def writing() -> contextlib.AbstractContextManager[Connection]:
+            return self._writing(mark)
+
+        place = self._target
+        while_others = Copying(self._id, self._source.reading, place.reading, writing, on_server=place.on_server)
+        for _ in range(PASSES):
+            if while_others.run(progress, total).changed <= LITTLE:
+                break
+        with self._source.writing() as held:
+            moved.refuse(held, self._id, self._source.where)
+            alone = Copying(
+                self._id, lambda: contextlib.nullcontext(held), place.reading, writing, on_server=place.on_server
+            )
+            tables = self._same(alone, mark, progress, total)
+            moved.write(held, self._id, MOVED, mark)
+        return tables
+
+    def _same(self, alone: Copying, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
+        """The last pass: both places hold the same rows, by their counts and hashes, and the same markers."""
+        for _ in range(2):
+            read = alone.run(progress, total).read
+            progress("comparing", 0, 0)
+            if alone.sums_there() == read:
+                alone.markers()
+                with self._target.writing() as connection:  # all of it survives a power cut from here on
+                    moved.write(connection, self._id, ARRIVING, mark)
+                return read
+        fix = "nothing was moved; `nanomem doctor` looks at the store that is in use"
+        raise Conflict("the rows did not come out the same", self._target.where, fix)
+
+    @contextlib.contextmanager
+    def _writing(self, mark: Mark) -> Iterator[Connection]:
+        with self._target.writing(durable=False) as connection:
+            if moved.read(connection, self._id, ARRIVING) != mark:
+                raise Conflict("another move to there began meanwhile", self._target.where, "look which one is wanted")
+            yield connection
+
+    def _open(self, mark: Mark) -> None:
+        """Let everybody write to the other place. Done already, it is done again."""
+        with self._target.writing() as connection:
+            moved.remove(connection, self._id, ARRIVING, MOVED)
+            moved.write(connection, self._id, ARRIVED, mark)
+        self._target.settle()
