@@ -10,6 +10,7 @@ import click
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.errors import Refused
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
@@ -49,6 +50,9 @@ def migrate_store(
         if plan.state == "done" and _names(found, target, keep=keep_settings):
             state.show(_body(plan, None, None), [f"The memory is in {target} already: nothing to do."])
             return
+        if not keep_settings and (others := move.stays()):
+            what = f"the settings are those of {', '.join(others)} as well, whose memory would stay behind"
+            raise Refused(what, str(found.settings), "move those first, each with --workspace and --keep-settings")
         question = f"Move this memory from {source} to {target}?"
         if not agreed(state, _body(plan, None, None), _plan_lines(plan), question, yes=yes, dry_run=dry_run):
             return

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.paths import Paths, user_settings, workspace_id
+from nanomem_tui.paths import Paths, kept_id, user_settings, workspace_id
 from nanomem_tui.store import atomic, backup_files, backup_place
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
@@ -170,7 +170,7 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
     refuse_beside(paths)
-    shared = _others(paths)
+    shared = sharing(paths)
     if shared and not others:
         what = f"the database holds the memory of {', '.join(shared)} as well, which would go back too"
         raise Refused(what, str(paths.database), "add --with-others when that is what you want")
@@ -340,13 +340,14 @@ def _move_config(path: Path, old: str, new: str) -> None:
     atomic.write_atomic(path, json.dumps(config, ensure_ascii=False, indent=2).encode())
 
 
-def _others(paths: Paths) -> list[str]:
-    """The names of other workspaces whose memory is in the same database."""
+def sharing(paths: Paths) -> dict[str, str]:
+    """The other workspaces that share our folder, its database and its settings: name and id."""
     ids = paths.own_id.parent
     try:
-        return sorted(file.name for file in ids.iterdir() if file != paths.own_id and file.is_file())
+        files = sorted(file for file in ids.iterdir() if file != paths.own_id and file.is_file())
     except OSError:
-        return []
+        return {}
+    return {file.name: found for file in files if (found := kept_id(file))}
 
 
 def refuse_beside(paths: Paths) -> None:

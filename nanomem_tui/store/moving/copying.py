@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import tokens
 from nanomem_tui.store import item_words, reader, sql
 from nanomem_tui.store.moving import markers
-from nanomem_tui.store.moving.rows import Difference, Ranks, Reading, Row, as_held, differences, found, write
+from nanomem_tui.store.moving.naming import Naming
+from nanomem_tui.store.moving.rows import Difference, Found, Ranks, Reading, Row, as_held, differences, found, write
 from nanomem_tui.store.moving.tables import LATER, MEMORY, OPERATIONS, REFERRED, Table
 
 if TYPE_CHECKING:
@@ -52,14 +53,19 @@ class _Summing:
         return Sum(self._rows, self._hash.hexdigest())
 
 
+class End(NamedTuple):
+    """One end of a copy: how it is read, and how it names what is of the agent's files."""
+
+    reading: Reading
+    naming: Naming
+
+
 class Copying:
     """From one place to another. `on_server`: whether the other one is a server."""
 
-    def __init__(
-        self, workspace_id: str, reading: Reading, there: Reading, writing: Writing, *, on_server: bool
-    ) -> None:
+    def __init__(self, workspace_id: str, here: End, there: End, writing: Writing, *, on_server: bool) -> None:
         self._id = workspace_id
-        self._reading, self._there, self._writing = reading, there, writing
+        self._here, self._there, self._writing = here, there, writing
         self._on_server = on_server
 
     def run(self, progress: Progress, total: int = 0) -> Copied:
@@ -70,7 +76,7 @@ class Copying:
             summing, ranks = _Summing(), self._ranks(self._there, table)
             rows = summing.over(self._rows(table, ranks))
             batch: list[Difference] = []
-            for pair in differences(rows, found(self._there, table, self._id, ranks), table):
+            for pair in differences(rows, self._found(self._there, table, ranks), table):
                 done += 1
                 progress("moving: row", done, max(total, done))
                 if pair.old is None or pair.new != pair.old.row:
@@ -85,37 +91,54 @@ class Copying:
     def _rows(self, table: Table, there: Ranks | None) -> Iterator[Row]:
         """The rows here; those that refer to what the other place does not have yet wait for the next pass."""
         rows = as_held(
-            found(self._reading, table, self._id, self._ranks(self._reading, table)), table, on_server=self._on_server
+            self._found(self._here, table, self._ranks(self._here, table)), table, on_server=self._on_server
         )
         return rows if there is None else (row for row in rows if 0 <= row[-1] < len(there))
 
+    def _found(self, end: End, table: Table, ranks: Ranks | None) -> Iterator[Found]:
+        """The rows of an end by the names of a server, in their order."""
+        rows = found(end.reading, table, self._id, ranks)
+        if (named := end.naming.seen(table)) is None:
+            return rows
+        seen = (Found(one.number, row) for one in rows if (row := named(one.row)) is not None)
+        return iter(sorted(seen, key=lambda one: one.row[:2]))  # few: what is remembered of two files
+
     def _write(self, table: Table, batch: Sequence[Difference], ranks: Ranks | None) -> int:
         if batch:
+            kept = [self._as_kept(table, one) for one in batch]
             with self._writing() as connection:
-                write(connection, self._id, table, batch, ranks)
+                write(connection, self._id, table, kept, ranks)
         return len(batch)
 
-    def _ranks(self, reading: Reading, table: Table) -> Ranks | None:
+    def _as_kept(self, table: Table, one: Difference) -> Difference:
+        naming = self._there.naming
+        new = naming.kept(table, one.new) if one.new is not None else None
+        old = one.old._replace(row=naming.kept(table, one.old.row)) if one.old is not None else None
+        return Difference(new, old)
+
+    def _ranks(self, end: End, table: Table) -> Ranks | None:
         """Those of the table that this one refers to."""
         if not table.refers:
             return None
-        with reading() as connection:
+        with end.reading() as connection:
             return Ranks(connection, REFERRED[table.to], self._id)
 
     def markers(self) -> None:
         """Make the markers there what they are here, once the rows are."""
-        with self._reading() as connection:
-            here = markers.of(connection, self._id, Ranks(connection, OPERATIONS, self._id))
+        with self._here.reading() as connection:
+            ranks = Ranks(connection, OPERATIONS, self._id)
+            here = markers.of(connection, self._id, ranks, self._here.naming)
         with self._writing() as connection:
-            markers.put(connection, self._id, here, Ranks(connection, OPERATIONS, self._id))
+            ranks = Ranks(connection, OPERATIONS, self._id)
+            markers.put(connection, self._id, here, ranks, self._there.naming)
 
     def sums_there(self) -> dict[str, Sum]:
         """The counts and hashes of the other place, read from it."""
         sums = {}
         for table in MEMORY:
             summing = _Summing()
-            ranks = self._ranks(self._there, table)
-            for _ in summing.over(one.row for one in found(self._there, table, self._id, ranks)):
+            rows = self._found(self._there, table, self._ranks(self._there, table))
+            for _ in summing.over(one.row for one in rows):
                 pass
             sums[table.name] = summing.sum
         return sums

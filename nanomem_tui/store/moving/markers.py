@@ -1,40 +1,55 @@
 """The markers of a workspace in two places: those that move with its rows. Must not know what a marker means, but for
-the one that holds a place in the order of operations."""
+those that hold a place in the order of operations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nanomem_tui.store.moving.naming import Naming, holds_a_place
 from nanomem_tui.store.moving.rows import Ranks
-from nanomem_tui.store.moving.tables import OWN_MARKERS, PLACE_MARKER
+from nanomem_tui.store.moving.tables import OWN_MARKERS
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 PUT = "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_OF_ALL = "workspace:"
+"""How the key of a marker begins that is no counter of a checkpoint (`markers`)."""
 
 
-def of(connection: Connection, workspace_id: str, ranks: Ranks) -> dict[str, str]:
-    """The markers that move, by key; the place in the order of operations as a rank of this place."""
+def of(connection: Connection, workspace_id: str, ranks: Ranks, naming: Naming) -> dict[str, str]:
+    """The markers that move, by the names that a server has for them; a place in the order of operations as a rank."""
     found: dict[str, str] = {}
-    for begin in (f"{workspace_id}:", f"workspace:{workspace_id}:"):
+    for begin in ("", _OF_ALL):
         query = "SELECT key, value FROM memory_meta WHERE key >= ? AND key < ?"
-        found |= dict(connection.execute(query, (begin, f"{begin[:-1]};")).fetchall())  # ; stands behind :
-    for name in OWN_MARKERS:
-        found.pop(f"{workspace_id}:{name}", None)
-    if (place := found.get(f"{workspace_id}:{PLACE_MARKER}", "")).isdigit():
-        found[f"{workspace_id}:{PLACE_MARKER}"] = str(ranks.up_to(int(place)))
+        keys = f"{begin}{workspace_id}:", f"{begin}{workspace_id};"  # ; stands behind :
+        for key, value in connection.execute(query, keys).fetchall():
+            name = key.removeprefix(keys[0])
+            seen = naming.marker(name) if not begin else f"{begin}{name}"
+            if seen is not None and (begin or name not in OWN_MARKERS):
+                found[seen] = str(ranks.up_to(int(value))) if not begin and _is_place(name, value) else value
     return found
 
 
-def put(connection: Connection, workspace_id: str, markers: dict[str, str], ranks: Ranks) -> None:
-    """Make the markers of a place these, as `of` gave them. `ranks`: those of this place."""
-    here = of(connection, workspace_id, ranks)
-    gone = [(key,) for key in here if key not in markers]
+def put(connection: Connection, workspace_id: str, markers: dict[str, str], ranks: Ranks, naming: Naming) -> None:
+    """Make the markers of a place these, as `of` gave them. `ranks`, `naming`: those of this place."""
+
+    def key_of(name: str) -> str:
+        if name.startswith(_OF_ALL):
+            return f"{_OF_ALL}{workspace_id}:{name.removeprefix(_OF_ALL)}"
+        return f"{workspace_id}:{naming.kept_marker(name)}"
+
+    here = of(connection, workspace_id, ranks, naming)
+    gone = [(key_of(name),) for name in here if name not in markers]
     connection.executemany("DELETE FROM memory_meta WHERE key = ?", gone)
-    place = f"{workspace_id}:{PLACE_MARKER}"
-    values = {key: value for key, value in markers.items() if here.get(key) != value or key == place}
-    if values.get(place, "").isdigit():
-        count = int(values[place])
-        values[place] = str(ranks.number(count - 1)) if count else "0"
-    connection.executemany(PUT, list(values.items()))
+    values = []
+    for name, value in markers.items():
+        if here.get(name) != value:
+            if not name.startswith(_OF_ALL) and _is_place(name, value):
+                value = str(ranks.number(int(value) - 1)) if int(value) else "0"  # noqa: PLW2901  as this place counts
+            values.append((key_of(name), value))
+    connection.executemany(PUT, values)
+
+
+def _is_place(name: str, value: str) -> bool:
+    return holds_a_place(name) and value.isdigit()

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, moved, reader
+from nanomem_tui.store import atomic, here, moved, reader
+from nanomem_tui.store.backup import sharing
 from nanomem_tui.store.moved import ARRIVED, ARRIVING, MOVED, Mark
 from nanomem_tui.store.moving import copying, places
 from nanomem_tui.store.moving.copying import Copying, Progress, Sum
+from nanomem_tui.store.moving.naming import Naming
 
 if TYPE_CHECKING:
     from nanomem_tui.store.moving.places import Place
@@ -79,13 +81,13 @@ class Move:
     def plan(self) -> Plan:
         """What would happen. Changes nothing. Raises NothingToDo where nothing is there, Refused where what is in the
         other place would be lost, and what keeps either place from being used."""
-        here, there = self._seen(self._source), self._seen(self._target)
-        if not here.revision and MOVED not in here.marks:
+        found, there = self._seen(self._source), self._seen(self._target)
+        if not found.revision and MOVED not in found.marks:
             fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
             raise NothingToDo("nothing was written there yet", self._source.where, fix)
-        state = self._state(here, there)
+        state = self._state(found, there)
         replaced = sum(there.rows.values()) if state == "new" else 0
-        return Plan(self._source.label, self._target.label, state, here.rows, replaced)
+        return Plan(self._source.label, self._target.label, state, found.rows, replaced)
 
     def _seen(self, place: Place) -> Seen:
         if not place.look():
@@ -96,10 +98,10 @@ class Move:
             present = {name: mark for name, mark in marks.items() if mark is not None}
             return Seen(copying.counts(connection, self._id), reader.revision_of(meta), present)
 
-    def _state(self, here: Seen, there: Seen) -> str:
-        if (mark := here.marks.get(ARRIVING)) is not None:
+    def _state(self, found: Seen, there: Seen) -> str:
+        if (mark := found.marks.get(ARRIVING)) is not None:
             raise Refused("a move to there has not come to its end", self._source.where, f"first: {moved.again(mark)}")
-        if (mark := here.marks.get(MOVED)) is not None:
+        if (mark := found.marks.get(MOVED)) is not None:
             if (other := there.marks.get(ARRIVING)) is not None and other.move == mark.move:
                 return "finished"
             on = there.marks.get(MOVED)
@@ -122,6 +124,18 @@ class Move:
         with contextlib.suppress(BadInput):
             return places.same(mark.source, self._source.label)
         return False
+
+    def stays(self) -> list[str]:
+        """The other workspaces that share our settings, and whose memory lies where this one is moved from."""
+        left = []
+        for name, key in sharing(self._paths).items():
+            with contextlib.closing(places.place_of(self._source.label, self._paths, key)) as place:
+                if not place.look():
+                    continue
+                with place.reading() as connection:
+                    meta = reader.meta(connection, key)
+                left += [name] if reader.revision_of(meta) and MOVED not in meta else []
+        return left
 
     # -- the move -----------------------------------------------------------------------------------------------------
 
@@ -172,19 +186,25 @@ class Move:
         def writing() -> contextlib.AbstractContextManager[Connection]:
             return self._writing(mark)
 
-        place = self._target
-        while_others = Copying(self._id, self._source.reading, place.reading, writing, on_server=place.on_server)
+        naming, other = self._namings()
+        end, on_server = copying.End(self._target.reading, other), self._target.on_server
+        here_now = copying.End(self._source.reading, naming)
+        while_others = Copying(self._id, here_now, end, writing, on_server=on_server)
         for _ in range(PASSES):
             if while_others.run(progress, total).changed <= LITTLE:
                 break
         with self._source.writing() as held:
             moved.refuse(held, self._id, self._source.where)
-            alone = Copying(
-                self._id, lambda: contextlib.nullcontext(held), place.reading, writing, on_server=place.on_server
-            )
+            at_last = copying.End(lambda: contextlib.nullcontext(held), naming)
+            alone = Copying(self._id, at_last, end, writing, on_server=on_server)
             tables = self._same(alone, mark, progress, total)
             moved.write(held, self._id, MOVED, mark)
         return tables
+
+    def _namings(self) -> tuple[Naming, Naming]:
+        """How both places name what is of the agent's files."""
+        servers, home = (self._source.on_server, self._target.on_server), here.made(self._paths)
+        return tuple(Naming(home, adds=not one, all_homes=all(servers)) for one in servers)  # type: ignore[return-value]
 
     def _same(self, alone: Copying, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
         """The last pass: both places hold the same rows, by their counts and hashes, and the same markers."""

@@ -40,13 +40,14 @@ OPERATIONS = Table(
     "operations", ("id", "at", "actor", "kind", "label", "touched", "body_json", "undone"), ("id",), number="seq",
     page=50,
 )  # fmt: skip
+FOREIGN = Table("foreign_rows", ("source", "id", "raw_json"), ("source", "id"))
 MEMORY = (
     ITEMS,
     Table("lessons", (*reader.LESSON_COLUMNS, "row_hash"), ("id",)),
     Table("records", (*reader.RECORD_COLUMNS, "row_hash"), ("id",)),
     OPERATIONS,
     Table("operation_keys", ("layer", "key"), ("layer", "key", "seq"), refers="seq", to="operations", page=5_000),
-    Table("foreign_rows", ("source", "id", "raw_json"), ("source", "id")),
+    FOREIGN,
     Table("vectors", ("key", "model", "dimension", "text_hash", "vector"), ("key", "model")),
 )
 """Those of `nanomem.db`, in the order in which they move."""

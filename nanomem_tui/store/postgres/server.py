@@ -120,7 +120,7 @@ class Server:
             return AccessDenied(f"a right is missing ({said})", self.where, fix)
         if isinstance(error, errors.DiskFull | errors.OutOfMemory):
             return DiskFull(f"the server has no room ({said})", self.where, f"free some space there; {WAITS}")
-        if isinstance(error, errors.InvalidCatalogName):
+        if isinstance(error, errors.InvalidCatalogName) or _names_no_database(str(error)):
             return StoreError(f"there is no such database ({said})", self.where, "make it with `createdb`, once")
         if isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure):
             return StoreError("the database is locked by another process", self.where, "try again in a moment")
@@ -213,6 +213,11 @@ def _truth_dumper() -> Any:
             return b"1" if obj else b"0"
 
     return Truth
+
+
+def _names_no_database(text: str) -> bool:
+    """Whether a connection was refused because of that: such an error of the driver has no code."""
+    return 'FATAL:  database "' in text and text.rstrip().endswith("does not exist")
 
 
 def _said(error: Exception) -> str:
