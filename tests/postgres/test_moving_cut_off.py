@@ -212,11 +212,11 @@ def test_two_moves_at_once(tmp_path: Path, postgres: PostgresServer, monkeypatch
     told: list[str] = []
     real = copying.Copying.run
 
-    def run(*args: Any) -> Any:
+    def run(*args: Any, **named: Any) -> Any:
         with pytest.raises(NanomemError) as error:
             move(workspace, "sqlite", url)
         told.append(error.value.line())
-        return real(*args)
+        return real(*args, **named)
 
     monkeypatch.setattr(copying.Copying, "run", run)
     move(workspace, "sqlite", url)

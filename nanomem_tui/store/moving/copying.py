@@ -6,7 +6,8 @@ Owns a pass over all tables, and their counts and hashes. Must not know why rows
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,18 @@ from nanomem_tui import tokens
 from nanomem_tui.store import item_words, reader, sql
 from nanomem_tui.store.moving import markers
 from nanomem_tui.store.moving.naming import Naming
-from nanomem_tui.store.moving.rows import Difference, Found, Ranks, Reading, Row, as_held, differences, found, write
+from nanomem_tui.store.moving.rows import (
+    Difference,
+    Found,
+    Ranks,
+    Reading,
+    as_held,
+    differences,
+    found,
+    key_of,
+    whole,
+    write,
+)
 from nanomem_tui.store.moving.tables import LATER, MEMORY, OPERATIONS, REFERRED, Table
 
 if TYPE_CHECKING:
@@ -29,28 +41,6 @@ class Sum(NamedTuple):
 
     rows: int
     sha256: str
-
-
-class Copied(NamedTuple):
-    """What a pass did: how many rows it changed, and what was read, by table."""
-
-    changed: int
-    read: Mapping[str, Sum]
-
-
-class _Summing:
-    def __init__(self) -> None:
-        self._rows, self._hash = 0, hashlib.sha256()
-
-    def over(self, rows: Iterator[Row]) -> Iterator[Row]:
-        for row in rows:
-            self._rows += 1
-            self._hash.update(repr(row).encode("utf-8", "surrogatepass"))
-            yield row
-
-    @property
-    def sum(self) -> Sum:
-        return Sum(self._rows, self._hash.hexdigest())
 
 
 class End(NamedTuple):
@@ -68,32 +58,30 @@ class Copying:
         self._here, self._there, self._writing = here, there, writing
         self._on_server = on_server
 
-    def run(self, progress: Progress, total: int = 0) -> Copied:
-        """Make every table there what it is here; what is written here meanwhile may be in it, or not."""
+    def run(self, progress: Progress, total: int = 0, *, lightly: bool = True) -> int:
+        """Make every table there what it is here, and return how many rows were changed; what is written here meanwhile
+        may be in it, or not. `lightly`: what changed is told by ids, revisions and hashes, and not by all columns."""
         changed, done = 0, 0
-        read: dict[str, Sum] = {}
         for table in MEMORY:
-            summing, ranks = _Summing(), self._ranks(self._there, table)
-            rows = summing.over(self._rows(table, ranks))
+            read = table.lightly if lightly else table
+            ranks = self._ranks(self._there, table)
             batch: list[Difference] = []
-            for pair in differences(rows, self._found(self._there, table, ranks), table):
+            for pair in differences(self._rows(read, ranks), self._found(self._there, read, ranks), read):
                 done += 1
                 progress("moving: row", done, max(total, done))
-                if pair.old is None or pair.new != pair.old.row:
+                if not pair.is_same:
                     batch.append(pair)
                 if len(batch) >= table.page:
-                    changed += self._write(table, batch, ranks)
+                    changed += self._write(table, self._wholly(table, batch) if lightly else batch, ranks)
                     batch = []
-            changed += self._write(table, batch, ranks)
-            read[table.name] = summing.sum
-        return Copied(changed, read)
+            changed += self._write(table, self._wholly(table, batch) if lightly else batch, ranks)
+        return changed
 
-    def _rows(self, table: Table, there: Ranks | None) -> Iterator[Row]:
+    def _rows(self, table: Table, there: Ranks | None) -> Iterator[Found]:
         """The rows here; those that refer to what the other place does not have yet wait for the next pass."""
-        rows = as_held(
-            self._found(self._here, table, self._ranks(self._here, table)), table, on_server=self._on_server
-        )
-        return rows if there is None else (row for row in rows if 0 <= row[-1] < len(there))
+        rows = self._found(self._here, table, self._ranks(self._here, table))
+        rows = as_held(rows, table, on_server=self._on_server)
+        return rows if there is None else (one for one in rows if 0 <= one.row[-1] < len(there))
 
     def _found(self, end: End, table: Table, ranks: Ranks | None) -> Iterator[Found]:
         """The rows of an end by the names of a server, in their order."""
@@ -103,18 +91,36 @@ class Copying:
         seen = (Found(one.number, row) for one in rows if (row := named(one.row)) is not None)
         return iter(sorted(seen, key=lambda one: one.row[:2]))  # few: what is remembered of two files
 
+    def _wholly(self, table: Table, batch: Sequence[Difference]) -> list[Difference]:
+        """What was read lightly, with all of each row as it is now; what is gone by now is left for the next pass."""
+        if not table.light or not batch:
+            return list(batch)
+        light = table.lightly
+        with self._here.reading() as connection:
+            new = whole(connection, table, self._id, (one.new for one in batch))
+        with self._there.reading() as connection:
+            old = whole(connection, table, self._id, (one.old for one in batch))
+        held = as_held(new.values(), table, on_server=self._on_server)
+        new = dict(zip(new, held, strict=True))
+        pairs = (
+            Difference(
+                new.get(key_of(light, one.new.row)) if one.new is not None else None,
+                old.get(key_of(light, one.old.row)) if one.old is not None else None,
+            )
+            for one in batch
+            if one.new is None or key_of(light, one.new.row) in new
+        )
+        return [pair for pair in pairs if not pair.is_same]
+
     def _write(self, table: Table, batch: Sequence[Difference], ranks: Ranks | None) -> int:
         if batch:
-            kept = [self._as_kept(table, one) for one in batch]
+            kept = [Difference(self._as_kept(table, one.new), self._as_kept(table, one.old)) for one in batch]
             with self._writing() as connection:
                 write(connection, self._id, table, kept, ranks)
         return len(batch)
 
-    def _as_kept(self, table: Table, one: Difference) -> Difference:
-        naming = self._there.naming
-        new = naming.kept(table, one.new) if one.new is not None else None
-        old = one.old._replace(row=naming.kept(table, one.old.row)) if one.old is not None else None
-        return Difference(new, old)
+    def _as_kept(self, table: Table, one: Found | None) -> Found | None:
+        return one._replace(row=self._there.naming.kept(table, one.row)) if one is not None else None
 
     def _ranks(self, end: End, table: Table) -> Ranks | None:
         """Those of the table that this one refers to."""
@@ -132,16 +138,28 @@ class Copying:
             ranks = Ranks(connection, OPERATIONS, self._id)
             markers.put(connection, self._id, here, ranks, self._there.naming)
 
-    def sums_there(self) -> dict[str, Sum]:
-        """The counts and hashes of the other place, read from it."""
-        sums = {}
-        for table in MEMORY:
-            summing = _Summing()
-            rows = self._found(self._there, table, self._ranks(self._there, table))
-            for _ in summing.over(one.row for one in rows):
-                pass
-            sums[table.name] = summing.sum
-        return sums
+    def sums(self) -> tuple[dict[str, Sum], dict[str, Sum]]:
+        """The counts and hashes of all rows here, as the other place is to hold them, and there. Both are read at the
+        same time."""
+
+        def there(table: Table) -> Iterator[Found]:
+            return self._found(self._there, table, self._ranks(self._there, table))
+
+        with ThreadPoolExecutor(1) as beside:
+            other = beside.submit(self._sums, there)
+            return self._sums(lambda table: self._rows(table, self._ranks(self._there, table))), other.result()
+
+    @staticmethod
+    def _sums(rows: Callable[[Table], Iterator[Found]]) -> dict[str, Sum]:
+        return {table.name: _sum(rows(table)) for table in MEMORY}
+
+
+def _sum(rows: Iterator[Found]) -> Sum:
+    count, digest = 0, hashlib.sha256()
+    for one in rows:
+        count += 1
+        digest.update(repr(one.row).encode("utf-8", "surrogatepass"))
+    return Sum(count, digest.hexdigest())
 
 
 def begin_index(connection: Connection, workspace_id: str) -> None:

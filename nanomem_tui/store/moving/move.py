@@ -191,7 +191,7 @@ class Move:
         here_now = copying.End(self._source.reading, naming)
         while_others = Copying(self._id, here_now, end, writing, on_server=on_server)
         for _ in range(PASSES):
-            if while_others.run(progress, total).changed <= LITTLE:
+            if while_others.run(progress, total) <= LITTLE:
                 break
         with self._source.writing() as held:
             moved.refuse(held, self._id, self._source.where)
@@ -208,14 +208,15 @@ class Move:
 
     def _same(self, alone: Copying, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
         """The last pass: both places hold the same rows, by their counts and hashes, and the same markers."""
-        for _ in range(2):
-            read = alone.run(progress, total).read
-            progress("comparing", 0, 0)
-            if alone.sums_there() == read:
+        for lightly in (True, False):
+            alone.run(progress, total, lightly=lightly)
+            progress("comparing both", 0, 0)
+            sums, there = alone.sums()
+            if sums == there:
                 alone.markers()
                 with self._target.writing() as connection:  # all of it survives a power cut from here on
                     moved.write(connection, self._id, ARRIVING, mark)
-                return read
+                return sums
         fix = "nothing was moved; `nanomem doctor` looks at the store that is in use"
         raise Conflict("the rows did not come out the same", self._target.where, fix)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 Row = tuple[Any, ...]
+AT_ONCE = 250
+"""Rows that one query names."""
 Reading = Callable[[], AbstractContextManager["Connection"]]
 
 
@@ -59,8 +61,13 @@ class Found(NamedTuple):
 class Difference(NamedTuple):
     """What a row is to be (None: gone), and what it is (None: not there)."""
 
-    new: Row | None
+    new: Found | None
     old: Found | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing has to be done."""
+        return self.new is not None and self.old is not None and self.new.row == self.old.row
 
 
 def found(reading: Reading, table: Table, workspace_id: str, ranks: Ranks | None = None) -> Iterator[Found]:
@@ -86,17 +93,42 @@ def found(reading: Reading, table: Table, workspace_id: str, ranks: Ranks | None
         last = tuple(named[name] for name in order)
 
 
-def as_held(rows: Iterable[Found], table: Table, *, on_server: bool) -> Iterator[Row]:
+def whole(
+    connection: Connection, table: Table, workspace_id: str, lightly: Iterable[Found | None]
+) -> dict[Row, Found]:
+    """The whole rows of some that were read lightly, by key; those that are gone are left out."""
+    if not table.light:
+        return {key_of(table, one.row): one for one in lightly if one is not None}
+    names = [table.number] if table.number else list(table.key)
+    places = [_place(table.lightly, one) for one in lightly if one is not None]
+    columns = ", ".join(map(_quoted, (*([table.number] if table.number else []), *table.columns)))
+    made: dict[Row, Found] = {}
+    for start in range(0, len(places), AT_ONCE):
+        part = places[start : start + AT_ONCE]
+        if len(names) == 1:
+            among = ", ".join("?" * len(part))
+        else:
+            among = "VALUES " + ", ".join([f"({', '.join('?' * len(names))})"] * len(part))
+        query = f"SELECT {columns} FROM {table.name} WHERE workspace_id = ?"
+        which = f" AND ({', '.join(map(_quoted, names))}) IN ({among})"
+        values = [value for place in part for value in place]
+        for row in connection.execute(query + which, (workspace_id, *values)).fetchall():
+            one = Found(row[0], tuple(row[1:])) if table.number else Found(0, tuple(row))
+            made[key_of(table, one.row)] = one
+    return made
+
+
+def as_held(rows: Iterable[Found], table: Table, *, on_server: bool) -> Iterator[Found]:
     """Rows as a place holds them: a server has no NUL in a text, and no item that does not say where it is from."""
     if not on_server:
-        yield from (one.row for one in rows)
+        yield from rows
         return
     from nanomem_tui.store.moving.fitting import fitted
 
-    yield from (fitted(table, one.row) for one in rows)
+    yield from (Found(one.number, fitted(table, one.row)) for one in rows)
 
 
-def differences(new: Iterator[Row], old: Iterator[Found], table: Table) -> Iterator[Difference]:
+def differences(new: Iterator[Found], old: Iterator[Found], table: Table) -> Iterator[Difference]:
     """Every row of both, beside each other. Rows with a number come in its order, and where the two orders differ what
     is in the way goes: it comes again at its place."""
     one, other = next(new, None), next(old, None)
@@ -104,7 +136,7 @@ def differences(new: Iterator[Row], old: Iterator[Found], table: Table) -> Itera
         if one is None or other is None:
             first = other is None
         else:
-            here, there = _key(table, one), _key(table, other.row)
+            here, there = key_of(table, one.row), key_of(table, other.row)
             if here == there:
                 yield Difference(one, other)
                 one, other = next(new, None), next(old, None)
@@ -118,7 +150,8 @@ def differences(new: Iterator[Row], old: Iterator[Found], table: Table) -> Itera
             other = next(old, None)
 
 
-def _key(table: Table, row: Row) -> Row:
+def key_of(table: Table, row: Row) -> Row:
+    """What a row is known by."""
     return tuple(row[place] for place in table.places)
 
 
@@ -127,8 +160,8 @@ def write(
 ) -> None:
     """Make these rows what they are to be, with what finds them. `ranks`: those of this place."""
     gone = [one.old for one in changes if one.new is None and one.old is not None]
-    new = [one.new for one in changes if one.old is None and one.new is not None]
-    both = [(one.new, one.old) for one in changes if one.new is not None and one.old is not None]
+    new = [one.new.row for one in changes if one.old is None and one.new is not None]
+    both = [(one.new.row, one.old) for one in changes if one.new is not None and one.old is not None]
     beside = _Beside(connection, table)
     which = _which(table)
     connection.executemany(

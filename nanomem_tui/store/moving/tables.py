@@ -16,7 +16,8 @@ class Table(NamedTuple):
 
     `number`: the column that keeps the rows in order; a file counts all its workspaces together and a server each by
     itself, so that it is numbered anew, in the same order. `refers`: a column of the key that holds such a number of
-    the table `to`. `page`: rows that are read at once.
+    the table `to`. `light`: columns by which a row that changed is told, the key among them; none: all of them.
+    `page`: rows that are read at once.
     """
 
     name: str
@@ -25,7 +26,13 @@ class Table(NamedTuple):
     number: str = ""
     refers: str = ""
     to: str = ""
+    light: tuple[str, ...] = ()
     page: int = 500
+
+    @property
+    def lightly(self) -> Table:
+        """The table as far as it is read to see what changed."""
+        return self._replace(columns=self.light) if self.light else self
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -34,22 +41,24 @@ class Table(NamedTuple):
 
 
 ITEMS = Table(
-    "memory_entries", (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash"), ("id",), number="number"
-)
+    "memory_entries", (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash"), ("id",), number="number",
+    light=("id", "revision", "row_hash"),
+)  # fmt: skip
 OPERATIONS = Table(
     "operations", ("id", "at", "actor", "kind", "label", "touched", "body_json", "undone"), ("id",), number="seq",
-    page=50,
+    light=("id", "undone", "touched", "label"), page=50,
 )  # fmt: skip
 FOREIGN = Table("foreign_rows", ("source", "id", "raw_json"), ("source", "id"))
 MEMORY = (
     ITEMS,
-    Table("lessons", (*reader.LESSON_COLUMNS, "row_hash"), ("id",)),
-    Table("records", (*reader.RECORD_COLUMNS, "row_hash"), ("id",)),
+    Table("lessons", (*reader.LESSON_COLUMNS, "row_hash"), ("id",), light=("id", "revision", "row_hash")),
+    Table("records", (*reader.RECORD_COLUMNS, "row_hash"), ("id",), light=("id", "revision", "row_hash")),
     OPERATIONS,
     Table("operation_keys", ("layer", "key"), ("layer", "key", "seq"), refers="seq", to="operations", page=5_000),
     FOREIGN,
-    Table("vectors", ("key", "model", "dimension", "text_hash", "vector"), ("key", "model")),
-)
+    Table("vectors", ("key", "model", "dimension", "text_hash", "vector"), ("key", "model"),
+          light=("key", "model", "dimension", "text_hash")),
+)  # fmt: skip
 """Those of `nanomem.db`, in the order in which they move."""
 LATER = frozenset({"records", "vectors"})
 """Those that a file of schema 1 lacks until somebody writes to it."""
