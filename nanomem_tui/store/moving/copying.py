@@ -141,13 +141,14 @@ class Copying:
     def sums(self) -> tuple[dict[str, Sum], dict[str, Sum]]:
         """The counts and hashes of all rows here, as the other place is to hold them, and there. Both are read at the
         same time."""
+        ranks = {table.name: self._ranks(self._there, table) for table in MEMORY}
 
         def there(table: Table) -> Iterator[Found]:
-            return self._found(self._there, table, self._ranks(self._there, table))
+            return self._found(self._there, table, ranks[table.name])
 
         with ThreadPoolExecutor(1) as beside:
             other = beside.submit(self._sums, there)
-            return self._sums(lambda table: self._rows(table, self._ranks(self._there, table))), other.result()
+            return self._sums(lambda table: self._rows(table, ranks[table.name])), other.result()
 
     @staticmethod
     def _sums(rows: Callable[[Table], Iterator[Found]]) -> dict[str, Sum]:
