@@ -78,14 +78,14 @@ def make(
         for number, (name, file) in enumerate(found):
             progress(number, len(found))
             try:
-                if url and file == paths.database:
-                    entries += backup_server.entries(paths, url, name, writer.piece)
+                if url and (part := backup_server.part_of(paths, file)) is not None:
+                    entries += backup_server.entries(paths, url, part, name, writer.piece)
                     continue
                 entry = backup_files.taken(file, name, writer.piece)
             except NanomemError as error:
                 if writer.failure is not None:
                     raise from_os_error(writer.failure, "making a backup") from error
-                if url and file == paths.database:  # without the rows it would be no backup
+                if url and backup_server.part_of(paths, file):  # without the rows it would be no backup
                     raise
                 left_out.append((name, error.what))
                 continue
@@ -194,8 +194,8 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
         url = backup_server.url_now(paths)  # as it was then, by the plan
         for name in plan.changed:
             target = user_settings() if name == SETTINGS else base / name
-            if url and target == paths.database:
-                backup_server.bring_back(paths, url, archive, entries[name])
+            if url and (part := backup_server.part_of(paths, target)) is not None:
+                backup_server.bring_back(paths, url, part, archive, entries[name])
                 continue
             backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
         os.unlink(marker)
@@ -301,13 +301,13 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     then = {entry.path: entry for entry in manifest.entries}
     url = backup_server.server_of(paths, archive, then)
     found = backup_files.found(paths, layout, lambda _path, _why: None, served=bool(url))
-    now = [name for name, file in found if not (url and file == paths.database)]
+    now = [name for name, file in found if not (url and backup_server.part_of(paths, file))]
     changed = [
         name
         for name, entry in then.items()
         if (
-            backup_server.differs(paths, url, archive, entry)
-            if url and _target(base, name) == paths.database
+            backup_server.differs(paths, url, part, archive, entry)
+            if url and (part := backup_server.part_of(paths, _target(base, name))) is not None
             else _is_changed(_target(base, name), entry)
         )
     ]

@@ -49,7 +49,7 @@ def found(
 ) -> list[tuple[str, Path]]:
     """(path in the archive, file) of all that belongs to the memory, in the order in which it has to be read.
     `everything`: also what else lies in the workspace; `served`: the rows lie on a server, and stand in the place of
-    the database whether there is a file or not."""
+    our databases whether these are there or not."""
     base = base_of(paths)
     tops = [paths.data, *(paths.workspace / name for name in _OF_WORKSPACE), *paths.git_dirs]
     if everything:
@@ -72,9 +72,9 @@ def found(
     if user_settings().is_file():
         taken[SETTINGS] = user_settings()
     own = paths.data.relative_to(base).as_posix()
-    if served:
-        name = f"{own}/{paths.database.name}"
-        taken = {path: file for path, file in taken.items() if not path.startswith(f"{name}-")} | {name: paths.database}
+    for database in (paths.database, paths.tiers_database) if served else ():
+        name = f"{own}/{database.name}"
+        taken = {path: file for path, file in taken.items() if not path.startswith(f"{name}-")} | {name: database}
     return sorted(taken.items(), key=lambda one: (_rank(one[0], own), one[0]))
 
 

@@ -34,7 +34,7 @@ _CHUNK = ", ".join(CHUNK)
 _NEW_CHUNK = (
     "workspace_id", "id", "document_id", "ordinal", "section", "line_from", "line_to", "text", "text_hash",
 )  # fmt: skip
-_INDEXED_BY = "knowledge_tokens"
+INDEXED_BY = "knowledge_tokens"
 """Where `tier_meta` keeps the version of the tokens that the index was made of."""
 _REMOVED = "knowledge removed "
 _PACKAGES = "knowledge packages "
@@ -198,7 +198,7 @@ def _document(row: Sequence[object]) -> KnowledgeDocument:
 
 def begin(connection: Connection, workspace_id: str) -> None:
     """Before a change: an index that was made of other tokens is made anew, as nothing could be taken out of it."""
-    found = tier_meta.get(connection, workspace_id, _INDEXED_BY)
+    found = tier_meta.get(connection, workspace_id, INDEXED_BY)
     if found == str(VERSION):
         return
     if found is not None:
@@ -208,7 +208,7 @@ def begin(connection: Connection, workspace_id: str) -> None:
         every = connection.execute(query, values).fetchall()
         for (own,) in every:
             _index_anew(connection, own)
-    tier_meta.put(connection, workspace_id, _INDEXED_BY, str(VERSION))
+    tier_meta.put(connection, workspace_id, INDEXED_BY, str(VERSION))
 
 
 def _index_anew(connection: Connection, workspace_id: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import Moved
+from nanomem_tui.store import sql, tier_meta
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
@@ -80,6 +81,28 @@ def refuse(connection: Connection, workspace_id: str, where: str) -> None:
     found = {keys[key]: str(value) for key, value in connection.execute(query, tuple(keys)).fetchall()}
     if found and (error := trouble(found, where)) is not None:
         raise error
+
+
+def refuse_work(connection: Connection, workspace_id: str, where: str) -> None:
+    """Raise Moved where nobody may write to this database of an agent's work. A server keeps one mark for all."""
+    if not sql.is_sqlite(connection):
+        refuse(connection, workspace_id, where)
+        return
+    found = {name: tier_meta.get(connection, workspace_id, f"{workspace_id}:{name}") for name in (MOVED, ARRIVING)}
+    meta = {name: value for name, value in found.items() if value is not None}
+    if meta and (error := trouble(meta, where)) is not None:
+        raise error
+
+
+def mark_work(connection: Connection, workspace_id: str, mark: Mark | None, *names: str) -> None:
+    """Set these marks beside the work of an agent in a file, or take them away."""
+    if sql.is_sqlite(connection):
+        for name in names:
+            key = f"{workspace_id}:{name}"
+            if mark is None:
+                tier_meta.drop(connection, workspace_id, key)
+            else:
+                tier_meta.put(connection, workspace_id, key, json.dumps(mark._asdict(), ensure_ascii=False))
 
 
 def again(mark: Mark) -> str:

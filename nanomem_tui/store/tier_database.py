@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import driver_errors, reader, tier_meta, tier_schema
+from nanomem_tui.paths import Paths, workspace_id
+from nanomem_tui.store import driver_errors, moved, reader, tier_meta, tier_schema
 from nanomem_tui.store.database import Database
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_store import TierStore
@@ -33,7 +33,8 @@ class TierDatabase(TierStore):
         super().__init__(synced_every)
         self.path = paths.tiers_database
         self.where = str(self.path)
-        self._database = Database(self.path, paths.backups, LOCK, tier_schema.schema)
+        self._database = Database(self.path, paths.backups, LOCK, tier_schema.schema, self._refuse_moved)
+        self._paths = paths
         self._made = False
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
@@ -67,6 +68,9 @@ class TierDatabase(TierStore):
                 os.fsync(lock.fileno())
 
     # -- writing ------------------------------------------------------------------------------------------------------
+
+    def _refuse_moved(self, connection: Connection) -> None:
+        moved.refuse_work(connection, workspace_id(self._paths), self.where)
 
     @contextlib.contextmanager
     def _writing(self, *, durable: bool) -> Iterator[Connection]:

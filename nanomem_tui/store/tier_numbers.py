@@ -55,6 +55,17 @@ def add_many(
         gone(connection, workspace_id, table, first + len(rows) - 1)
 
 
+def following(connection: Connection, workspace_id: str, table: str) -> int:
+    """The number of the next row."""
+    name = _IN.get(table, "number")
+    if not isinstance(connection, sqlite3.Connection):
+        query, values = _following(workspace_id, table)
+        return int(connection.execute(f"SELECT {query}", values).fetchone()[0])
+    last = int(connection.execute(f"SELECT coalesce(max({name}), 0) FROM {table}").fetchone()[0])
+    was = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return max(last, int(was[0]) if was is not None else 0) + 1
+
+
 def gone(connection: Connection, workspace_id: str, table: str, number: int) -> None:
     """Note that a row goes, so that its number stays its own; SQLite does it by itself."""
     if table in ONCE and not isinstance(connection, sqlite3.Connection):

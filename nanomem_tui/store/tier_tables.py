@@ -64,7 +64,7 @@ def row_of(workspace_id: str, record: TierRecord) -> tuple[Any, ...]:
         packed = [zlib.compress(json.dumps(long, ensure_ascii=False).encode(), 6) if long else None]
     body = (workspace_id, record.id, *values.values(), record.at, record.origin, record.stored_at, record.changed_at)
     row = (*body, *packed)
-    return (*row, _hash(row))
+    return (*row, hash_of(row))
 
 
 def record_of(kind: Kind, table: str, row: Sequence[Any]) -> TierRecord:
@@ -79,7 +79,7 @@ def record_of(kind: Kind, table: str, row: Sequence[Any]) -> TierRecord:
 
 def is_whole(row: Sequence[Any]) -> bool:
     """Whether a row is as it was written: no bit of it flipped."""
-    return bool(_hash(row[:-1]) == row[-1])
+    return bool(hash_of(row[:-1]) == row[-1])
 
 
 def words_of(record: TierRecord) -> str:
@@ -121,7 +121,8 @@ def _read(field: Field, value: Any) -> Any:
         return value
 
 
-def _hash(row: Sequence[Any]) -> str:
+def hash_of(row: Sequence[Any]) -> str:
+    """The hash of a row, whose last column it is."""
     body = repr([int(value) if isinstance(value, bool) else value for value in row])
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

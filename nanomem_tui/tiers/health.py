@@ -43,7 +43,7 @@ def problems(database: TierStore, workspace_id: str, lifecycle: Lifecycle, paths
 
     if database.is_remote and database.path.exists():
         what = "records of before lie in this file, and database_url names a server: they are not shown"
-        fix = "`nanomem record export`, without that setting, makes a file for `nanomem memory import`"
+        fix = "see `nanomem migrate-store --help`: it moves them, or left them behind"
         yield Problem(what, paths.relative(database.path), None, fix, "note")
     try:
         if database.exists:

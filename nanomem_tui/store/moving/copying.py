@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nanomem_tui import tokens
 from nanomem_tui.store import item_words, reader, sql
@@ -27,13 +27,11 @@ from nanomem_tui.store.moving.rows import (
     whole,
     write,
 )
-from nanomem_tui.store.moving.tables import LATER, MEMORY, OPERATIONS, REFERRED, Table
-
-if TYPE_CHECKING:
-    from nanomem_tui.store.sql import Connection
+from nanomem_tui.store.moving.tables import LATER, MEMORY, REFERRED, WORK, Table
+from nanomem_tui.store.sql import Connection
 
 Progress = Callable[[str, int, int], None]
-Writing = Callable[[], AbstractContextManager["Connection"]]
+Writing = Callable[[], AbstractContextManager[Connection]]
 
 
 class Sum(NamedTuple):
@@ -41,6 +39,19 @@ class Sum(NamedTuple):
 
     rows: int
     sha256: str
+
+
+class Part(NamedTuple):
+    """Tables that lie in one database, and what is remembered beside them. `file`: how a person calls it."""
+
+    file: str
+    tables: Sequence[Table]
+    markers: Callable[[Connection, str, Naming], dict[str, str]]
+    put_markers: Callable[[Connection, str, dict[str, str], Naming], None]
+
+
+THE_MEMORY = Part("nanomem.db", MEMORY, markers.of, markers.put)
+THE_WORK = Part("tiers.db", WORK, markers.of_work, markers.put_work)
 
 
 class End(NamedTuple):
@@ -53,8 +64,10 @@ class End(NamedTuple):
 class Copying:
     """From one place to another. `on_server`: whether the other one is a server."""
 
-    def __init__(self, workspace_id: str, here: End, there: End, writing: Writing, *, on_server: bool) -> None:
-        self._id = workspace_id
+    def __init__(
+        self, workspace_id: str, here: End, there: End, writing: Writing, *, on_server: bool, part: Part = THE_MEMORY
+    ) -> None:
+        self._id, self._part = workspace_id, part
         self._here, self._there, self._writing = here, there, writing
         self._on_server = on_server
 
@@ -62,7 +75,7 @@ class Copying:
         """Make every table there what it is here, and return how many rows were changed; what is written here meanwhile
         may be in it, or not. `lightly`: what changed is told by ids, revisions and hashes, and not by all columns."""
         changed, done = 0, 0
-        for table in MEMORY:
+        for table in self._part.tables:
             read = table.lightly if lightly else table
             ranks = self._ranks(self._there, table)
             batch: list[Difference] = []
@@ -80,7 +93,7 @@ class Copying:
     def _rows(self, table: Table, there: Ranks | None) -> Iterator[Found]:
         """The rows here; those that refer to what the other place does not have yet wait for the next pass."""
         rows = self._found(self._here, table, self._ranks(self._here, table))
-        rows = as_held(rows, table, on_server=self._on_server)
+        rows = as_held(rows, table, self._id, on_server=self._on_server)
         return rows if there is None else (one for one in rows if 0 <= one.row[-1] < len(there))
 
     def _found(self, end: End, table: Table, ranks: Ranks | None) -> Iterator[Found]:
@@ -100,7 +113,7 @@ class Copying:
             new = whole(connection, table, self._id, (one.new for one in batch))
         with self._there.reading() as connection:
             old = whole(connection, table, self._id, (one.old for one in batch))
-        held = as_held(new.values(), table, on_server=self._on_server)
+        held = as_held(new.values(), table, self._id, on_server=self._on_server)
         new = dict(zip(new, held, strict=True))
         pairs = (
             Difference(
@@ -132,16 +145,14 @@ class Copying:
     def markers(self) -> None:
         """Make the markers there what they are here, once the rows are."""
         with self._here.reading() as connection:
-            ranks = Ranks(connection, OPERATIONS, self._id)
-            here = markers.of(connection, self._id, ranks, self._here.naming)
+            here = self._part.markers(connection, self._id, self._here.naming)
         with self._writing() as connection:
-            ranks = Ranks(connection, OPERATIONS, self._id)
-            markers.put(connection, self._id, here, ranks, self._there.naming)
+            self._part.put_markers(connection, self._id, here, self._there.naming)
 
     def sums(self) -> tuple[dict[str, Sum], dict[str, Sum]]:
         """The counts and hashes of all rows here, as the other place is to hold them, and there. Both are read at the
         same time."""
-        ranks = {table.name: self._ranks(self._there, table) for table in MEMORY}
+        ranks = {table.name: self._ranks(self._there, table) for table in self._part.tables}
 
         def there(table: Table) -> Iterator[Found]:
             return self._found(self._there, table, ranks[table.name])
@@ -150,9 +161,8 @@ class Copying:
             other = beside.submit(self._sums, there)
             return self._sums(lambda table: self._rows(table, ranks[table.name])), other.result()
 
-    @staticmethod
-    def _sums(rows: Callable[[Table], Iterator[Found]]) -> dict[str, Sum]:
-        return {table.name: _sum(rows(table)) for table in MEMORY}
+    def _sums(self, rows: Callable[[Table], Iterator[Found]]) -> dict[str, Sum]:
+        return {table.name: _sum(rows(table)) for table in self._part.tables}
 
 
 def _sum(rows: Iterator[Found]) -> Sum:
@@ -184,8 +194,9 @@ def clear(connection: Connection, workspace_id: str) -> None:
     connection.execute("DELETE FROM memory_entries WHERE workspace_id = ?", (workspace_id,))
 
 
-def counts(connection: Connection, workspace_id: str) -> dict[str, int]:
+def counts(connection: Connection, workspace_id: str, part: Part = THE_MEMORY) -> dict[str, int]:
     """How many rows each table has."""
     query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
-    tables = [table.name for table in MEMORY if reader.has_records(connection) or table.name not in LATER]
+    old = LATER if part is THE_MEMORY and not reader.has_records(connection) else frozenset[str]()
+    tables = [table.name for table in part.tables if table.name not in old]
     return {name: int(connection.execute(query.format(name), (workspace_id,)).fetchone()[0]) for name in tables}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -19,7 +20,7 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, here, moved, reader
 from nanomem_tui.store.backup import sharing
 from nanomem_tui.store.moved import ARRIVED, ARRIVING, MOVED, Mark
-from nanomem_tui.store.moving import copying, places
+from nanomem_tui.store.moving import copying, index, places
 from nanomem_tui.store.moving.copying import Copying, Progress, Sum
 from nanomem_tui.store.moving.naming import Naming
 
@@ -70,11 +71,12 @@ class Move:
             raise BadInput("that is the same place twice", target, "name the one to move from, then the one to move to")
         self._source = places.place_of(source, paths, workspace_id)
         self._target = places.place_of(target, paths, workspace_id)
+        self._work = tuple(places.work_of(one, paths, workspace_id) for one in (source, target))
 
     def close(self) -> None:
         """Let go of both."""
-        self._source.close()
-        self._target.close()
+        for place in (self._source, self._target, *self._work):
+            place.close()
 
     # -- before -------------------------------------------------------------------------------------------------------
 
@@ -86,8 +88,9 @@ class Move:
             fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
             raise NothingToDo("nothing was written there yet", self._source.where, fix)
         state = self._state(found, there)
-        replaced = sum(there.rows.values()) if state == "new" else 0
-        return Plan(self._source.label, self._target.label, state, found.rows, replaced)
+        here_, other = map(self._rows_of_work, self._work)
+        replaced = sum(there.rows.values()) + sum(other.values()) if state == "new" else 0
+        return Plan(self._source.label, self._target.label, state, {**found.rows, **here_}, replaced)
 
     def _seen(self, place: Place) -> Seen:
         if not place.look():
@@ -97,6 +100,13 @@ class Move:
             marks = {name: moved.mark_in(meta, name) for name in moved.LOCAL}
             present = {name: mark for name, mark in marks.items() if mark is not None}
             return Seen(copying.counts(connection, self._id), reader.revision_of(meta), present)
+
+    def _rows_of_work(self, place: Place) -> dict[str, int]:
+        """The rows of an agent's work in a place, by table."""
+        if not place.look():
+            return {}
+        with place.reading() as connection:
+            return copying.counts(connection, self._id, copying.THE_WORK)
 
     def _state(self, found: Seen, there: Seen) -> str:
         if (mark := found.marks.get(ARRIVING)) is not None:
@@ -176,37 +186,56 @@ class Move:
                 copying.begin_index(connection, self._id)
             else:
                 moved.remove(connection, self._id, ARRIVING)
+        if not same:
+            with self._work[1].writing() as connection:
+                moved.mark_work(connection, self._id, mark, ARRIVING)
         if same:
             raise BadInput("that is the same place by two names", self._target.where, "name another one to move to")
         return mark
 
     def _bring(self, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
         """Copy, catch up, and in one last part that nobody else writes in make sure that both are the same."""
-
-        def writing() -> contextlib.AbstractContextManager[Connection]:
-            return self._writing(mark)
-
-        naming, other = self._namings()
-        end, on_server = copying.End(self._target.reading, other), self._target.on_server
-        here_now = copying.End(self._source.reading, naming)
-        while_others = Copying(self._id, here_now, end, writing, on_server=on_server)
+        parts = self._parts(mark)
         for _ in range(PASSES):
-            if while_others.run(progress, total) <= LITTLE:
+            changed = sum(self._copying(part).run(progress, total) for part in parts)
+            if changed <= LITTLE:
                 break
-        with self._source.writing() as held:
-            moved.refuse(held, self._id, self._source.where)
-            at_last = copying.End(lambda: contextlib.nullcontext(held), naming)
-            alone = Copying(self._id, at_last, end, writing, on_server=on_server)
-            tables = self._same(alone, mark, progress, total)
-            moved.write(held, self._id, MOVED, mark)
+        tables: dict[str, Sum] = {}
+        with contextlib.ExitStack() as alone:
+            held = [(part, alone.enter_context(part.source.writing())) for part in parts]
+            moved.refuse(held[0][1], self._id, self._source.where)
+            for part, connection in held:
+                tables |= self._same(part, self._copying(part, connection), mark, progress, total)
+            moved.write(held[0][1], self._id, MOVED, mark)
+            for _, connection in held[1:]:
+                moved.mark_work(connection, self._id, mark, MOVED)
         return tables
+
+    def _parts(self, mark: Mark) -> list[_Part]:
+        """What moves: the memory, and the work of an agent."""
+        from_, to = self._work
+        with from_.writing():  # makes the tables where there are none: who writes there first is to be refused, too
+            pass
+        work = _Part(copying.THE_WORK, from_, to, partial(to.writing, durable=False))
+        return [_Part(copying.THE_MEMORY, self._source, self._target, partial(self._writing, mark)), work]
+
+    def _copying(self, part: _Part, held: Connection | None = None) -> Copying:
+        naming, other = self._namings()
+
+        def reading() -> contextlib.AbstractContextManager[Connection]:
+            return part.source.reading() if held is None else contextlib.nullcontext(held)
+
+        here_, there = copying.End(reading, naming), copying.End(part.target.reading, other)
+        return Copying(self._id, here_, there, part.writing, on_server=part.target.on_server, part=part.part)
 
     def _namings(self) -> tuple[Naming, Naming]:
         """How both places name what is of the agent's files."""
         servers, home = (self._source.on_server, self._target.on_server), here.made(self._paths)
         return tuple(Naming(home, adds=not one, all_homes=all(servers)) for one in servers)  # type: ignore[return-value]
 
-    def _same(self, alone: Copying, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
+    def _same(
+        self, part: _Part, alone: Copying, mark: Mark, progress: Progress, total: int
+    ) -> Mapping[str, Sum]:
         """The last pass: both places hold the same rows, by their counts and hashes, and the same markers."""
         for lightly in (True, False):
             alone.run(progress, total, lightly=lightly)
@@ -214,11 +243,14 @@ class Move:
             sums, there = alone.sums()
             if sums == there:
                 alone.markers()
-                with self._target.writing() as connection:  # all of it survives a power cut from here on
-                    moved.write(connection, self._id, ARRIVING, mark)
+                with part.target.writing() as connection:  # all of it survives a power cut from here on
+                    if part.part is copying.THE_MEMORY:
+                        moved.write(connection, self._id, ARRIVING, mark)
+                    else:
+                        moved.mark_work(connection, self._id, mark, ARRIVING)
                 return sums
         fix = "nothing was moved; `nanomem doctor` looks at the store that is in use"
-        raise Conflict("the rows did not come out the same", self._target.where, fix)
+        raise Conflict("the rows did not come out the same", part.target.where, fix)
 
     @contextlib.contextmanager
     def _writing(self, mark: Mark) -> Iterator[Connection]:
@@ -229,7 +261,21 @@ class Move:
 
     def _open(self, mark: Mark) -> None:
         """Let everybody write to the other place. Done already, it is done again."""
+        work = self._work[1]
+        with work.writing() as connection:
+            index.finish(connection, self._id)
+            moved.mark_work(connection, self._id, None, ARRIVING, MOVED)
+        work.settle()
         with self._target.writing() as connection:
             moved.remove(connection, self._id, ARRIVING, MOVED)
             moved.write(connection, self._id, ARRIVED, mark)
         self._target.settle()
+
+
+class _Part(NamedTuple):
+    """A part of the memory between its two places, and how the other one is written."""
+
+    part: copying.Part
+    source: Place
+    target: Place
+    writing: copying.Writing

@@ -6,15 +6,17 @@ Owns how each is opened, read and written without the store's own guard. Must no
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from nanomem_tui.errors import CorruptDatabase, NanomemError
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import reader, stored_operations
+from nanomem_tui.store import reader, stored_operations, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
+from nanomem_tui.store.tier_database import LOCK
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
@@ -104,6 +106,47 @@ class FilePlace:
             self._copies.make(self._database.path)
 
 
+class WorkFile:
+    """`tiers.db` of a workspace."""
+
+    label = SQLITE
+    on_server = False
+
+    def __init__(self, paths: Paths) -> None:
+        self.where = paths.relative(paths.tiers_database)
+        self._database = Database(paths.tiers_database, paths.backups, LOCK, tier_schema.schema)
+        self.close = self._database.close
+
+    def look(self) -> bool:
+        path = self._database.path
+        if not reader.is_made(path, tier_schema.VERSION):
+            return False
+        with reader.open_database(path, tier_schema.VERSION):
+            return True
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with reader.open_database(self._database.path, tier_schema.VERSION) as connection:
+            connection.text_factory = reader.tolerant
+            connection.execute("BEGIN")
+            yield connection
+
+    def writing(self, *, durable: bool = True) -> contextlib.AbstractContextManager[Connection]:
+        return self._database.writing(durable=durable)
+
+    def examine(self) -> None:
+        """Rows say by their hashes what a bit did to them; they move as they are."""
+
+    def settle(self) -> None:
+        """Say in the lock that there are records: a file that is gone later is no new beginning."""
+        lock = self._database.path.with_name(LOCK)
+        if lock.stat().st_size == 0:
+            with lock.open("ab") as file:
+                file.write(b"tiers.db\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+
 class ServerPlace:
     """The rows of a workspace in a PostgreSQL database."""
 
@@ -140,6 +183,33 @@ class ServerPlace:
 
     def settle(self) -> None:
         """And keeps its own copies."""
+
+
+class WorkOnServer(ServerPlace):
+    """The work of an agent in a PostgreSQL database."""
+
+    def look(self) -> bool:
+        from nanomem_tui.store.postgres import schema
+
+        with self._server.alone() as raw:
+            return (schema.found_in(raw) or 0) >= schema.TIERS
+
+    @contextlib.contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        from nanomem_tui.store.postgres import tiers, word_bits
+
+        with self._database.locked(), self._server.writing(durable=durable) as connection:
+            tiers.hold(connection, self._server)  # and not the row of the memory, which has a writer of its own
+            try:
+                yield connection
+                word_bits.write(connection, self._server.workspace_id)
+            finally:
+                word_bits.drop(connection)
+
+
+def work_of(label: str, paths: Paths, workspace_id: str) -> WorkFile | WorkOnServer:
+    """Where the work of an agent lies in the place that a person names."""
+    return WorkFile(paths) if label == SQLITE else WorkOnServer(label, paths, workspace_id)
 
 
 def place_of(label: str, paths: Paths, workspace_id: str) -> FilePlace | ServerPlace:

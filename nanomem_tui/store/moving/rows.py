@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.store import item_words, sql
-from nanomem_tui.store.moving.tables import ITEMS, Table
-from nanomem_tui.store.reader import ITEM_COLUMNS
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store import item_words, sql, tier_numbers
+from nanomem_tui.store.moving import index
+from nanomem_tui.store.moving.tables import ITEMS, WORK, Row, Table
+from nanomem_tui.store.values import Lesson
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
-Row = tuple[Any, ...]
 AT_ONCE = 250
 """Rows that one query names."""
 Reading = Callable[[], AbstractContextManager["Connection"]]
@@ -118,14 +117,14 @@ def whole(
     return made
 
 
-def as_held(rows: Iterable[Found], table: Table, *, on_server: bool) -> Iterator[Found]:
+def as_held(rows: Iterable[Found], table: Table, workspace_id: str, *, on_server: bool) -> Iterator[Found]:
     """Rows as a place holds them: a server has no NUL in a text, and no item that does not say where it is from."""
     if not on_server:
         yield from rows
         return
     from nanomem_tui.store.moving.fitting import fitted
 
-    yield from (Found(one.number, fitted(table, one.row)) for one in rows)
+    yield from (Found(one.number, fitted(table, one.row, workspace_id)) for one in rows)
 
 
 def differences(new: Iterator[Found], old: Iterator[Found], table: Table) -> Iterator[Difference]:
@@ -180,13 +179,15 @@ def write(
         [(workspace_id, *number, *_plain(table, row), *beside.values(row))
          for number, row in zip(numbers, new, strict=True)],
     )  # fmt: skip
-    if table is ITEMS:
-        changed = [
-            *(item_words.Changed(old.number, _item(old.row), _item(old.row)._replace(is_deleted=True)) for old in gone),
-            *(item_words.Changed(old.number, _item(old.row), _item(row)) for row, old in both),
-            *(item_words.Changed(number[0], None, _item(row)) for number, row in zip(numbers, new, strict=True)),
-        ]
-        item_words.of(connection).write(connection, workspace_id, changed, current=True)
+    changed = [
+        *(index.Changed(old.number, old.row, None) for old in gone),
+        *(index.Changed(old.number, old.row, row) for row, old in both),
+        *(index.Changed(number[0], None, row) for number, row in zip(numbers, new, strict=True) if table.number),
+    ]
+    if table in WORK and table.number:
+        for number in (*(old.number for old in gone), *(number[0] for number in numbers[-1:])):
+            tier_numbers.gone(connection, workspace_id, table.name, number)
+    index.write(connection, workspace_id, table, changed)
 
 
 def _numbers(
@@ -198,7 +199,10 @@ def _numbers(
         return [(ranks.number(row[-1]),) for row in new]
     if not table.number:
         return [() for _ in new]
-    first = sql.next_number(connection, table.name, table.number, workspace_id)
+    if table in WORK:
+        first = tier_numbers.following(connection, workspace_id, table.name)
+    else:
+        first = sql.next_number(connection, table.name, table.number, workspace_id)
     return [(number,) for number in range(first, first + len(new))]
 
 
@@ -228,13 +232,9 @@ class _Beside:
         self.values: Callable[[Row], Row] = lambda row: ()
         if table is ITEMS:
             words = item_words.of(connection)
-            self.columns, self.values = words.columns, lambda row: words.values(_item(row))
+            self.columns, self.values = words.columns, lambda row: words.values(index.item_of(row))
         elif table.name == "lessons" and not sql.is_sqlite(connection):
             self.columns, self.values = ("waits",), lambda row: (Lesson._make(row[: len(Lesson._fields)]).waits,)
-
-
-def _item(row: Row) -> Item:
-    return Item._make(row[: len(ITEM_COLUMNS)])
 
 
 def _quoted(name: str) -> str:

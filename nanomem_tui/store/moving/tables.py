@@ -6,9 +6,12 @@ beside a row that hold what finds it (`item_words`). Values only.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nanomem_tui.store import item_words, moved, reader
+from nanomem_tui.store import item_words, moved, reader, tier_tables
+from nanomem_tui.store.tier_kinds import KINDS
+
+Row = tuple[Any, ...]
 
 
 class Table(NamedTuple):
@@ -60,6 +63,26 @@ MEMORY = (
           light=("key", "model", "dimension", "text_hash")),
 )  # fmt: skip
 """Those of `nanomem.db`, in the order in which they move."""
+KIND_OF = {table: kind for kind in KINDS.values() for table in kind.tables.values()}
+"""The kind of the records in each table of `tiers.db` that holds such."""
+KNOWLEDGE = frozenset({"knowledge_documents", "knowledge_chunks"})
+WORK = (
+    *(Table(name, tier_tables.columns(kind, name)[1:], ("id",), number="number",
+            light=("id", "stored_at", "changed_at", "row_hash")) for name, kind in KIND_OF.items()),
+    Table("record_changes", ("kind", "id", "at", "origin", "before", "after"),
+          ("kind", "id", "at", "origin", "before", "after"), number="seq"),
+    Table("knowledge_documents", ("id", "kind", "title", "source", "hash", "added_at", "checked_at", "chunks", "meta"),
+          ("id",), number="number", light=("id", "hash", "checked_at", "chunks")),
+    Table("knowledge_chunks", ("id", "document_id", "ordinal", "section", "line_from", "line_to", "text", "text_hash"),
+          ("id",), number="number", light=("id", "ordinal", "line_from", "line_to", "text_hash")),
+    Table("record_vectors", ("model", "kind", "id", "at", "text_hash", "vector"), ("model", "kind", "id"),
+          number="number", light=("model", "kind", "id", "at", "text_hash")),
+    Table("record_vectors_due", ("kind", "id"), ("kind", "id")),
+    Table("lifecycle_runs", ("id", "began_at", "state"), ("id",)),
+    Table("lifecycle_batches", ("run", "kind", "what", "rows", "packed"), ("run", "kind", "what", "rows", "packed"),
+          number="seq", page=20),
+)  # fmt: skip
+"""Those of `tiers.db`: the work of an agent, and the knowledge base."""
 LATER = frozenset({"records", "vectors"})
 """Those that a file of schema 1 lacks until somebody writes to it."""
 REFERRED = {table.name: table for table in MEMORY if table.number}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store import tier_meta
+from nanomem_tui.store import moved, tier_meta
 from nanomem_tui.store.postgres import leases, schema, word_bits
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_store import TierStore
@@ -91,19 +91,9 @@ class PgTiers(TierStore):
             schema.make(self._server)
             self._made = True
         with self._server.writing(durable=durable) as connection:
-            self._hold(connection)
+            hold(connection, self._server)
+            moved.refuse_work(connection, self._server.workspace_id, self.where)
             yield connection
-
-    def _hold(self, connection: Connection) -> None:
-        """Keep every other writer of the workspace out until the transaction ends. Raises NewerDatabase where another
-        release brought the tables to a schema that this one does not know, while it ran."""
-        query = (
-            'INSERT INTO tier_meta (workspace_id, "key", value) VALUES (?, ?, \'1\') ON CONFLICT (workspace_id, "key")'
-            " DO UPDATE SET value = CAST(CAST(tier_meta.value AS bigint) + 1 AS text)"
-            " RETURNING (SELECT version FROM nanomem_schema)"
-        )
-        found = connection.execute(query, (self._server.workspace_id, WRITES)).fetchone()[0]
-        schema.check(int(found), self._server.where)
 
     def _complete(self, connection: Connection) -> None:
         word_bits.write(connection, self._server.workspace_id)
@@ -120,3 +110,15 @@ class PgTiers(TierStore):
     def close(self) -> None:
         """Let everything survive a power cut. Raises the errors of `sync`."""
         self.sync()
+
+
+def hold(connection: Connection, server: Server) -> None:
+    """Keep every other writer of the workspace out until the transaction ends. Raises NewerDatabase where another
+    release brought the tables to a schema that this one does not know, while it ran."""
+    query = (
+        'INSERT INTO tier_meta (workspace_id, "key", value) VALUES (?, ?, \'1\') ON CONFLICT (workspace_id, "key")'
+        " DO UPDATE SET value = CAST(CAST(tier_meta.value AS bigint) + 1 AS text)"
+        " RETURNING (SELECT version FROM nanomem_schema)"
+    )
+    found = connection.execute(query, (server.workspace_id, WRITES)).fetchone()[0]
+    schema.check(int(found), server.where)
