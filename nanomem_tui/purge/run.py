@@ -245,8 +245,7 @@ def _compact(database: Database) -> None:
 def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
     if memory.server is not None:
         _work_on_server(memory, memory.server, sought, tell, write=write)
-        return
-    path = memory.paths.tiers_database
+    path = memory.paths.tiers_database  # beside a server what a move there left behind
     if not reader.is_made(path, tier_schema.VERSION):
         return
     if not write:

@@ -74,7 +74,7 @@ class Database:
         for what goes wrong meanwhile."""
         try:
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self._lock, wait=LOCK_WAIT):
+            with atomic.locked_once(self._lock, wait=LOCK_WAIT):
                 yield
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, self.path) from error

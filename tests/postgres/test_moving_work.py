@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import clock, open_workspace, paths
 from nanomem_tui.errors import Moved
 from nanomem_tui.store import tier_schema
 from nanomem_tui.store.moving.tables import WORK
@@ -136,3 +136,17 @@ def test_a_backup_holds_it_and_brings_it_back(tmp_path: Path, postgres: Postgres
     made = min((workspace.parent / "nanomem-backups").glob("*.nanomem-backup"))
     assert command(workspace, "backup", "restore", str(made), "--to", str(place)) == 0
     assert found(place / workspace.name) == before
+
+
+def test_what_is_forgotten_is_in_no_file_that_a_move_left(tmp_path: Path, postgres: PostgresServer) -> None:
+    workspace = filled(tmp_path, items=2)
+    secret = "the platypus password"
+    with open_workspace(workspace) as ws:
+        ws.items.add(secret)
+        ws.records.store("task", {"description": secret}, "t1")
+        ws.flush()
+    assert command(workspace, "migrate-store", "sqlite", postgres.fresh()[1], "--yes") == 0
+    assert command(workspace, "forget", "--text", secret, "--yes") == 0
+    data = paths.locate(workspace).data
+    held = [file.name for file in data.rglob("*") if file.is_file() and b"platypus" in file.read_bytes()]
+    assert held == []

@@ -19,6 +19,8 @@ from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, here, moved, reader
 from nanomem_tui.store.backup import sharing
+from nanomem_tui.store.database import LOCK as STORE
+from nanomem_tui.store.database import LOCK_WAIT
 from nanomem_tui.store.moved import ARRIVED, ARRIVING, MOVED, Mark
 from nanomem_tui.store.moving import copying, index, places
 from nanomem_tui.store.moving.copying import Copying, Progress, Sum
@@ -202,6 +204,8 @@ class Move:
                 break
         tables: dict[str, Sum] = {}
         with contextlib.ExitStack() as alone:
+            # first of all the lock of this home, which every writer here takes before a row of a server
+            alone.enter_context(atomic.locked_once(self._paths.data / STORE, wait=LOCK_WAIT))
             held = [(part, alone.enter_context(part.source.writing())) for part in parts]
             moved.refuse(held[0][1], self._id, self._source.where)
             for part, connection in held:

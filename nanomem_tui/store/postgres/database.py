@@ -58,7 +58,7 @@ class PgDatabase:
         same transaction, and nobody looks at them in between."""
         try:
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self.path.with_name(LOCK), wait=LOCK_WAIT):
+            with atomic.locked_once(self.path.with_name(LOCK), wait=LOCK_WAIT):
                 yield
         except OSError as error:
             raise from_os_error(error, "writing the database") from error
