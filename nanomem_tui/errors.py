@@ -14,7 +14,8 @@ Each error carries what went wrong, where, and what to do: the command line make
     ├── DiskFull                no space left
     ├── StoreError              the database
     │   ├── NewerDatabase       written by a later version
-    │   └── CorruptDatabase     cannot be read
+    │   ├── CorruptDatabase     cannot be read
+    │   └── Moved               the memory lies in another one now
     ├── ModelError              the language model that was asked
     │   ├── ModelUnavailable    nobody answers, too late or too busy
     │   ├── ModelRefused        the endpoint or the model will not: the key, the model's name, a filter
@@ -96,6 +97,10 @@ class NewerDatabase(StoreError):
 
 class CorruptDatabase(StoreError):
     """The database file cannot be read."""
+
+
+class Moved(StoreError):
+    """The memory lies in another store now, or is still on its way to this one."""
 
 
 class ModelError(NanomemError):

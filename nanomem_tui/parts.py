@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.presence import Presence
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.store.values import Item
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.tiers.collector import Collector
@@ -152,11 +152,16 @@ class Parts(CurationParts):
         return Crystallizer(self.store, self.paths, lambda: self.sessions, self.facts, spent)
 
     @cached_property
-    def tier_database(self) -> TierDatabase:
+    def tier_database(self) -> TierStore:
         """Where the records of an agent's work lie, and the knowledge base."""
+        seconds = self.settings.flush_interval_seconds
+        if self.store.server is not None:
+            from nanomem_tui.store.postgres.tiers import PgTiers
+
+            return PgTiers(self.store.server, self.paths.tiers_database, seconds)
         from nanomem_tui.store.tier_database import TierDatabase
 
-        return TierDatabase(self.paths, self.settings.flush_interval_seconds)
+        return TierDatabase(self.paths, seconds)
 
     @cached_property
     def records(self) -> TierRecords:

@@ -147,15 +147,16 @@ def _vectors(ws: Workspace) -> dict[str, Any]:
 
 
 def _tiers(ws: Workspace) -> dict[str, Any]:
-    """How many records the agent's work has in each tier (`exact`, or at most so many), and the bytes of their file."""
+    """How many records the agent's work has in each tier (`exact`, or at most so many), and the bytes of their
+    file; none of those that lie on a server."""
     path = ws.paths.tiers_database
-    began = path.exists() or path.with_name("tiers.lock").exists()  # else what reads it is not imported
-    if not began or not ws.tier_database.exists:
+    began = ws.store.server is not None or path.exists() or path.with_name("tiers.lock").exists()
+    if not began or not ws.tier_database.exists:  # else what reads it is not imported
         return {"working": 0, "longterm": 0, "exact": True, "bytes": 0}
     from nanomem_tui.store import tier_counts
 
     found = ws.tier_database.read(lambda connection: tier_counts.about(connection, ws.id))
-    return {**found._asdict(), "bytes": path.stat().st_size}
+    return {**found._asdict(), "bytes": 0 if ws.tier_database.is_remote else path.stat().st_size}
 
 
 def _sessions(ws: Workspace) -> int:

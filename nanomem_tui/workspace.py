@@ -178,6 +178,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def refresh(self) -> set[str]:
         """Which layers changed on disk since the last call, or the opening; rows that others changed come into RAM."""
         changed = set(self._watch.look())
+        if self.store.server is not None and self.tier_database.has_news():
+            changed.add("tiers")
         rows = self.store.refresh()
         of_rows = {"items", "lessons", "records"}
         return (changed - of_rows) | (of_rows if rows else set())
@@ -219,7 +221,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
-        trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
+        trail = partial(tiers.problems, self.tier_database, self.id, self.lifecycle, self.paths)
         more = (named, partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings), trail)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 

@@ -56,6 +56,7 @@ _COMMANDS = {
     "redo": "nanomem_tui.cli.ledger:redo",
     "lifecycle": "nanomem_tui.cli.lifecycle:lifecycle",
     "backup": "nanomem_tui.cli.backup:backup",
+    "migrate-store": "nanomem_tui.cli.migrate:migrate_store",
     "doctor": "nanomem_tui.cli.doctor:doctor",
     "scrub": "nanomem_tui.cli.purge:scrub",
     "forget": "nanomem_tui.cli.purge:forget",

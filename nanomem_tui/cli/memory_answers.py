@@ -80,12 +80,11 @@ def _turns_line(counters: dict[str, int]) -> str:
 
 
 def _records_line(tiers: dict[str, Any]) -> str:
-    if not tiers.get("bytes"):
+    if not (tiers.get("bytes") or tiers.get("working") or tiers.get("longterm")):
         return ""
     about = "" if tiers["exact"] else "up to "
-    return (
-        f"{about}{tiers['working']:,} in working memory, {tiers['longterm']:,} long-term ({words.size(tiers['bytes'])})"
-    )
+    size = f" ({words.size(tiers['bytes'])})" if tiers["bytes"] else ""
+    return f"{about}{tiers['working']:,} in working memory, {tiers['longterm']:,} long-term{size}"
 
 
 def _status_lines(found: dict[str, Any]) -> list[str]:

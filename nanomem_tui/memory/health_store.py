@@ -83,6 +83,9 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
         yield Problem("an empty git object, as a power cut leaves them", paths.relative(path), None, "run git fsck")
 
 
+_MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
+
+
 def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
     """What is wrong with our database, which may lie on a server, and with those of other systems in the agent's
     home."""
@@ -92,7 +95,7 @@ def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
         yield from health.problems(server)
         if paths.database.exists():
             what = "rows of before lie in this file, and database_url names a server: they are not shown"
-            yield Problem(what, paths.relative(paths.database), None, "see `nanomem migrate-store --help`", "note")
+            yield Problem(what, paths.relative(paths.database), None, _MOVE, "note")
     elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
         yield from _own_database(paths)

@@ -10,7 +10,7 @@ import contextlib
 import mmap
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,7 @@ from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, stored_files, work_rows
 from nanomem_tui.purge.texts import FEW, Found, Sought, Words, in_bytes
-from nanomem_tui.store import atomic, backup, reader, tier_schema
+from nanomem_tui.store import atomic, backup, moved, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
 from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
@@ -164,7 +164,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     tried("nanomem.db", partial(_memory, memory, sought, tell, write=write))
     tried("tiers.db", partial(_work, memory, sought, tell, write=write))
     files = list(stored_files.places(paths, memory.layout))
-    if write and paths.database.exists() and memory.server is None:
+    if write and paths.database.exists():
         tried("copies of nanomem.db", partial(_copies, memory, sought, files))
     for place in files:
         told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
@@ -184,15 +184,14 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
 def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
     if memory.server is not None:
         _on_server(memory, memory.server, sought, tell, write=write)
-        return
-    path = memory.paths.database
+    path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
     if not reader.is_made(path):
         return
     if not write:
         with reader.open_database(path) as connection:
             memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
         return
-    database = Database(path, memory.paths.backups)
+    database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
     found: Found = Counter()
 
     def told(where: str, here: Found) -> None:
@@ -220,11 +219,21 @@ def _on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows
         with server.reading() as connection:
             memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
         return
-    with PgDatabase(server, memory.paths.database).writing() as connection:
+    with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
         memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+    _vacuum(server, schema.TABLES)
+
+
+def _vacuum(server: Server, tables: Iterable[str]) -> None:
+    """Let the server take what is gone out of its files, as far as this role may."""
     with server.alone() as raw:
-        for table in schema.TABLES:
+        for table in tables:
             raw.execute(f"VACUUM {table}")
+
+
+def _guard(memory: Memory, where: str) -> Callable[[sql.Connection], None]:
+    """Refuses a store that the memory has left."""
+    return lambda connection: moved.refuse(connection, memory.workspace_id, where)
 
 
 def _compact(database: Database) -> None:
@@ -234,7 +243,9 @@ def _compact(database: Database) -> None:
 
 
 def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
-    path = memory.paths.tiers_database
+    if memory.server is not None:
+        _work_on_server(memory, memory.server, sought, tell, write=write)
+    path = memory.paths.tiers_database  # beside a server what a move there left behind
     if not reader.is_made(path, tier_schema.VERSION):
         return
     if not write:
@@ -250,6 +261,19 @@ def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool
             _compact(database)
     finally:
         database.close()
+
+
+def _work_on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    from nanomem_tui.store.postgres import tier_schema as tables
+    from nanomem_tui.store.postgres.tiers import PgTiers
+
+    tiers = PgTiers(server, memory.paths.tiers_database)
+    if not tiers.exists:
+        return
+    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write)
+    found = tiers.write(clean, durable=True) if write else tiers.read(clean)
+    if write and found:
+        _vacuum(server, tables.tables())
 
 
 def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> None:

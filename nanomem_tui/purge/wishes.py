@@ -11,7 +11,6 @@ from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import memory_rows
 from nanomem_tui.purge.texts import SHORTEST, Marks, Words
-from nanomem_tui.store import reader
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 
 if TYPE_CHECKING:
@@ -92,9 +91,12 @@ def _work(ws: Workspace, key: str) -> Iterable[bool]:
     from nanomem_tui.store.tier_kinds import KINDS
 
     if ws.tier_database.exists:
-        with reader.open_database(ws.paths.tiers_database) as connection:
-            for kind in KINDS.values():
-                yield tier_rows.get(connection, ws.id, kind, key.rpartition("/")[2]) is not None
+        found = ws.tier_database.read(
+            lambda connection: [
+                tier_rows.get(connection, ws.id, kind, key.rpartition("/")[2]) is not None for kind in KINDS.values()
+            ]
+        )
+        yield from found
 
 
 def _messages(ws: Workspace, wish: Wish) -> Iterator[str]:

@@ -3,7 +3,6 @@ takes to undo a run of the lifecycle that holds it, and their vectors."""
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Mapping
@@ -12,12 +11,13 @@ from typing import Any
 from nanomem_tui import json_text
 from nanomem_tui.purge.memory_rows import Tell
 from nanomem_tui.purge.texts import Found, Marks, Sought, Words, in_value
-from nanomem_tui.store import knowledge_rows, tier_rows
+from nanomem_tui.store import knowledge_rows, sql, tier_rows, tier_runs
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind
 from nanomem_tui.store.tier_values import TierRecord
 
 
-def clean(connection: sqlite3.Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> bool:
+def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> bool:
     """Look through every table, and with `write` take out what is sought, in the transaction of the caller; whether
     there was anything. Raises the driver's errors."""
     every: Found = Counter()
@@ -39,7 +39,7 @@ def clean(connection: sqlite3.Connection, workspace_id: str, sought: Sought, tel
 
 
 def _record(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, record: TierRecord, sought: Sought, found: Found,
+    connection: Connection, workspace_id: str, kind: Kind, record: TierRecord, sought: Sought, found: Found,
     *, write: bool,
 ) -> None:  # fmt: skip
     mine: Found = Counter()
@@ -69,18 +69,19 @@ def _belongs(record: TierRecord, sought: Sought) -> bool:
     return record.id in marks.ids or record.key in marks.ids or bool(marks.sessions & {*map(str, sessions)})
 
 
-def _changes(connection: sqlite3.Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
+def _changes(connection: Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
     found: Found = Counter()
     query = "SELECT seq, before, after FROM record_changes WHERE workspace_id = ?"
     for seq, before, after in connection.execute(query, (workspace_id,)).fetchall():
         cleaned = [in_value(text, sought, found) for text in (before, after)]
         if write and cleaned != [before, after]:
-            change = "UPDATE record_changes SET before = ?, after = ? WHERE seq = ?"
-            connection.execute(change, (*cleaned, seq))
+            own = sql.beside_number(connection)
+            change = f"UPDATE record_changes SET before = ?, after = ? WHERE seq = ? AND {own} = ?"
+            connection.execute(change, (*cleaned, seq, workspace_id))
     return found
 
 
-def _documents(connection: sqlite3.Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
+def _documents(connection: Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
     """A document stays, without it; its hash too, so that a sync of the same source does not bring it back."""
     found: Found = Counter()
     for one in knowledge_rows.documents(connection, workspace_id):
@@ -91,12 +92,12 @@ def _documents(connection: sqlite3.Connection, workspace_id: str, sought: Sought
         ]
         named = one._replace(title=sought.clean(one.title, found), about=sought.clean(one.about, found))
         if write and (cleaned != chunks or named != one):
-            knowledge_rows.begin(connection)
+            knowledge_rows.begin(connection, workspace_id)
             knowledge_rows.put(connection, workspace_id, named, cleaned)
     return found
 
 
-def _batches(connection: sqlite3.Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
+def _batches(connection: Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
     """A batch that holds it goes, and its run cannot be undone any more."""
     found: Found = Counter()
     query = "SELECT seq, run, packed FROM lifecycle_batches WHERE workspace_id = ?"
@@ -110,7 +111,7 @@ def _batches(connection: sqlite3.Connection, workspace_id: str, sought: Sought, 
             continue
         found.update(mine)
         if write:
-            connection.execute("DELETE FROM lifecycle_batches WHERE seq = ?", (seq,))
+            tier_runs.drop(connection, workspace_id, seq)
             change = "UPDATE lifecycle_runs SET state = 'final' WHERE workspace_id = ? AND id = ?"
             connection.execute(change, (workspace_id, run))
     return found

@@ -150,6 +150,11 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
         os.close(handle)
 
 
+def locked_once(path: Path, *, wait: float) -> contextlib.AbstractContextManager[object]:
+    """`locked`, unless this thread holds the lock already: it would wait for itself."""
+    return contextlib.nullcontext() if holds(path) else locked(path, wait=wait)
+
+
 _held = threading.local()
 
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.paths import Paths, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup_files, backup_place
+from nanomem_tui.paths import Paths, kept_id, user_settings, workspace_id
+from nanomem_tui.store import atomic, backup_files, backup_place, backup_server
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
@@ -67,18 +67,26 @@ def make(
     base, known = _newest(target) if not whole else ("", frozenset[str]())
     path = _free(target)
     left_out: list[tuple[str, str]] = []
-    found = backup_files.found(paths, layout, lambda *one: left_out.append(one), everything=everything)
-    found = [one for one in found if not one[1].is_relative_to(target)]
+    url = backup_server.url_now(paths)
+    all_of_it = backup_files.found(
+        paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url)
+    )
+    found = [one for one in all_of_it if not one[1].is_relative_to(target)]
     writer = Writer(path, known)
     try:
         entries: list[Entry] = []
         for number, (name, file) in enumerate(found):
             progress(number, len(found))
             try:
+                if url and (part := backup_server.part_of(paths, file)) is not None:
+                    entries += backup_server.entries(paths, url, part, name, writer.piece)
+                    continue
                 entry = backup_files.taken(file, name, writer.piece)
             except NanomemError as error:
                 if writer.failure is not None:
                     raise from_os_error(writer.failure, "making a backup") from error
+                if url and backup_server.part_of(paths, file):  # without the rows it would be no backup
+                    raise
                 left_out.append((name, error.what))
                 continue
             entries += [entry] if entry is not None else []
@@ -154,6 +162,7 @@ def restore_to(path: Path, place: Path) -> Restored:
         _move_config(place / "config.json", old, new)
         for marker in place.glob("sessions/*/.workspace"):
             atomic.write_atomic(marker, f"{new}\n".encode())
+        backup_place.keep_apart(Path(new))
         return Restored(tuple(entry.path for entry in manifest.entries), (), ())
 
 
@@ -170,7 +179,7 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
     refuse_beside(paths)
-    shared = _others(paths)
+    shared = sharing(paths)
     if shared and not others:
         what = f"the database holds the memory of {', '.join(shared)} as well, which would go back too"
         raise Refused(what, str(paths.database), "add --with-others when that is what you want")
@@ -182,8 +191,12 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
         atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
         base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
         backup_place.remove([base / name for name in plan.removed])
+        url = backup_server.url_now(paths)  # as it was then, by the plan
         for name in plan.changed:
             target = user_settings() if name == SETTINGS else base / name
+            if url and (part := backup_server.part_of(paths, target)) is not None:
+                backup_server.bring_back(paths, url, part, archive, entries[name])
+                continue
             backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
         os.unlink(marker)
         atomic.sync_folder(marker.parent)
@@ -286,8 +299,18 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     if base / manifest.workspace != paths.workspace:
         raise Refused("a backup with another name of the workspace", manifest.workspace, "use --to FOLDER")
     then = {entry.path: entry for entry in manifest.entries}
-    now = [name for name, _ in backup_files.found(paths, layout, lambda _path, _why: None)]
-    changed = [name for name, entry in then.items() if _is_changed(_target(base, name), entry)]
+    url = backup_server.server_of(paths, archive, then)
+    found = backup_files.found(paths, layout, lambda _path, _why: None, served=bool(url))
+    now = [name for name, file in found if not (url and backup_server.part_of(paths, file))]
+    changed = [
+        name
+        for name, entry in then.items()
+        if (
+            backup_server.differs(paths, url, part, archive, entry)
+            if url and (part := backup_server.part_of(paths, _target(base, name))) is not None
+            else _is_changed(_target(base, name), entry)
+        )
+    ]
     for name in changed:
         if name != SETTINGS:
             backup_place.refuse_links(base / name, base)
@@ -340,13 +363,14 @@ def _move_config(path: Path, old: str, new: str) -> None:
     atomic.write_atomic(path, json.dumps(config, ensure_ascii=False, indent=2).encode())
 
 
-def _others(paths: Paths) -> list[str]:
-    """The names of other workspaces whose memory is in the same database."""
+def sharing(paths: Paths) -> dict[str, str]:
+    """The other workspaces that share our folder, its database and its settings: name and id."""
     ids = paths.own_id.parent
     try:
-        return sorted(file.name for file in ids.iterdir() if file != paths.own_id and file.is_file())
+        files = sorted(file for file in ids.iterdir() if file != paths.own_id and file.is_file())
     except OSError:
-        return []
+        return {}
+    return {file.name: found for file in files if (found := kept_id(file))}
 
 
 def refuse_beside(paths: Paths) -> None:

@@ -44,9 +44,12 @@ def folder_of(paths: Paths) -> Path:
     return paths.data.with_name(FOLDER)
 
 
-def found(paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False) -> list[tuple[str, Path]]:
+def found(
+    paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False, served: bool = False
+) -> list[tuple[str, Path]]:
     """(path in the archive, file) of all that belongs to the memory, in the order in which it has to be read.
-    `everything`: also what else lies in the workspace."""
+    `everything`: also what else lies in the workspace; `served`: the rows lie on a server, and stand in the place of
+    our databases whether these are there or not."""
     base = base_of(paths)
     tops = [paths.data, *(paths.workspace / name for name in _OF_WORKSPACE), *paths.git_dirs]
     if everything:
@@ -69,6 +72,9 @@ def found(paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool =
     if user_settings().is_file():
         taken[SETTINGS] = user_settings()
     own = paths.data.relative_to(base).as_posix()
+    for database in (paths.database, paths.tiers_database) if served else ():
+        name = f"{own}/{database.name}"
+        taken = {path: file for path, file in taken.items() if not path.startswith(f"{name}-")} | {name: database}
     return sorted(taken.items(), key=lambda one: (_rank(one[0], own), one[0]))
 
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from nanomem_tui.errors import Refused, from_os_error
+from nanomem_tui.errors import NanomemError, Refused, from_os_error
 from nanomem_tui.store import atomic, owners
 from nanomem_tui.store.backup_archive import Archive, Entry
 from nanomem_tui.store.backup_files import SIDE_FILES
@@ -59,3 +59,16 @@ def refuse_links(target: Path, base: Path) -> None:
             return
         if folder.is_symlink():
             raise Refused("a link is in the way, which is not followed", str(folder), "remove it and try again")
+
+
+def keep_apart(workspace: Path) -> None:
+    """Let a memory that was brought to a new place lie in its own file there, and not where another one's rows are."""
+    from nanomem_tui import config, paths
+    from nanomem_tui.store import settings_file
+
+    try:
+        found = paths.locate(workspace)
+    except NanomemError:  # nothing of a memory was in it
+        return
+    if config.load(found, forgiving=True).settings.database_url:
+        settings_file.save(found.settings, "database_url", "")

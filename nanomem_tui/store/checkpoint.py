@@ -200,9 +200,13 @@ def _mark_seen(connection: Connection, workspace_id: str, batch: Batch, meta: Ma
 
 def _item_values(item: Item, workspace_id: str, number: int) -> tuple[Any, ...]:
     """The values of a row in the order of `_ITEM_NAMES`."""
+    return (*item, workspace_id, number, *kept_values(item))
+
+
+def kept_values(item: Item) -> tuple[str, str, str]:
+    """What is kept beside an item: its text as it is compared, the hash of that, and the hash of the row."""
     norm = normalised(item.text)
-    digest = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
-    return (*item, workspace_id, number, norm, digest, row_hash(item))
+    return norm, hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest(), row_hash(item)
 
 
 def _values(connection: Connection, row: AnyRow, workspace_id: str) -> dict[str, Any]:

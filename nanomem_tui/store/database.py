@@ -54,8 +54,13 @@ class Database:
     from being folded in while somebody writes, which SQLite before 3.51.3 pays for with a lost commit now and then.
     """
 
-    def __init__(self, path: Path, backups: Path, lock: str = LOCK, schema: Callable[[], Schema] = _of_memory) -> None:
+    def __init__(
+        self, path: Path, backups: Path, lock: str = LOCK, schema: Callable[[], Schema] = _of_memory,
+        guard: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`guard`: raises where nobody may write now; it is asked in each transaction."""
         self.path = path
+        self._guard = guard
         self._backups = backups
         self._lock = path.with_name(lock)
         self._schema = schema
@@ -69,7 +74,7 @@ class Database:
         for what goes wrong meanwhile."""
         try:
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self._lock, wait=LOCK_WAIT):
+            with atomic.locked_once(self._lock, wait=LOCK_WAIT):
                 yield
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, self.path) from error
@@ -88,6 +93,8 @@ class Database:
                 connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 self._begin(connection)
+                if self._guard is not None:
+                    self._guard(connection)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:

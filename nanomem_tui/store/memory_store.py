@@ -10,14 +10,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreError, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, provenance, signing, unfinished
+from nanomem_tui.store import atomic, forgotten, moved, provenance, signing, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.database import Database
     from nanomem_tui.store.postgres.behind import Behind
     from nanomem_tui.store.postgres.database import PgDatabase
+    from nanomem_tui.store.sql import Connection
 
 
 ByLayer = Sequence[tuple[str, Sequence[Change]]]
@@ -65,7 +66,8 @@ class MemoryStore(RowStore):
     @property
     def degraded(self) -> str:
         """Why changes cannot be recorded, or written to the database, now; empty when all is well."""
-        return self._trouble["recording"] or self._trouble["checkpoint"]
+        elsewhere = self.moved.line() if self.moved is not None else ""
+        return self._trouble["recording"] or self._trouble["checkpoint"] or elsewhere
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -77,7 +79,9 @@ class MemoryStore(RowStore):
         """
         operation = signing.signed(forgotten.allowed(self.paths, operation), self.signature)
         if self.server is not None:
-            operation = _without_nul(operation)
+            from nanomem_tui.store.postgres.texts import without_nul
+
+            operation = without_nul(operation)
         by_layer = _by_layer(operation.changes)
         if any(name in unfinished.SETTLED for name, _ in by_layer):
             self.settle()
@@ -328,7 +332,10 @@ class MemoryStore(RowStore):
                 self._copy_problem = Problem(what, "nanomem.db", None, error.fix, "warning")
 
     def _adopt_ledgers(self) -> None:
-        """Make the operations of processes that ended without a checkpoint ours to write."""
+        """Make the operations of processes that ended without a checkpoint ours to write. Raises Moved where they are
+        for another store."""
+        if self.ledger.abandoned() and self.has_database:
+            self.read(self._refuse_moved)
         for operation, _ in list(self._unfinished.values()):
             self._finish(operation)
         files = self.ledger.adopt()
@@ -404,12 +411,15 @@ class MemoryStore(RowStore):
         if self._database is None and self.server is not None:
             from nanomem_tui.store.postgres.database import PgDatabase
 
-            self._database = PgDatabase(self.server, self.paths.database)
+            self._database = PgDatabase(self.server, self.paths.database, self._refuse_moved)
         elif self._database is None:
             from nanomem_tui.store.database import Database
 
-            self._database = Database(self.paths.database, self.paths.backups)
+            self._database = Database(self.paths.database, self.paths.backups, guard=self._refuse_moved)
         return self._database
+
+    def _refuse_moved(self, connection: Connection) -> None:
+        moved.refuse(connection, self.workspace_id, self.where)
 
     def problems(self) -> list[Problem]:
         """What could not be read or written, here and in the shared files."""
@@ -437,23 +447,6 @@ class MemoryStore(RowStore):
             self.source.close()
             if self._database is not None:
                 self._database.close()
-
-
-def _without_nul(operation: Operation) -> Operation:
-    """PostgreSQL keeps no NUL in a text: its sign stands in its place."""
-
-    def said(value: Any) -> Any:
-        return value.replace("\0", "\u2400") if isinstance(value, str) else value
-
-    def cleaned(change: Change) -> Change:
-        return change._replace(after={name: said(value) for name, value in (change.after or {}).items()})
-
-    def held(change: Change) -> bool:
-        return any("\0" in value for value in (change.after or {}).values() if isinstance(value, str))
-
-    if not any(map(held, operation.changes)):
-        return operation
-    return operation._replace(changes=tuple(cleaned(one) if held(one) else one for one in operation.changes))
 
 
 def _by_layer(changes: Sequence[Change]) -> ByLayer:

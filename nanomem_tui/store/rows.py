@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
+from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import forgotten, reader, signing, stored_operations
+from nanomem_tui.store import forgotten, moved, reader, signing, stored_operations
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
@@ -64,6 +64,13 @@ class RowStore:
         self._looked_in: ledger_files.Stamps = ()
         self._seen: Mapping[RowKey, frozenset[str]] = {}
         self._writing = False
+        self.moved: Moved | None = None
+        """Why nobody writes to this store any more."""
+
+    @property
+    def where(self) -> str:
+        """Which database it is, for a person."""
+        return self.server.where if self.server is not None else self.paths.relative(self.paths.database)
 
     def _kept(self, paths: Paths) -> tuple[Copies, Source | PgSource]:
         """Where earlier copies of the database lie, and where its rows are read from."""
@@ -277,6 +284,7 @@ class RowStore:
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
         self.last_at, self.last_ms = meta.get("last_at", ""), _number(meta.get("last_ms"))
+        self.moved = moved.trouble(meta, self.where)
         self.files.recall(meta, lambda name: reader.foreign_rows(connection, self.workspace_id, name))
 
     @property

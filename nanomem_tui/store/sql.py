@@ -6,6 +6,7 @@ stands here. Must not know what the tables hold, nor load a driver.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -84,6 +85,53 @@ def next_number(connection: Connection, table: str, column: str, workspace_id: s
     if is_sqlite(connection):
         return int(connection.execute(query).fetchone()[0])
     return int(connection.execute(f"{query} WHERE workspace_id = ?", (workspace_id,)).fetchone()[0])
+
+
+def whole(connection: Connection, workspace_id: str) -> tuple[str, tuple[str, ...]]:
+    """What follows a table's name where all of it is meant, and its values: a file of SQLite numbers the rows of its
+    workspaces together, a server those of each for itself."""
+    return ("", ()) if is_sqlite(connection) else (" WHERE workspace_id = ?", (workspace_id,))
+
+
+def beside_number(connection: Connection) -> str:
+    """The column of the workspace beside a condition on numbers: SQLite finds rows by these, whatever else is asked."""
+    return "+workspace_id" if is_sqlite(connection) else "workspace_id"
+
+
+def most(connection: Connection, limit: int) -> int | None:
+    """What stands behind LIMIT for so many rows, less than 0: all of them."""
+    return limit if limit >= 0 or is_sqlite(connection) else None
+
+
+def size(connection: Connection, column: str, *, is_blob: bool = False) -> str:
+    """The bytes of a column's value, 0 where there is none."""
+    if is_sqlite(connection):
+        return f"coalesce(length(CAST({column} AS BLOB)), 0)"
+    return f"coalesce(octet_length({column if is_blob else f'CAST({column} AS text)'}), 0)"
+
+
+def each(connection: Connection, query: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
+    """The rows of an answer, however many: no more than some are held at a time."""
+    if is_sqlite(connection):
+        yield from connection.execute(query, parameters)
+    else:
+        reading: Any = connection
+        yield from reading.each(query, parameters)
+
+
+def globbed(connection: Connection, column: str, patterns: Sequence[str]) -> tuple[str, list[str]]:
+    """The condition that a text is like one of these patterns (`*` and `?`, in small letters), or is not ASCII, and its
+    values."""
+    if is_sqlite(connection):
+        likes = " OR ".join([f"lower({column}) GLOB ?"] * len(patterns))
+        return f"({likes} OR {column} GLOB '*[^ -~]*')", [*patterns]
+    likes = " OR ".join([f"lower({column}) ~ ?"] * len(patterns))
+    return f"({likes} OR {column} ~ '[^ -~]')", [_as_regex(pattern) for pattern in patterns]
+
+
+def _as_regex(pattern: str) -> str:
+    """A GLOB without brackets as an expression of PostgreSQL."""
+    return f"^{re.escape(pattern)}$".replace(r"\*", ".*").replace(r"\?", ".")
 
 
 def schema_version(connection: Connection) -> int:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui.store import tier_rows
+from nanomem_tui.store import sql, tier_rows
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import ENDED, KINDS, Kind, Tier
 from nanomem_tui.store.tier_tables import columns, is_whole, quoted, record_of
 from nanomem_tui.store.tier_values import TierRecord
@@ -32,7 +32,7 @@ _LEAVES: Mapping[str, str] = {
         f" OR EXISTS (SELECT 1 FROM archived_goals g {_ITS_GOAL}))"
         f" AND NOT EXISTS (SELECT 1 FROM goals g {_ITS_GOAL} AND lower(g.status) NOT IN {_IN_ENDED})"
     ),
-    "decision": "NOT t.important AND lower(coalesce(t.intelligence_level, '')) <> 'strategic'",
+    "decision": "t.important = 0 AND lower(coalesce(t.intelligence_level, '')) <> 'strategic'",
 }
 """Which rows of a kind leave when they are old enough: a goal that has ended, a task that has or whose goal has (and
 none of a goal that has not), a decision that is not important. Of the other kinds all do."""
@@ -71,35 +71,34 @@ class Batch(NamedTuple):
     packed: bytes
 
 
-def count(connection: sqlite3.Connection, workspace_id: str, due: Due) -> Counted:
+def count(connection: Connection, workspace_id: str, due: Due) -> Counted:
     """How much is due. Reads every row that is old enough."""
     old = f"FROM {due.table} t WHERE t.workspace_id = ? AND t.at <= ?"
-    leaves = _LEAVES.get(due.kind.name, "1")
-    query = f"SELECT count(*), coalesce(sum({leaves}), 0), min(CASE WHEN {leaves} THEN t.at END) {old}"
+    leaves = _LEAVES.get(due.kind.name, "1 = 1")
+    sums = f"coalesce(sum(CASE WHEN {leaves} THEN 1 ELSE 0 END), 0), min(CASE WHEN {leaves} THEN t.at END)"
+    query = f"SELECT count(*), {sums} {old}"
     every, rows, oldest = connection.execute(query, (workspace_id, due.before)).fetchone()
-    return Counted(rows, oldest or "", every - rows)
+    return Counted(int(rows), oldest or "", every - int(rows))
 
 
-def following(connection: sqlite3.Connection, workspace_id: str, due: Due, after: Place, most: int) -> list[Place]:
+def following(connection: Connection, workspace_id: str, due: Due, after: Place, most: int) -> list[Place]:
     """The next rows that are due, oldest first, behind a place."""
     query = (
         f"SELECT t.at, t.number FROM {due.table} t WHERE t.workspace_id = ? AND t.at >= ? AND t.at <= ?"
-        f" AND (t.at > ? OR t.number > ?) AND {_LEAVES.get(due.kind.name, '1')} ORDER BY t.at, t.number LIMIT ?"
+        f" AND (t.at > ? OR t.number > ?) AND {_LEAVES.get(due.kind.name, '1 = 1')} ORDER BY t.at, t.number LIMIT ?"
     )
     at, number = after
     return connection.execute(query, (workspace_id, at, due.before, at, number, most)).fetchall()
 
 
-def carry_out(
-    connection: sqlite3.Connection, workspace_id: str, due: Due, places: Sequence[Place], now: str
-) -> Batch | None:
+def carry_out(connection: Connection, workspace_id: str, due: Due, places: Sequence[Place], now: str) -> Batch | None:
     """Do to these rows what is due, as far as it still is; `now`: the time, UTC ISO. None: to none of them."""
     numbers = _still(connection, workspace_id, due, [number for _, number in places])
     if due.what == "moved":
         moved = tier_rows.move(connection, workspace_id, due.kind, "longterm", numbers)
         ids = [record.id for record in moved.values()]
         return _batch(due, len(moved), {"ids": ids, "numbers": [*moved]}) if moved else None
-    records = _whole(connection, due.kind, due.table, numbers)
+    records = _whole(connection, workspace_id, due.kind, due.table, numbers)
     if not records:
         return None
     hours = _averaged(connection, workspace_id, records, now) if due.what == "averaged" else []
@@ -108,7 +107,7 @@ def carry_out(
     return _batch(due, len(records), {"rows": rows, "hours": hours})
 
 
-def take_back(connection: sqlite3.Connection, workspace_id: str, batch: Batch) -> None:
+def take_back(connection: Connection, workspace_id: str, batch: Batch) -> None:
     """Undo a batch; what somebody deleted, or brought back, since stays so. The newest batch is taken back first."""
     kind = KINDS[batch.kind]
     kept = _unpacked(batch)
@@ -130,7 +129,7 @@ def take_back(connection: sqlite3.Connection, workspace_id: str, batch: Batch) -
     tier_rows.put(connection, workspace_id, [record for record in records if record.id not in known])
 
 
-def moved_on(connection: sqlite3.Connection, workspace_id: str, newest_first: Iterable[Batch]) -> str:
+def moved_on(connection: Connection, workspace_id: str, newest_first: Iterable[Batch]) -> str:
     """An hour whose average is no longer as these batches left it, as a person names it; empty: there is none."""
     hour = KINDS["metric-hour"]
     seen: set[str] = set()
@@ -149,33 +148,38 @@ def moved_on(connection: sqlite3.Connection, workspace_id: str, newest_first: It
 
 
 def between(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, table: str, since: str, until: str
+    connection: Connection, workspace_id: str, kind: Kind, table: str, since: str, until: str
 ) -> Iterator[TierRecord]:
     """The whole records of a table from `since` on and before `until` (UTC ISO), one at a time, oldest first."""
     names = ", ".join(map(quoted, columns(kind, table)))
     query = f"SELECT {names} FROM {table} WHERE workspace_id = ? AND at >= ? AND at < ? ORDER BY at, number"
-    for row in connection.execute(query, (workspace_id, since, until)):
+    for row in sql.each(connection, query, (workspace_id, since, until)):
         if is_whole(row):
             yield record_of(kind, table, row)
 
 
-def damaged(connection: sqlite3.Connection, kind: Kind, table: str, enough: Callable[[], bool]) -> Iterator[str]:
+def damaged(
+    connection: Connection, workspace_id: str, kind: Kind, table: str, enough: Callable[[], bool]
+) -> Iterator[str]:
     """The ids of the rows of a table that are not as they were written, newest first, until `enough` says so."""
     names = ", ".join(map(quoted, columns(kind, table)))
-    for number, row in enumerate(connection.execute(f"SELECT {names} FROM {table} ORDER BY number DESC")):
+    every, own = sql.whole(connection, workspace_id)
+    query = f"SELECT {names} FROM {table}{every} ORDER BY number DESC"
+    for number, row in enumerate(sql.each(connection, query, own)):
         if not is_whole(row):
             yield str(row[1])
         if number % 100 == 0 and enough():
             return
 
 
-def last_stored(connection: sqlite3.Connection) -> str:
+def last_stored(connection: Connection, workspace_id: str) -> str:
     """When a record came last (UTC ISO), by the last row of each table; empty where there is none. Averages of hours
     are made by a run, and say nothing."""
     found = []
+    every, own = sql.whole(connection, workspace_id)
     for kind in (kind for kind in KINDS.values() if kind.name != "metric-hour"):
-        query = f"SELECT stored_at FROM {kind.table} ORDER BY number DESC LIMIT 1"
-        found += [stored_at for (stored_at,) in connection.execute(query)]
+        query = f"SELECT stored_at FROM {kind.table}{every} ORDER BY number DESC LIMIT 1"
+        found += [stored_at for (stored_at,) in connection.execute(query, own)]
     return max(found, default="")
 
 
@@ -186,7 +190,7 @@ def hour_id(name: str, unit: str | None, hour: str) -> str:
 
 
 def _averaged(
-    connection: sqlite3.Connection, workspace_id: str, metrics: Sequence[TierRecord], now: str
+    connection: Connection, workspace_id: str, metrics: Sequence[TierRecord], now: str
 ) -> list[tuple[str, list[Any] | None, list[Any]]]:
     """Add metrics to the averages of their hours: of each the id, what it was before, and what it is."""
     kind = KINDS["metric-hour"]
@@ -229,31 +233,34 @@ def _mean(values: Sequence[float], mean: float, count: int) -> float:
     return math.fsum([*(value / number for value in values), mean * (count / number)])
 
 
-def _still(connection: sqlite3.Connection, workspace_id: str, due: Due, numbers: Sequence[int]) -> list[int]:
+def _still(connection: Connection, workspace_id: str, due: Due, numbers: Sequence[int]) -> list[int]:
     """Those of the rows that are still there, and still due: somebody may have changed them since they were found."""
     found: set[int] = set()
     for part in _parts(numbers):
         query = (
             f"SELECT t.number FROM {due.table} t WHERE t.number IN ({', '.join('?' * len(part))})"
-            f" AND t.workspace_id = ? AND t.at <= ? AND {_LEAVES.get(due.kind.name, '1')}"
+            f" AND t.workspace_id = ? AND t.at <= ? AND {_LEAVES.get(due.kind.name, '1 = 1')}"
         )
         found |= {number for (number,) in connection.execute(query, (*part, workspace_id, due.before))}
     return [number for number in numbers if number in found]
 
 
-def _whole(connection: sqlite3.Connection, kind: Kind, table: str, numbers: Sequence[int]) -> list[TierRecord]:
+def _whole(
+    connection: Connection, workspace_id: str, kind: Kind, table: str, numbers: Sequence[int]
+) -> list[TierRecord]:
     """The records of these rows; a damaged one stays where it is, and is told by the doctor."""
     names = ", ".join(map(quoted, columns(kind, table)))
+    own = sql.beside_number(connection)
     found = []
     for part in _parts(numbers):
-        query = f"SELECT {names} FROM {table} WHERE number IN ({', '.join('?' * len(part))}) ORDER BY at, number"
-        found += [record_of(kind, table, row) for row in connection.execute(query, part) if is_whole(row)]
+        fits = f"number IN ({', '.join('?' * len(part))}) AND {own} = ?"
+        query = f"SELECT {names} FROM {table} WHERE {fits} ORDER BY at, number"
+        rows = connection.execute(query, (*part, workspace_id))
+        found += [record_of(kind, table, row) for row in rows if is_whole(row)]
     return found
 
 
-def _numbers(
-    connection: sqlite3.Connection, workspace_id: str, table: str, ids: Sequence[str]
-) -> list[tuple[int, str]]:
+def _numbers(connection: Connection, workspace_id: str, table: str, ids: Sequence[str]) -> list[tuple[int, str]]:
     """Number and id of the rows of these ids that there are, in their order."""
     found: dict[str, int] = {}
     for part in _parts(ids):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store import tier_rows
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_values import TierRecord, written
 
@@ -25,14 +25,15 @@ def length(given: Any) -> int:
         raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
 
 
-def newest(connection: sqlite3.Connection, workspace_id: str, tool: str, given: Any, since: str) -> TierRecord | None:
+def newest(connection: Connection, workspace_id: str, tool: str, given: Any, since: str) -> TierRecord | None:
     """The newest successful call of a tool with just that input from `since` on (UTC ISO), among its newest `MOST`."""
+    named, values = tier_rows.equals(connection, _KIND, _KIND.table, "tool_name", tool)
     calls = (
-        f"SELECT number, success, input FROM {_KIND.table} WHERE workspace_id = ? AND tool_name = ? AND at >= ?"
+        f"SELECT number, success, input FROM {_KIND.table} WHERE workspace_id = ? AND {named} AND at >= ?"
         f" ORDER BY at DESC, number DESC LIMIT {MOST}"
     )
-    query = f"SELECT number FROM ({calls}) WHERE success AND length(input) = ?"
-    for (number,) in connection.execute(query, (workspace_id, tool, since, length(given))):
+    query = f"SELECT number FROM ({calls}) AS calls WHERE success = 1 AND length(input) = ?"
+    for (number,) in connection.execute(query, (workspace_id, *values, since, length(given))):
         call = tier_rows.by_numbers(connection, workspace_id, _KIND, _KIND.table, [number])[number]
         if call.fields["input"] == given:
             return call

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
+from nanomem_tui.store import sql
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, TIERS
 
 FEW = 20_000
@@ -19,15 +20,17 @@ class About(NamedTuple):
     exact: bool
 
 
-def about(connection: sqlite3.Connection, workspace_id: str) -> About:
+def about(connection: Connection, workspace_id: str) -> About:
     """The records of a workspace; where they are not counted, those of all workspaces of the file."""
+    every, own = sql.whole(connection, workspace_id)
     found = dict.fromkeys(TIERS, 0)
     exact = True
     for kind in KINDS.values():
         for tier, table in kind.tables.items():
             # Two statements: each of them alone takes a look at one end of the table.
             first, last = (
-                connection.execute(f"SELECT {end}(number) FROM {table}").fetchone()[0] for end in ("min", "max")
+                connection.execute(f"SELECT {end}(number) FROM {table}{every}", own).fetchone()[0]
+                for end in ("min", "max")
             )
             span = 0 if last is None else last - first + 1
             if 0 < span <= FEW:

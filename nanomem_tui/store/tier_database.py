@@ -1,57 +1,40 @@
-"""The file `tiers.db`: what is written to it at the same time is committed as one, and who reads waits for nobody.
+"""The file `tiers.db`: written through one connection, read without waiting for anybody.
 
-Owns connections, transactions and what is acknowledged when. Must not know what the tables hold.
+Owns connections and transactions. Must not know what the tables hold.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from nanomem_tui import regular
-from nanomem_tui.errors import CorruptDatabase, NanomemError, StoreError
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import driver_errors, reader, tier_schema
+from nanomem_tui.errors import CorruptDatabase
+from nanomem_tui.paths import Paths, workspace_id
+from nanomem_tui.store import driver_errors, moved, reader, tier_meta, tier_schema
 from nanomem_tui.store.database import Database
+from nanomem_tui.store.sql import Connection
+from nanomem_tui.store.tier_store import TierStore
 
 T = TypeVar("T")
 LOCK = "tiers.lock"
 """The file, beside the database, whose flock every writer holds."""
 
 
-class _Job(Generic[T]):
-    """A piece of writing, and what became of it."""
-
-    def __init__(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> None:
-        self.work = work
-        self.durable = durable
-        self.done = False
-        self.result: T | None = None
-        self.error: BaseException | None = None
-
-
-class TierDatabase:
-    """The records of an agent's work and the knowledge base, in one SQLite file, made at the first write.
-
-    Every method may be called from any thread. `synced_every`: seconds after which a commit waits for the disk again,
-    whatever it holds: what a power cut may cost at most.
-    """
+class TierDatabase(TierStore):
+    """The records of an agent's work and the knowledge base, in one SQLite file, made at the first write."""
 
     def __init__(self, paths: Paths, synced_every: float = 120.0) -> None:
+        super().__init__(synced_every)
         self.path = paths.tiers_database
-        self._database = Database(self.path, paths.backups, LOCK, tier_schema.schema)
-        self._synced_every = synced_every
-        self._synced_at = -float("inf")
-        self._unsynced = False
-        self._queue: list[_Job[Any]] = []
-        self._queue_lock = threading.Lock()
-        self._turn = threading.Lock()
+        self.where = str(self.path)
+        self._database = Database(self.path, paths.backups, LOCK, tier_schema.schema, self._refuse_moved)
+        self._paths = paths
         self._made = False
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
@@ -86,57 +69,25 @@ class TierDatabase:
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = False) -> T:
-        """Do `work` in a transaction, and return what it does once that is committed: it survives a kill then, and if
-        `durable` a power cut.
+    def _refuse_moved(self, connection: Connection) -> None:
+        moved.refuse_work(connection, workspace_id(self._paths), self.where)
 
-        Whoever comes while a transaction runs is done in the next one, all of them together; what fails is rolled back
-        alone. Raises what `work` does, and the errors of `Database.writing`.
-        """
-        job = _Job(work, durable)
-        with self._queue_lock:
-            self._queue.append(job)
-        with self._turn:
-            if not job.done:
-                with self._queue_lock:
-                    jobs, self._queue = self._queue, []
-                self._run(jobs)
-        if job.error is not None:
-            raise job.error
-        return job.result  # type: ignore[return-value]
+    @contextlib.contextmanager
+    def _writing(self, *, durable: bool) -> Iterator[Connection]:
+        with self._database.writing(durable=durable) as connection:
+            self._held = True
+            yield connection
 
-    def _run(self, jobs: list[_Job[Any]]) -> None:
-        durable = any(job.durable for job in jobs) or time.monotonic() - self._synced_at >= self._synced_every
-        trouble: BaseException | None = StoreError("the program was interrupted", str(self.path), "nothing was changed")
-        try:
-            _ = self.exists
-            with self._database.writing(durable=durable) as connection:
-                self._held = True
-                for job in jobs:
-                    _do(job, connection, alone=len(jobs) == 1)
-            trouble = None
-            if not self._made:
-                self._mark()
-            self._unsynced = not durable
-            if durable:
-                self._synced_at = time.monotonic()
-        except (NanomemError, OSError) as error:
-            trouble = error
-        finally:
-            for job in jobs:
-                if trouble is not None and job.error is None:
-                    job.error = copy.copy(trouble)
-                job.done = True
+    def _wrote(self) -> None:
+        if not self._made:
+            self._mark()
 
-    def sync(self) -> None:
-        """Make what was committed survive a power cut. Raises the errors of `Database.writing`."""
-        if self._unsynced:
-            mark = "INSERT INTO tier_meta VALUES ('synced_at', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-            self.write(lambda connection: connection.execute(mark, (str(time.time_ns()),)), durable=True)
+    def _mark_synced(self, connection: Connection) -> None:
+        tier_meta.put(connection, "", "synced_at", str(time.time_ns()))
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+    def read(self, ask: Callable[[Connection], T]) -> T:
         """The answer to `ask`, all of one moment. The caller looks at `exists` first. Raises the store's errors."""
         if not self._held:  # a look leaves no file behind
             with reader.open_database(self.path, tier_schema.VERSION) as connection:
@@ -187,23 +138,9 @@ class TierDatabase:
                 self._database.close()
 
 
-def _answer(ask: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
+def _answer(ask: Callable[[Connection], T], connection: sqlite3.Connection) -> T:
     connection.execute("BEGIN")
     try:
         return ask(connection)
     finally:
         connection.execute("ROLLBACK")
-
-
-def _do(job: _Job[Any], connection: sqlite3.Connection, *, alone: bool) -> None:
-    """Do one piece. Alone in its transaction it rolls that back when it fails; else only what it did itself."""
-    if alone:
-        job.result = job.work(connection)
-        return
-    connection.execute("SAVEPOINT job")
-    try:
-        job.result = job.work(connection)
-    except (NanomemError, ValueError, TypeError, KeyError) as error:  # its own fault: the others go on
-        connection.execute("ROLLBACK TO job")
-        job.error = error
-    connection.execute("RELEASE job")

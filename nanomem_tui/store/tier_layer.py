@@ -16,7 +16,7 @@ from nanomem_tui.store.tier_kinds import Kind, kind_of
 from nanomem_tui.store.tier_values import TierRecord
 
 if TYPE_CHECKING:  # who only looks at what a change is made of opens no database
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.tier_store import TierStore
 
 NAME = "tier"
 _COUNTED = frozenset({"uses", "success_count", "fail_count"})
@@ -64,7 +64,7 @@ class TierLayer:
 
     name = NAME
 
-    def __init__(self, database: TierDatabase, workspace_id: str) -> None:
+    def __init__(self, database: TierStore, workspace_id: str) -> None:
         self._database = database
         self._workspace_id = workspace_id
 

@@ -6,10 +6,11 @@ alone: the whole record is `tier_rows.get`. Both tiers are one list.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from nanomem_tui.store import sql
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import Field, Kind, Tier
 from nanomem_tui.store.tier_tables import quoted
 from nanomem_tui.store.tier_values import TierRecord
@@ -28,14 +29,13 @@ class Among(NamedTuple):
     low: float | None = None
     high: float | None = None
 
-    def condition(self) -> tuple[str, list[Any]]:
+    def condition(self, connection: Connection) -> tuple[str, list[Any]]:
         """The same as SQL."""
         name = quoted(self.field)
         if self.patterns:
-            likes = " OR ".join([f"lower({name}) GLOB ?"] * len(self.patterns))
-            return f"({likes} OR {name} GLOB '*[^ -~]*')", [*self.patterns]
+            return sql.globbed(connection, name, self.patterns)
         bounds = [(sign, bound) for sign, bound in ((">=", self.low), ("<=", self.high)) if bound is not None]
-        return " AND ".join(f"{name} {sign} ?" for sign, _ in bounds) or "1", [bound for _, bound in bounds]
+        return " AND ".join(f"{name} {sign} ?" for sign, _ in bounds) or "1 = 1", [bound for _, bound in bounds]
 
 
 class Stretch(NamedTuple):
@@ -55,37 +55,36 @@ class Stretch(NamedTuple):
         return [table for name, table in self.kind.tables.items() if self.tier in (None, name)]
 
 
-def page(
-    connection: sqlite3.Connection, workspace_id: str, wanted: Stretch, limit: int, offset: int = 0
-) -> list[TierRecord]:
+def page(connection: Connection, workspace_id: str, wanted: Stretch, limit: int, offset: int = 0) -> list[TierRecord]:
     """So many records from a place on, with the beginnings of their fields; what is kept compressed is left out."""
     way = "ASC" if wanted.oldest_first else "DESC"
     parts: list[str] = []
     values: list[Any] = []
     for place, table in enumerate(wanted.tables):
-        condition, given = _condition(workspace_id, wanted)
+        condition, given = _condition(connection, workspace_id, wanted)
         parts.append(f"SELECT {place} AS place, number, at FROM {table} WHERE {condition}")
         values += given
     query = f"{' UNION ALL '.join(parts)} ORDER BY at {way}, number {way} LIMIT ? OFFSET ?"
-    order = [(place, number) for place, number, _ in connection.execute(query, (*values, limit, offset))]
+    rows = connection.execute(query, (*values, sql.most(connection, limit), offset))
+    order = [(place, number) for place, number, _ in rows]
     found: dict[tuple[int, int], TierRecord] = {}
     for place, table in enumerate(wanted.tables):
         numbers = [number for where, number in order if where == place]
-        for number, record in _beginnings(connection, wanted.kind, table, numbers):
+        for number, record in _beginnings(connection, workspace_id, wanted.kind, table, numbers):
             found[place, number] = record
     return [found[key] for key in order if key in found]
 
 
-def count(connection: sqlite3.Connection, workspace_id: str, wanted: Stretch) -> int:
+def count(connection: Connection, workspace_id: str, wanted: Stretch) -> int:
     """How many records that are."""
     total = 0
     for table in wanted.tables:
-        condition, values = _condition(workspace_id, wanted)
+        condition, values = _condition(connection, workspace_id, wanted)
         total += connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}", values).fetchone()[0]
     return total
 
 
-def place_of(connection: sqlite3.Connection, workspace_id: str, wanted: Stretch, record_id: str) -> int | None:
+def place_of(connection: Connection, workspace_id: str, wanted: Stretch, record_id: str) -> int | None:
     """How many records come before that one; None when it is not among them."""
     sign = "<" if wanted.oldest_first else ">"
     for table in wanted.tables:
@@ -97,13 +96,13 @@ def place_of(connection: sqlite3.Connection, workspace_id: str, wanted: Stretch,
         return None
     before = 0
     for table in wanted.tables:
-        condition, values = _condition(workspace_id, wanted)
+        condition, values = _condition(connection, workspace_id, wanted)
         query = f"SELECT count(*) FROM {table} WHERE {condition} AND (at, number) {sign} (?, ?)"
         before += connection.execute(query, (*values, *row)).fetchone()[0]
     return before
 
 
-def _condition(workspace_id: str, wanted: Stretch) -> tuple[str, list[Any]]:
+def _condition(connection: Connection, workspace_id: str, wanted: Stretch) -> tuple[str, list[Any]]:
     parts: list[str] = ["workspace_id = ?"]
     values: list[Any] = [workspace_id]
     for sign, moment in ((">=", wanted.since), ("<=", wanted.until)):
@@ -111,23 +110,24 @@ def _condition(workspace_id: str, wanted: Stretch) -> tuple[str, list[Any]]:
             parts.append(f"at {sign} ?")
             values.append(moment)
     for among in wanted.among:
-        condition, given = among.condition()
+        condition, given = among.condition(connection)
         parts.append(condition)
         values += given
     return " AND ".join(parts), values
 
 
 def _beginnings(
-    connection: sqlite3.Connection, kind: Kind, table: str, numbers: Sequence[int]
+    connection: Connection, workspace_id: str, kind: Kind, table: str, numbers: Sequence[int]
 ) -> list[tuple[int, TierRecord]]:
     if not numbers:
         return []
     columns = ", ".join((*map(_column, kind.fields), *_OURS))
     marks = ", ".join("?" * len(numbers))
     tier: Tier = kind.tier if table == kind.table else "longterm"
-    query = f"SELECT number, id, {columns} FROM {table} WHERE number IN ({marks})"
+    own = sql.beside_number(connection)
+    query = f"SELECT number, id, {columns} FROM {table} WHERE number IN ({marks}) AND {own} = ?"
     found = []
-    for number, record_id, *row in connection.execute(query, numbers):
+    for number, record_id, *row in connection.execute(query, (*numbers, workspace_id)):
         fields = dict(zip((field.name for field in kind.fields), map(_read, kind.fields, row), strict=False))
         found.append((number, TierRecord(kind.name, record_id, fields, tier, *row[len(kind.fields) :])))
     return found

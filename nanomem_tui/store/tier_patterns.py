@@ -5,12 +5,12 @@ Owns what fits, and the statements. Works within the transaction of its caller.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nanomem_tui import tokens
-from nanomem_tui.store import tier_rows
+from nanomem_tui.store import sql, tier_rows, tier_words
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.text import normalised
@@ -33,7 +33,7 @@ class _Fit(NamedTuple):
     number: int
 
 
-def best(connection: sqlite3.Connection, workspace_id: str, situation: str, least: float) -> TierRecord | None:
+def best(connection: Connection, workspace_id: str, situation: str, least: float) -> TierRecord | None:
     """The pattern to use: one of just that trigger, else of those that fit about as well as any the one that succeeded
     most, then the one used most. `least`: the success rate below which none counts."""
     fits = list(_fitting(connection, workspace_id, situation, least))
@@ -45,24 +45,44 @@ def best(connection: sqlite3.Connection, workspace_id: str, situation: str, leas
     return tier_rows.by_numbers(connection, workspace_id, _KIND, _KIND.table, [chosen.number])[chosen.number]
 
 
-def _fitting(connection: sqlite3.Connection, workspace_id: str, situation: str, least: float) -> Iterator[_Fit]:
-    names = f"number, id, trigger, success_rate, uses FROM {_KIND.table}"
-    same = f"SELECT {names} WHERE workspace_id = ? AND trigger = ? AND success_rate >= ? ORDER BY {_WORTH} LIMIT 1"
-    found = connection.execute(same, (workspace_id, situation, least)).fetchall()
+def _fitting(connection: Connection, workspace_id: str, situation: str, least: float) -> Iterator[_Fit]:
+    names = "number, id, trigger, success_rate, uses"
+    equal, values = tier_rows.equals(connection, _KIND, _KIND.table, "trigger", situation)
+    where = f"WHERE workspace_id = ? AND {equal} AND success_rate >= ?"
+    same = f"SELECT {names} FROM {_KIND.table} {where} ORDER BY {_WORTH} LIMIT 1"
+    found = connection.execute(same, (workspace_id, *values, least)).fetchall()
     words = frozenset(tokens.query_tokens(situation))
     if words:
-        index = f"{_KIND.table}_words"
-        near = (
-            f"SELECT {names} JOIN {index} ON number = {index}.rowid WHERE {index} MATCH ?"
-            f" AND workspace_id = ? AND success_rate >= ? ORDER BY {index}.rowid DESC LIMIT {MOST}"
-        )
-        any_of = " OR ".join(f'"{word}"' for word in words)
-        found += connection.execute(near, (any_of, workspace_id, least)).fetchall()
+        found += _near(connection, workspace_id, names, sorted(words), least)
     plain = normalised(situation)
     for number, record_id, trigger, rate, uses in found:
         fit = 2.0 if normalised(trigger) == plain else _fit(words, frozenset(tokens.query_tokens(trigger)))
         if fit:
             yield _Fit(fit, rate, uses, record_id, number)
+
+
+def _near(
+    connection: Connection, workspace_id: str, names: str, words: Sequence[str], least: float
+) -> list[tuple[int, str, str, float, int]]:
+    """The newest patterns that share a word."""
+    if not sql.is_sqlite(connection):
+        numbers = tier_words.of_any(connection, workspace_id, _KIND.table, words, MOST)
+        found: list[tuple[int, str, str, float, int]] = []
+        for part in tier_words.parts(numbers):
+            marks = ", ".join("?" * len(part))
+            query = (
+                f"SELECT {names} FROM {_KIND.table} WHERE workspace_id = ? AND number IN ({marks})"
+                " AND success_rate >= ? ORDER BY number DESC"
+            )
+            found += connection.execute(query, (workspace_id, *part, least)).fetchall()
+        return found
+    index = f"{_KIND.table}_words"
+    query = (
+        f"SELECT {names} FROM {_KIND.table} JOIN {index} ON number = {index}.rowid WHERE {index} MATCH ?"
+        f" AND workspace_id = ? AND success_rate >= ? ORDER BY {index}.rowid DESC LIMIT {MOST}"
+    )
+    any_of = " OR ".join(f'"{word}"' for word in words)
+    return connection.execute(query, (any_of, workspace_id, least)).fetchall()
 
 
 def _fit(asked: frozenset[str], trigger: frozenset[str]) -> float:

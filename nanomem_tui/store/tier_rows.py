@@ -6,19 +6,32 @@ Owns the statements. Every function works within the transaction of its caller. 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from nanomem_tui.store import sql, tier_numbers, tier_words
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind, Tier
-from nanomem_tui.store.tier_tables import columns, embedded, is_whole, quoted, record_of, row_of, words_of
+from nanomem_tui.store.tier_tables import (
+    BEGUN,
+    begun,
+    columns,
+    embedded,
+    indexed,
+    is_whole,
+    quoted,
+    record_of,
+    row_of,
+    words_of,
+)  # fmt: skip
 from nanomem_tui.store.tier_values import TierRecord
 
 COUNTERS = frozenset({"uses", "success_rate", "last_used", "success_count", "fail_count", "avg_duration_ms"})
 """Fields that move by use: what they were before is not kept."""
 
 
+_CHANGE = ("workspace_id", "kind", "id", "at", "origin", "before", "after")
 Overwritten = tuple[str, str, dict[str, Any], dict[str, Any]]
 """When it was, who did it, the fields before, the fields after."""
 
@@ -31,14 +44,17 @@ class Where(NamedTuple):
     until: str = ""
 
 
-def put(connection: sqlite3.Connection, workspace_id: str, records: Iterable[TierRecord], *, at: str = "") -> None:
+def put(
+    connection: Connection, workspace_id: str, records: Iterable[TierRecord], *, at: str = "", are_new: bool = False
+) -> None:
     """Keep records, each in place of the one of its kind and id, whichever tier that is in.
 
-    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then.
+    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then. `are_new`: the caller
+    looked, in this transaction, and none of them is there.
     """
-    for record in records:
+    for record in _as_kept(connection, records):
         kind = KINDS[record.kind]
-        found = _find(connection, workspace_id, kind, record.id)
+        found = None if are_new else _find(connection, workspace_id, kind, record.id)
         if found is None:
             _insert(connection, workspace_id, record)
             continue
@@ -52,22 +68,22 @@ def put(connection: sqlite3.Connection, workspace_id: str, records: Iterable[Tie
             _insert(connection, workspace_id, record)
 
 
-def put_new(connection: sqlite3.Connection, workspace_id: str, records: Iterable[TierRecord]) -> None:
+def put_new(connection: Connection, workspace_id: str, records: Iterable[TierRecord]) -> None:
     """Keep records that are not there yet; one whose id is there, in whichever tier, stays as it is."""
-    for record in records:
+    for record in _as_kept(connection, records):
         tables = KINDS[record.kind].tables.values()
         queries = (f"SELECT 1 FROM {table} WHERE workspace_id = ? AND id = ?" for table in tables)
         if not any(connection.execute(query, (workspace_id, record.id)).fetchone() for query in queries):
             _insert(connection, workspace_id, record)
 
 
-def get(connection: sqlite3.Connection, workspace_id: str, kind: Kind, record_id: str) -> TierRecord | None:
+def get(connection: Connection, workspace_id: str, kind: Kind, record_id: str) -> TierRecord | None:
     """The record of that id, in whichever tier it is."""
     found = _find(connection, workspace_id, kind, record_id)
     return found[2] if found else None
 
 
-def begins(connection: sqlite3.Connection, workspace_id: str, kind: Kind, prefix: str, limit: int = 10) -> list[str]:
+def begins(connection: Connection, workspace_id: str, kind: Kind, prefix: str, limit: int = 10) -> list[str]:
     """The ids that begin like that, at most `limit` of them."""
     found: list[str] = []
     for table in kind.tables.values():
@@ -77,7 +93,7 @@ def begins(connection: sqlite3.Connection, workspace_id: str, kind: Kind, prefix
     return found[:limit]
 
 
-def delete(connection: sqlite3.Connection, workspace_id: str, kind: Kind, ids: Iterable[str]) -> int:
+def delete(connection: Connection, workspace_id: str, kind: Kind, ids: Iterable[str]) -> int:
     """Take records away, from whichever tier they are in; how many there were."""
     gone = 0
     for record_id in ids:
@@ -90,7 +106,7 @@ def delete(connection: sqlite3.Connection, workspace_id: str, kind: Kind, ids: I
 
 
 def rows(
-    connection: sqlite3.Connection,
+    connection: Connection,
     workspace_id: str,
     kind: Kind,
     tier: Tier | None = None,
@@ -115,20 +131,20 @@ def rows(
 
 
 def each(
-    connection: sqlite3.Connection,
+    connection: Connection,
     workspace_id: str,
     kind: Kind,
     table: str,
     where: Where = Where(),  # noqa: B008
 ) -> Iterator[TierRecord]:
     """The records of one table, one at a time, oldest first."""
-    sql, values = _query(kind, table, workspace_id, where)
-    for row in connection.execute(f"{sql} ORDER BY at, id", values):
+    query, values = _query(connection, kind, table, workspace_id, where)
+    for row in sql.each(connection, f"{query} ORDER BY at, id", values):
         yield record_of(kind, table, row)
 
 
 def count(
-    connection: sqlite3.Connection,
+    connection: Connection,
     workspace_id: str,
     kind: Kind,
     tier: Tier | None = None,
@@ -138,23 +154,24 @@ def count(
     total = 0
     for name, table in kind.tables.items():
         if tier in (None, name):
-            fits, values = condition(workspace_id, where)
+            fits, values = condition(connection, workspace_id, kind, table, where)
             total += connection.execute(f"SELECT count(*) FROM {table} WHERE {fits}", values).fetchone()[0]
     return total
 
 
 def by_numbers(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, table: str, numbers: Sequence[int]
+    connection: Connection, workspace_id: str, kind: Kind, table: str, numbers: Sequence[int]
 ) -> dict[int, TierRecord]:
     """Records of a table by the numbers that its full-text index has for them."""
     names = ", ".join(map(quoted, columns(kind, table)))
     marks = ", ".join("?" * len(numbers))
-    query = f"SELECT number, {names} FROM {table} WHERE number IN ({marks}) AND +workspace_id = ?"
+    own = sql.beside_number(connection)
+    query = f"SELECT number, {names} FROM {table} WHERE number IN ({marks}) AND {own} = ?"
     return {row[0]: record_of(kind, table, row[1:]) for row in connection.execute(query, (*numbers, workspace_id))}
 
 
 def move(
-    connection: sqlite3.Connection,
+    connection: Connection,
     workspace_id: str,
     kind: Kind,
     to: Tier,
@@ -174,15 +191,13 @@ def move(
             before = record_of(kind, table, row)
             after = before._replace(tier=to)
             _insert(connection, workspace_id, after, places.get(number))
-            connection.execute(f"DELETE FROM {table} WHERE number = ?", (number,))
-            if kind.words:
-                _forget(connection, table, number, words_of(before))
+            _take_away(connection, workspace_id, kind, table, number, before)
             moved[number] = after
     return moved
 
 
 def delete_from(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, tier: Tier, records: Iterable[TierRecord]
+    connection: Connection, workspace_id: str, kind: Kind, tier: Tier, records: Iterable[TierRecord]
 ) -> None:
     """Take these records away from that tier alone."""
     table = kind.tables[tier]
@@ -193,7 +208,7 @@ def delete_from(
             _remove(connection, workspace_id, kind, table, found[0], record)
 
 
-def changes(connection: sqlite3.Connection, workspace_id: str, kind: str, record_id: str) -> list[Overwritten]:
+def changes(connection: Connection, workspace_id: str, kind: str, record_id: str) -> list[Overwritten]:
     """What agents overwrote of a record, newest first."""
     query = (
         "SELECT at, origin, before, after FROM record_changes WHERE workspace_id = ? AND kind = ? AND id = ?"
@@ -208,23 +223,29 @@ def differing(before: TierRecord, after: TierRecord) -> list[str]:
     return [name for name, value in after.fields.items() if value != before.fields.get(name)]
 
 
-def _note(connection: sqlite3.Connection, workspace_id: str, before: TierRecord, after: TierRecord, at: str) -> None:
+def _as_kept(connection: Connection, records: Iterable[TierRecord]) -> Iterable[TierRecord]:
+    """Records as the database keeps them: a server has no NUL in a text, and a sign stands in its place."""
+    if sql.is_sqlite(connection):
+        return records
+    return (one._replace(fields={name: _shown(value) for name, value in one.fields.items()}) for one in records)
+
+
+def _shown(value: Any) -> Any:
+    return value.replace("\0", "\u2400") if isinstance(value, str) else value
+
+
+def _note(connection: Connection, workspace_id: str, before: TierRecord, after: TierRecord, at: str) -> None:
     names = [name for name in differing(before, after) if name not in COUNTERS and before.fields.get(name) is not None]
     if names and before.kind != "agent-state":  # a snapshot is made to be replaced
         was, now = ({name: record.fields.get(name) for name in names} for record in (before, after))
         written = [json.dumps(part, ensure_ascii=False) for part in (was, now)]
-        connection.execute(
-            "INSERT INTO record_changes (workspace_id, kind, id, at, origin, before, after)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (workspace_id, before.kind, before.id, at, after.origin, *written),
-        )
+        row = (workspace_id, before.kind, before.id, at, after.origin, *written)
+        tier_numbers.add(connection, workspace_id, "record_changes", _CHANGE, row)
 
 
-def _find(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, record_id: str
-) -> tuple[str, int, TierRecord] | None:
+def _find(connection: Connection, workspace_id: str, kind: Kind, record_id: str) -> tuple[str, int, TierRecord] | None:
     """Where a record is: its table, its number, and itself."""
-    for table in kind.tables.values():
+    for table in _holding(connection, workspace_id, kind, record_id):
         names = ", ".join(map(quoted, columns(kind, table)))
         query = f"SELECT number, {names} FROM {table} WHERE workspace_id = ? AND id = ?"
         row = connection.execute(query, (workspace_id, record_id)).fetchone()
@@ -233,77 +254,90 @@ def _find(
     return None
 
 
-def _insert(connection: sqlite3.Connection, workspace_id: str, record: TierRecord, place: int | None = None) -> None:
+def _holding(connection: Connection, workspace_id: str, kind: Kind, record_id: str) -> Iterable[str]:
+    """The tables to look in: of a server, which is asked over a network, those alone that hold the id."""
+    tables = tuple(kind.tables.values())
+    if sql.is_sqlite(connection) or len(tables) == 1:
+        return tables
+    each = (f"SELECT CAST('{table}' AS text) FROM {table} WHERE workspace_id = ? AND id = ?" for table in tables)
+    found = connection.execute(" UNION ALL ".join(each), (workspace_id, record_id) * len(tables)).fetchall()
+    return [table for (table,) in found]
+
+
+def _insert(connection: Connection, workspace_id: str, record: TierRecord, place: int | None = None) -> None:
     """Add a row, with the number `place` where it is given and nobody has it."""
     kind = KINDS[record.kind]
     table = kind.tables[record.tier]
-    names = columns(kind, table)
-    marks = ", ".join("?" * len(names))
-    taken = f"SELECT 1 FROM {table} WHERE number = ?"
-    free = place is not None and connection.execute(taken, (place,)).fetchone() is None
-    query = f"INSERT INTO {table} (number, {', '.join(map(quoted, names))}) VALUES (?, {marks})"
-    row = (place if free else None, *row_of(workspace_id, record))
-    number = connection.execute(query, row).lastrowid
+    taken = f"SELECT 1 FROM {table} WHERE {sql.beside_number(connection)} = ? AND number = ?"
+    free = place is not None and connection.execute(taken, (workspace_id, place)).fetchone() is None
+    names = [*map(quoted, columns(kind, table))]
+    row = row_of(workspace_id, record)
+    number = tier_numbers.add(connection, workspace_id, table, names, row, place if free else None)
     if kind.words:
-        connection.execute(f"INSERT INTO {table}_words (rowid, words) VALUES (?, ?)", (number, words_of(record)))
+        tier_words.add(connection, table, number, words_of(record))
 
 
 def _update(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, number: int, before: TierRecord, after: TierRecord
+    connection: Connection, workspace_id: str, kind: Kind, number: int, before: TierRecord, after: TierRecord
 ) -> None:
     table = kind.tables[after.tier]
     names = ", ".join(f"{quoted(name)} = ?" for name in columns(kind, table))
-    connection.execute(f"UPDATE {table} SET {names} WHERE number = ?", (*row_of(workspace_id, after), number))
+    change = f"UPDATE {table} SET {names} WHERE number = ? AND {sql.beside_number(connection)} = ?"
+    connection.execute(change, (*row_of(workspace_id, after), number, workspace_id))
     if kind.words and (was := words_of(before)) != (now := words_of(after)):
-        _forget(connection, table, number, was)
-        connection.execute(f"INSERT INTO {table}_words (rowid, words) VALUES (?, ?)", (number, now))
+        tier_words.replace(connection, table, number, was, now)
     if kind.embedded and embedded(before) != embedded(after):
         _due(connection, workspace_id, before)
 
 
-def _remove(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, table: str, number: int, before: TierRecord
-) -> None:
-    connection.execute(f"DELETE FROM {table} WHERE number = ?", (number,))
-    if kind.words:
-        _forget(connection, table, number, words_of(before))
+def _remove(connection: Connection, workspace_id: str, kind: Kind, table: str, number: int, before: TierRecord) -> None:
+    _take_away(connection, workspace_id, kind, table, number, before)
     if kind.embedded:
         _due(connection, workspace_id, before)
 
 
-def _due(connection: sqlite3.Connection, workspace_id: str, record: TierRecord) -> None:
+def _take_away(
+    connection: Connection, workspace_id: str, kind: Kind, table: str, number: int, before: TierRecord
+) -> None:
+    own = sql.beside_number(connection)
+    connection.execute(f"DELETE FROM {table} WHERE number = ? AND {own} = ?", (number, workspace_id))
+    tier_numbers.gone(connection, workspace_id, table, number)
+    if kind.words:
+        tier_words.forget(connection, table, number, words_of(before))
+
+
+def _due(connection: Connection, workspace_id: str, record: TierRecord) -> None:
     """Note that the vector of a record may be none of it any more."""
-    connection.execute(
-        "INSERT OR IGNORE INTO record_vectors_due VALUES (?, ?, ?)", (workspace_id, record.kind, record.id)
-    )
-
-
-def _forget(connection: sqlite3.Connection, table: str, number: int, words: str) -> None:
-    """Take a row out of a full-text index that keeps no text of its own: it has to be told what it held."""
-    query = f"INSERT INTO {table}_words ({table}_words, rowid, words) VALUES ('delete', ?, ?)"
-    connection.execute(query, (number, words))
+    query = "INSERT INTO record_vectors_due VALUES (?, ?, ?) ON CONFLICT (workspace_id, kind, id) DO NOTHING"
+    connection.execute(query, (workspace_id, record.kind, record.id))
 
 
 def _select(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, table: str, where: Where, order: str, limit: int,
+    connection: Connection, workspace_id: str, kind: Kind, table: str, where: Where, order: str, limit: int,
     offset: int,
 ) -> list[TierRecord]:  # fmt: skip
-    sql, values = _query(kind, table, workspace_id, where)
-    sql += f" ORDER BY at {order}, id {order} LIMIT ? OFFSET ?"
-    return [record_of(kind, table, row) for row in connection.execute(sql, (*values, limit, offset))]
+    query, values = _query(connection, kind, table, workspace_id, where)
+    query += f" ORDER BY at {order}, id {order} LIMIT ? OFFSET ?"
+    found = connection.execute(query, (*values, sql.most(connection, limit), offset))
+    return [record_of(kind, table, row) for row in found]
 
 
-def _query(kind: Kind, table: str, workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
-    fits, values = condition(workspace_id, where)
+def _query(
+    connection: Connection, kind: Kind, table: str, workspace_id: str, where: Where
+) -> tuple[str, tuple[Any, ...]]:
+    fits, values = condition(connection, workspace_id, kind, table, where)
     return f"SELECT {', '.join(map(quoted, columns(kind, table)))} FROM {table} WHERE {fits}", values
 
 
-def condition(workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
+def condition(
+    connection: Connection, workspace_id: str, kind: Kind, table: str, where: Where
+) -> tuple[str, tuple[Any, ...]]:
     """The SQL of a condition on the rows of a table, and its values."""
     parts, values = ["workspace_id = ?"], [workspace_id]
     for name, value in where.fields.items():
-        parts.append(f"{quoted(name)} = ?" if value is not None else f"{quoted(name)} IS NULL")
-        values += [value] if value is not None else []
+        equal, given = equals(connection, kind, table, name, value)
+        parts.append(equal)
+        values += given
     if where.since:
         parts.append("at >= ?")
         values.append(where.since)
@@ -311,3 +345,13 @@ def condition(workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
         parts.append("at < ?")
         values.append(where.until)
     return " AND ".join(parts), tuple(values)
+
+
+def equals(connection: Connection, kind: Kind, table: str, name: str, value: Any) -> tuple[str, list[Any]]:
+    """The SQL of a field that has a value, so that its index is used: on a server that is one of the beginnings of
+    texts, for an entry of it has a size."""
+    if value is None:
+        return f"{quoted(name)} IS NULL", []
+    if isinstance(value, str) and name in indexed(kind, table) and not sql.is_sqlite(connection):
+        return f"{quoted(name)} = ? AND {quoted(begun(name))} = ?", [value, value[:BEGUN]]
+    return f"{quoted(name)} = ?", [value]

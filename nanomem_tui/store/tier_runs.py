@@ -5,10 +5,11 @@ Owns these two tables and the marks of the lifecycle. Every function works withi
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from nanomem_tui.store import sql, tier_meta, tier_numbers
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_aging import Batch, What
 
 State = Literal["open", "done", "undoing", "undone", "redoing", "final"]
@@ -23,14 +24,14 @@ class Run(NamedTuple):
     state: State
 
 
-def get(connection: sqlite3.Connection, workspace_id: str, run: str) -> Run | None:
+def get(connection: Connection, workspace_id: str, run: str) -> Run | None:
     """The run of that id."""
     query = "SELECT id, began_at, state FROM lifecycle_runs WHERE workspace_id = ? AND id = ?"
     row = connection.execute(query, (workspace_id, run)).fetchone()
     return Run(*row) if row is not None else None
 
 
-def half_done(connection: sqlite3.Connection, workspace_id: str) -> list[Run]:
+def half_done(connection: Connection, workspace_id: str) -> list[Run]:
     """The runs of which something was begun and not ended, newest first."""
     query = (
         "SELECT id, began_at, state FROM lifecycle_runs WHERE workspace_id = ?"
@@ -39,7 +40,7 @@ def half_done(connection: sqlite3.Connection, workspace_id: str) -> list[Run]:
     return [Run(*row) for row in connection.execute(query, (workspace_id,))]
 
 
-def keep(connection: sqlite3.Connection, workspace_id: str, run: Run) -> None:
+def keep(connection: Connection, workspace_id: str, run: Run) -> None:
     """Write the state of a run."""
     query = (
         "INSERT INTO lifecycle_runs VALUES (?, ?, ?, ?) ON CONFLICT (workspace_id, id)"
@@ -48,44 +49,55 @@ def keep(connection: sqlite3.Connection, workspace_id: str, run: Run) -> None:
     connection.execute(query, (workspace_id, *run))
 
 
-def add(connection: sqlite3.Connection, workspace_id: str, run: str, batch: Batch) -> None:
+def add(connection: Connection, workspace_id: str, run: str, batch: Batch) -> None:
     """Keep what a batch did."""
-    query = "INSERT INTO lifecycle_batches (workspace_id, run, kind, what, rows, packed) VALUES (?, ?, ?, ?, ?, ?)"
-    connection.execute(query, (workspace_id, run, *batch))
+    columns = ("workspace_id", "run", "kind", "what", "rows", "packed")
+    tier_numbers.add(connection, workspace_id, "lifecycle_batches", columns, (workspace_id, run, *batch))
 
 
-def newest_first(connection: sqlite3.Connection, workspace_id: str, run: str) -> Iterator[tuple[int, Batch]]:
+def newest_first(connection: Connection, workspace_id: str, run: str) -> Iterator[tuple[int, Batch]]:
     """The batches of a run, each with its number."""
     query = (
         "SELECT seq, kind, what, rows, packed FROM lifecycle_batches WHERE workspace_id = ? AND run = ?"
         " ORDER BY seq DESC"
     )
-    for seq, *batch in connection.execute(query, (workspace_id, run)):
+    for seq, *batch in sql.each(connection, query, (workspace_id, run)):
         yield seq, Batch(*batch)
 
 
-def drop(connection: sqlite3.Connection, seq: int) -> None:
+def newest(connection: Connection, workspace_id: str, run: str) -> tuple[int, Batch] | None:
+    """The last batch of a run, with its number."""
+    query = (
+        "SELECT seq, kind, what, rows, packed FROM lifecycle_batches WHERE workspace_id = ? AND run = ?"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    row = connection.execute(query, (workspace_id, run)).fetchone()
+    return (row[0], Batch(*row[1:])) if row is not None else None
+
+
+def drop(connection: Connection, workspace_id: str, seq: int) -> None:
     """Forget a batch that was taken back."""
-    connection.execute("DELETE FROM lifecycle_batches WHERE seq = ?", (seq,))
+    own = sql.beside_number(connection)
+    connection.execute(f"DELETE FROM lifecycle_batches WHERE seq = ? AND {own} = ?", (seq, workspace_id))
 
 
-def counts(connection: sqlite3.Connection, workspace_id: str, run: str) -> dict[tuple[str, What], int]:
+def counts(connection: Connection, workspace_id: str, run: str) -> dict[tuple[str, What], int]:
     """How many rows the batches of a run dealt with, by kind and what was done."""
     query = (
         "SELECT kind, what, sum(rows) FROM lifecycle_batches WHERE workspace_id = ? AND run = ?"
         " GROUP BY kind, what ORDER BY min(seq)"
     )
-    return {(kind, what): rows for kind, what, rows in connection.execute(query, (workspace_id, run))}
+    return {(kind, what): int(rows) for kind, what, rows in connection.execute(query, (workspace_id, run))}
 
 
-def let_go(connection: sqlite3.Connection, workspace_id: str, before: str, most: int) -> int:
+def let_go(connection: Connection, workspace_id: str, before: str, most: int) -> int:
     """Forget the batches of runs that began before a time (UTC ISO), at most `most` of them; how many there were."""
     old = "SELECT id FROM lifecycle_runs WHERE workspace_id = ? AND began_at < ? AND state IN ('done', 'final')"
     query = (
-        "DELETE FROM lifecycle_batches WHERE seq IN (SELECT seq FROM lifecycle_batches WHERE workspace_id = ?"
-        f" AND run IN ({old}) LIMIT ?)"
+        f"DELETE FROM lifecycle_batches WHERE {sql.beside_number(connection)} = ? AND seq IN"
+        f" (SELECT seq FROM lifecycle_batches WHERE workspace_id = ? AND run IN ({old}) LIMIT ?)"
     )
-    gone = connection.execute(query, (workspace_id, workspace_id, before, most)).rowcount
+    gone = connection.execute(query, (workspace_id, workspace_id, workspace_id, before, most)).rowcount
     if gone:
         query = "UPDATE lifecycle_runs SET state = 'final' WHERE workspace_id = ? AND began_at < ? AND state = 'done'"
         connection.execute(query, (workspace_id, before))
@@ -95,13 +107,11 @@ def let_go(connection: sqlite3.Connection, workspace_id: str, before: str, most:
 # -- marks ----------------------------------------------------------------------------------------------------------
 
 
-def mark(connection: sqlite3.Connection, workspace_id: str, name: str) -> str:
+def mark(connection: Connection, workspace_id: str, name: str) -> str:
     """What was noted under a name; empty: nothing."""
-    row = connection.execute("SELECT value FROM tier_meta WHERE key = ?", (f"{workspace_id}:{name}",)).fetchone()
-    return str(row[0]) if row is not None else ""
+    return tier_meta.get(connection, workspace_id, f"{workspace_id}:{name}") or ""
 
 
-def note(connection: sqlite3.Connection, workspace_id: str, name: str, value: str) -> None:
+def note(connection: Connection, workspace_id: str, name: str, value: str) -> None:
     """Note something under a name."""
-    query = "INSERT INTO tier_meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-    connection.execute(query, (f"{workspace_id}:{name}", value))
+    tier_meta.put(connection, workspace_id, f"{workspace_id}:{name}", value)

@@ -13,14 +13,16 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nanomem_tui import tokens
-from nanomem_tui.store import tier_rows
+from nanomem_tui.store import tier_rows, tier_words
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import Kind
 from nanomem_tui.store.tier_rows import Where
 from nanomem_tui.store.tier_tables import words_of
 from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.tier_words import WINDOW, Rows
 from nanomem_tui.store.word_search import saturated
 
 NEWEST, FEWER = 128, 64
@@ -28,8 +30,6 @@ NEWEST, FEWER = 128, 64
 asked for, if that is more."""
 MANY = 3
 """Tables that are many."""
-WINDOW = 10_000
-"""The newest rows among which those are sought that hold the common words."""
 TOGETHER = 3
 """Common words, the rarest of them, that such a row holds: of one that every other row holds, all would be read."""
 RATED = 24
@@ -50,16 +50,8 @@ class Rated(NamedTuple):
     words: tuple[str, ...]
 
 
-class _Rows(NamedTuple):
-    """Which rows of each word count: the `newest` of those that fit a condition, which may be empty."""
-
-    newest: int
-    condition: str
-    values: tuple[Any, ...]
-
-
 def find(
-    connection: sqlite3.Connection,
+    connection: Connection,
     workspace_id: str,
     tables: Sequence[Table],
     question: str,
@@ -70,15 +62,16 @@ def find(
 
     `where`: of these alone; all rows that hold a word may be read then, however many they are.
     """
-    condition, values = tier_rows.condition(workspace_id, where) if any(where) else ("", ())
-    rows = _Rows(max(FEWER if len(tables) >= MANY else NEWEST, limit), condition, values)
+    most = max(FEWER if len(tables) >= MANY else NEWEST, limit)
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
     likely: list[Iterable[Likely]] = []
     weighed: list[dict[str, float]] = []
     for place, (kind, table) in enumerate(tables if weights else ()):
         worth: dict[str, float] = {}
         if kind.words:
-            worth, scores = _looked_up(connection, table, weights, rows)
+            fits = tier_rows.condition(connection, workspace_id, kind, table, where) if any(where) else ("", ())
+            rows = Rows(most, *fits)
+            worth, scores = _looked_up(connection, workspace_id, table, weights, rows)
             likely.append(zip(scores.values(), repeat(place), scores.keys()))
         weighed.append(worth)
     best = heapq.nlargest(max(RATED, 2 * limit), chain.from_iterable(likely))
@@ -92,27 +85,28 @@ def find(
     return sorted(rated, key=lambda one: -one.score)[:limit]
 
 
-def join_some(connection: sqlite3.Connection, table: str, *, first: bool) -> bool:
-    """Join a few of the pieces that an index grew in, for some milliseconds; whether there may be more to join.
-    `first`: of all steps."""
+def join_some(connection: Connection, table: str, *, first: bool) -> bool:
+    """Join a few of the pieces that an index of SQLite grew in, for some milliseconds; whether there may be more to
+    join. `first`: of all steps."""
+    assert isinstance(connection, sqlite3.Connection)
     before = connection.total_changes
     pages = -200 if first else 200
     connection.execute(f"INSERT INTO {table}_words ({table}_words, rank) VALUES ('merge', {pages})")
     return connection.total_changes - before > 1
 
 
-def tidy(connection: sqlite3.Connection, table: str) -> None:
-    """Join the pieces that an index grew in: a search reads one of them then, in half the time."""
+def tidy(connection: Connection, table: str) -> None:
+    """Join the pieces that an index of SQLite grew in: a search reads one of them then, in half the time."""
     connection.execute(f"INSERT INTO {table}_words ({table}_words) VALUES ('optimize')")
 
 
 def _looked_up(
-    connection: sqlite3.Connection, table: str, weights: Mapping[str, float], rows: _Rows
+    connection: Connection, workspace_id: str, table: str, weights: Mapping[str, float], rows: Rows
 ) -> tuple[dict[str, float], dict[int, float]]:
     """What each word is worth in a table, and what its rows may be worth."""
     scores: defaultdict[int, float] = defaultdict(float)
-    newest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
-    holding = {word: _rows_of(connection, table, f'"{word}"', rows) for word in weights} if newest else {}
+    looked = tier_words.look(connection, workspace_id, table, weights, rows)
+    newest, holding = looked.newest, dict(looked.each)
     common = [word for word, found in holding.items() if len(found) == rows.newest]
     worth: dict[str, float] = {}
     for word, found in holding.items():
@@ -120,8 +114,7 @@ def _looked_up(
         worth[word] = weights[word] * math.log(1 + (newest - frequency + 0.5) / (frequency + 0.5))
     if len(common) > 1:
         rarest = sorted(common, key=lambda word: -worth[word])[:TOGETHER]
-        every = " ".join(f'"{word}"' for word in rarest)
-        both = _rows_of(connection, table, every, rows, since=newest - WINDOW)
+        both = looked.together(rarest, newest - WINDOW)
         for word in common:
             holding[word] = list({*both, *holding[word]})
     for word, found in holding.items():
@@ -129,17 +122,6 @@ def _looked_up(
         for number in found:
             scores[number] += value
     return worth, scores
-
-
-def _rows_of(connection: sqlite3.Connection, table: str, match: str, rows: _Rows, since: int = 0) -> list[int]:
-    """The newest rows that the full-text index gives."""
-    fits = f"{table}_words.rowid AND {rows.condition}"
-    narrowed = f" AND EXISTS (SELECT 1 FROM {table} WHERE number = {fits})" if rows.condition else ""
-    query = (
-        f"SELECT rowid FROM {table}_words WHERE {table}_words MATCH ? AND rowid >= ?{narrowed} "
-        f"ORDER BY rowid DESC LIMIT {rows.newest}"
-    )
-    return [row[0] for row in connection.execute(query, (match, since, *rows.values))]
 
 
 def _frequency(found: Sequence[int], newest: int, most: int) -> float:

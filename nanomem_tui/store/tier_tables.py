@@ -23,6 +23,8 @@ MAX_WORDS = 20_000
 """Characters of a record that are searched by words."""
 MAX_EMBEDDED = 8_000
 """Characters of a record that are embedded; models read a few hundred words and leave out the rest."""
+BEGUN = 200
+"""Characters of a text that the index of a server holds, whose entries have a size."""
 _SQL = {"text": "VARCHAR", "json": "VARCHAR", "time": "VARCHAR", "int": "INTEGER", "real": "FLOAT", "bool": "BOOLEAN"}
 _OURS = ("at", "origin", "stored_at", "changed_at")
 
@@ -37,6 +39,11 @@ def columns(kind: Kind, table: str) -> tuple[str, ...]:
 def quoted(name: str) -> str:
     """A column as SQL: some have the name of a word of SQL."""
     return f'"{name}"'
+
+
+def begun(name: str) -> str:
+    """The column in which a server has the beginning of a text, for an index."""
+    return f"{name}_begins"
 
 
 def _is_packed(kind: Kind, field: Field) -> bool:
@@ -57,7 +64,7 @@ def row_of(workspace_id: str, record: TierRecord) -> tuple[Any, ...]:
         packed = [zlib.compress(json.dumps(long, ensure_ascii=False).encode(), 6) if long else None]
     body = (workspace_id, record.id, *values.values(), record.at, record.origin, record.stored_at, record.changed_at)
     row = (*body, *packed)
-    return (*row, _hash(row))
+    return (*row, hash_of(row))
 
 
 def record_of(kind: Kind, table: str, row: Sequence[Any]) -> TierRecord:
@@ -72,7 +79,7 @@ def record_of(kind: Kind, table: str, row: Sequence[Any]) -> TierRecord:
 
 def is_whole(row: Sequence[Any]) -> bool:
     """Whether a row is as it was written: no bit of it flipped."""
-    return bool(_hash(row[:-1]) == row[-1])
+    return bool(hash_of(row[:-1]) == row[-1])
 
 
 def words_of(record: TierRecord) -> str:
@@ -114,7 +121,8 @@ def _read(field: Field, value: Any) -> Any:
         return value
 
 
-def _hash(row: Sequence[Any]) -> str:
+def hash_of(row: Sequence[Any]) -> str:
+    """The hash of a row, whose last column it is."""
     body = repr([int(value) if isinstance(value, bool) else value for value in row])
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

@@ -6,7 +6,6 @@ Owns which record an entry becomes. Must not know when entries leave the ring.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Problem
 from nanomem_tui.store import atomic, tier_rows
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import AT_WORK, KINDS
 from nanomem_tui.store.tier_values import TierRecord, checked
 from nanomem_tui.tiers.entries import Kept, MetricValue, is_active, records_of
@@ -30,7 +30,7 @@ def keep(trail: Trail, batch: Sequence[Kept], is_latest: Callable[[str, str], bo
     """Put entries into working memory in one transaction, safe from a power cut; one that is there stays as it is.
 
     `is_latest`: whether the entry of an id is the last word on a task. One that no table can hold goes to the
-    quarantine, and is told. Raises the errors of `TierDatabase.write`.
+    quarantine, and is told. Raises the errors of `TierStore.write`.
     """
     entries = [kept for kept in batch if kept.critical is not True]
     tasks = [task for kept in batch if (task := _task_of(trail, kept, is_latest)) is not None]
@@ -71,7 +71,7 @@ def moved(trail: Trail, entries: Iterable[Kept]) -> int:
     Raises the errors of the database.
     """
 
-    def look(connection: sqlite3.Connection) -> int:
+    def look(connection: Connection) -> int:
         found = 0
         for number, kept in enumerate(entries, 1):
             if kept.critical is True:
@@ -123,7 +123,7 @@ def _text(data: object, name: str) -> str:
 def last_metric(trail: Trail, name: str) -> MetricValue | None:
     """The newest value of a metric that working memory has."""
 
-    def look(connection: sqlite3.Connection) -> list[TierRecord]:
+    def look(connection: Connection) -> list[TierRecord]:
         return tier_rows.rows(connection, trail.workspace_id, KINDS["metric"], None, tier_rows.Where({"name": name}), 1)
 
     found = trail.ask(look, list[TierRecord]())
@@ -133,7 +133,7 @@ def last_metric(trail: Trail, name: str) -> MetricValue | None:
 def active_tasks(trail: Trail) -> list[TierRecord]:
     """The tasks that working memory knows as still to be done."""
 
-    def look(connection: sqlite3.Connection) -> list[TierRecord]:
+    def look(connection: Connection) -> list[TierRecord]:
         wheres = [tier_rows.Where({"status": status}) for status in AT_WORK]
         return [
             task

@@ -6,7 +6,6 @@ Records and events belong to the agent of the workspace as a whole; items and le
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -15,6 +14,7 @@ from nanomem_tui.memory.fusion import FAR
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store import tier_rows, tier_search
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, TIERS, Tier
 from nanomem_tui.store.tier_rows import Where
 from nanomem_tui.store.tier_values import TierRecord
@@ -125,7 +125,7 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
     records = parts.records()
     wanted = [tier for tier in TIERS if tier in tiers]
 
-    def ask(connection: sqlite3.Connection) -> list[TierRecord]:
+    def ask(connection: Connection) -> list[TierRecord]:
         hits: list[TierRecord] = []
         for tier in wanted:
             for kind in (KINDS[name] for name in SEARCHED):
@@ -159,7 +159,7 @@ def nearness(distance: float | None) -> float:
     return 0.0 if distance is None else max(0.0, 1 - distance / FAR)
 
 
-def _measured(connection: sqlite3.Connection, workspace_id: str, task: Task, tier: Tier) -> Iterator[TierRecord]:
+def _measured(connection: Connection, workspace_id: str, task: Task, tier: Tier) -> Iterator[TierRecord]:
     """The newest value of each metric that the task names, as that tier keeps it."""
     kind = KINDS["metric" if tier == "working" else "metric-hour"]
     for name in task.names[:NAMED]:

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NanomemError, Problem
@@ -18,7 +19,8 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.sql import Connection
+    from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.tiers.lifecycle import Lifecycle
 
 SECONDS = 5.0
@@ -31,12 +33,21 @@ _OFFERED = 20
 _KEPT = "it is kept as it is; an archive, a backup of nanomem's folder, or an import holds what is lost"
 
 
-def problems(database: TierDatabase, lifecycle: Lifecycle, paths: Paths) -> Iterator[Problem]:
+def problems(database: TierStore, workspace_id: str, lifecycle: Lifecycle, paths: Paths) -> Iterator[Problem]:
     """Everything that is wrong with the records of a workspace."""
-    where = paths.relative(database.path)
+    where = database.where if database.is_remote else paths.relative(database.path)
+
+    def look(connection: Connection) -> list[Problem]:
+        pages = _pages(connection, where) if isinstance(connection, sqlite3.Connection) else ()
+        return [*pages, *_rows(connection, workspace_id, where)]
+
+    if database.is_remote and database.path.exists():
+        what = "records of before lie in this file, and database_url names a server: they are not shown"
+        fix = "see `nanomem migrate-store --help`: it moves them, or left them behind"
+        yield Problem(what, paths.relative(database.path), None, fix, "note")
     try:
         if database.exists:
-            yield from database.read(lambda connection: [*_pages(connection, where), *_rows(connection, where)])
+            yield from database.read(look)
             yield from _lifecycle(lifecycle, where)
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix if "doctor" not in error.fix else _KEPT)
@@ -69,20 +80,25 @@ def _for_seconds(connection: sqlite3.Connection) -> Iterator[list[bool]]:
         connection.set_progress_handler(None, 0)
 
 
-def _rows(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
+def _rows(connection: Connection, workspace_id: str, where: str) -> Iterator[Problem]:
     """Rows of which a bit flipped: all of them, or as many as there is time for, the newest of each table first."""
     ends = time.monotonic() + SECONDS
     tables = [(kind, table) for kind in KINDS.values() for table in kind.tables.values()]
     for at, (kind, table) in enumerate(tables):
         share = time.monotonic() + max(0.0, ends - time.monotonic()) / (len(tables) - at)
         bad = []
-        for record_id in tier_aging.damaged(connection, kind, table, lambda share=share: time.monotonic() > share):  # type: ignore[misc]
+        late = partial(_is_later, share)
+        for record_id in tier_aging.damaged(connection, workspace_id, kind, table, late):
             bad.append(record_id)
             if len(bad) == _OFFERED:
                 break
         if bad:
             what = f"{table}: {counted(len(bad), 'row')} not as they were written ({', '.join(bad[:3])})"
             yield Problem(what, where, None, f"look at them (`nanomem record`), and correct or delete them; {_KEPT}")
+
+
+def _is_later(than: float) -> bool:
+    return time.monotonic() > than
 
 
 def _lifecycle(lifecycle: Lifecycle, where: str) -> Iterator[Problem]:

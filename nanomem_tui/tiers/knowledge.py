@@ -20,8 +20,10 @@ from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Pr
 from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.store import blobs, knowledge_rows
 from nanomem_tui.store.atomic import sha256
+from nanomem_tui.store.knowledge_index import shelf_of
 from nanomem_tui.store.knowledge_values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.sql import Connection
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.text import counted, quoted
 from nanomem_tui.tiers import knowledge_files, knowledge_manuals, knowledge_packages
 from nanomem_tui.tiers.knowledge_files import Found
@@ -57,7 +59,7 @@ class KnowledgeBase:
 
     def __init__(
         self,
-        database: TierDatabase,
+        database: TierStore,
         workspace_id: str,
         backups: Path,
         perform: Perform,
@@ -87,12 +89,12 @@ class KnowledgeBase:
                 raise BadInput("no such source", kind, f"one of {', '.join(KINDS)}")
         question = query[:LONGEST_QUESTION]
         with self._own_pages() as pages:
-            shelves = [knowledge_rows.Index(pages, "")] if own and (not sources or "nanomem" in sources) else []
+            shelves = [shelf_of(pages, "")] if own and (not sources or "nanomem" in sources) else []
             if not self._database.exists:
                 return search(shelves, question, n_results, sources)
 
-            def look(connection: sqlite3.Connection) -> list[KnowledgeHit]:
-                kept = knowledge_rows.Index(connection, self._workspace_id)
+            def look(connection: Connection) -> list[KnowledgeHit]:
+                kept = shelf_of(connection, self._workspace_id)
                 return search([kept, *shelves], question, n_results, sources)
 
             return self._database.read(look)
@@ -224,8 +226,8 @@ class KnowledgeBase:
         if self._database.exists and not dry_run:
             now, ids = clock.iso(clock.now()), [one.id for one in kept if one.id not in gone]
 
-            def compared(connection: sqlite3.Connection) -> None:
-                knowledge_rows.begin(connection)  # a newer release may cut words in another way
+            def compared(connection: Connection) -> None:
+                knowledge_rows.begin(connection, self._workspace_id)  # a newer release may cut words in another way
                 knowledge_rows.checked(connection, self._workspace_id, ids, now)
 
             self._database.write(compared)

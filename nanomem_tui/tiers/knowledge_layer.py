@@ -7,7 +7,6 @@ one compressed file. Written in small transactions, so that nobody who records s
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,8 @@ from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.store import blobs, knowledge_rows
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.store.knowledge_values import Chunk, Document, KnowledgeDocument
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.sql import Connection
+from nanomem_tui.store.tier_store import TierStore
 
 NAME = "knowledge"
 Tell = Callable[[str, int, int], None]
@@ -73,7 +73,7 @@ class KnowledgeLayer:
 
     name = NAME
 
-    def __init__(self, database: TierDatabase, workspace_id: str, backups: Path) -> None:
+    def __init__(self, database: TierStore, workspace_id: str, backups: Path) -> None:
         self.tell: Tell = quiet
         self._database = database
         self._workspace_id = workspace_id
@@ -101,8 +101,8 @@ class KnowledgeLayer:
             self.tell("Indexing", at, len(changes))
             batch = [(change, kept.chunks(change.after)) for change in changes[at : at + BATCH]]
 
-            def write(connection: sqlite3.Connection, batch: list[tuple[Change, list[Chunk]]] = batch) -> None:
-                knowledge_rows.begin(connection)
+            def write(connection: Connection, batch: list[tuple[Change, list[Chunk]]] = batch) -> None:
+                knowledge_rows.begin(connection, self._workspace_id)
                 for change, chunks in batch:
                     self._write(connection, change, chunks)
                     if operation.kind != "void":  # what could not be done took nothing away
@@ -111,7 +111,7 @@ class KnowledgeLayer:
 
             self._database.write(write, durable=at + BATCH >= len(changes))
 
-    def _write(self, connection: sqlite3.Connection, change: Change, chunks: list[Chunk]) -> None:
+    def _write(self, connection: Connection, change: Change, chunks: list[Chunk]) -> None:
         if change.after is None:
             knowledge_rows.delete(connection, self._workspace_id, change.key)
         else:
@@ -123,7 +123,7 @@ class KnowledgeLayer:
         if not self._database.exists:
             return [(None, change) for change in changes]
 
-        def look(connection: sqlite3.Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
+        def look(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
             return [(knowledge_rows.document(connection, self._workspace_id, change.key), change) for change in changes]
 
         return self._database.read(look)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from nanomem_tui.store.knowledge_rows import Index, Row, title_words
+from nanomem_tui.store.knowledge_index import Row, Shelf, title_words
 from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.store.vocabulary import trust
 from nanomem_tui.store.word_index import idf
@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
     variants: Mapping[str, float]
 
 
-def search(shelves: Sequence[Index], question: str, limit: int, kinds: Sequence[str] = ()) -> list[KnowledgeHit]:
+def search(shelves: Sequence[Shelf], question: str, limit: int, kinds: Sequence[str] = ()) -> list[KnowledgeHit]:
     """The best chunks of all shelves, best first; of `kinds` of documents alone where they are named."""
     total = sum(shelf.count() for shelf in shelves)
     asked = _asked(shelves, question, total)
@@ -58,11 +58,11 @@ def search(shelves: Sequence[Index], question: str, limit: int, kinds: Sequence[
     return _spread(_rated(rows, asked, 1.0 if "nanomem" in tokens(question) else OURS), limit)
 
 
-def _rows_with(shelves: Sequence[Index], word: str) -> int:
+def _rows_with(shelves: Sequence[Shelf], word: str) -> int:
     return sum(shelf.rows_with(word) for shelf in shelves)
 
 
-def _asked(shelves: Sequence[Index], question: str, total: int) -> list[_Asked]:
+def _asked(shelves: Sequence[Shelf], question: str, total: int) -> list[_Asked]:
     """The words of a question that some chunk holds, or holds the nearest one to."""
     written = query_words(question)
     documents = sum(shelf.documents() for shelf in shelves)
@@ -86,7 +86,7 @@ def _asked(shelves: Sequence[Index], question: str, total: int) -> list[_Asked]:
     return list(found.values())
 
 
-def _nearest(shelves: Sequence[Index], word: str) -> set[str]:
+def _nearest(shelves: Sequence[Shelf], word: str) -> set[str]:
     """The words that one was probably meant to be; its last letter may stand there because of the slip alone."""
     for written in (word, word.rstrip("e")):
         if near := {one for shelf in shelves if (one := shelf.nearest(written))}:
@@ -94,7 +94,7 @@ def _nearest(shelves: Sequence[Index], word: str) -> set[str]:
     return set()
 
 
-def _wanted(shelves: Sequence[Index], asked: Sequence[_Asked], total: int) -> list[str]:
+def _wanted(shelves: Sequence[Shelf], asked: Sequence[_Asked], total: int) -> list[str]:
     """The words that candidates are found by: the rarer ones, always at least one."""
     held = {word: _rows_with(shelves, word) for one in asked for word in one.variants}
     by_rarity = sorted(held, key=lambda word: (held[word], word))

@@ -6,7 +6,6 @@ How a run is carried out is `lifecycle_runs`' matter.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -20,10 +19,11 @@ from nanomem_tui.operations import Change, Operation, Perform, new_key, new_oper
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import tier_aging, tier_runs, year_archive
 from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_aging import Due, What
-from nanomem_tui.store.tier_database import TierDatabase
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_runs import Run
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.store.year_archive import Manifest
 from nanomem_tui.text import counted
 from nanomem_tui.tiers import lifecycle_layer, lifecycle_sizes
@@ -113,7 +113,7 @@ class Lifecycle:
 
     def __init__(
         self,
-        database: TierDatabase,
+        database: TierStore,
         workspace_id: str,
         data: Path,
         settings: Settings,
@@ -168,7 +168,7 @@ class Lifecycle:
         if not self._database.exists:
             return LifecyclePlan((), None)
 
-        def look(connection: sqlite3.Connection) -> LifecyclePlan:
+        def look(connection: Connection) -> LifecyclePlan:
             sizes = self._measured(connection, now)
             steps = []
             for due in self.dues(now):
@@ -187,7 +187,7 @@ class Lifecycle:
             return None
         return self._database.read(partial(self._measured, now=now or clock.now()))
 
-    def _measured(self, connection: sqlite3.Connection, now: datetime) -> lifecycle_sizes.Sizes:
+    def _measured(self, connection: Connection, now: datetime) -> lifecycle_sizes.Sizes:
         caps = {"working": self._settings.tiers_working_gb, "longterm": self._settings.tiers_longterm_gb}
         return lifecycle_sizes.measure(connection, self._id, self.kept_days(), caps, now)
 
@@ -197,12 +197,12 @@ class Lifecycle:
             return ""
         return self._database.read(partial(self._clock_trouble, now=clock.now()))
 
-    def _clock_trouble(self, connection: sqlite3.Connection, now: datetime) -> str:
+    def _clock_trouble(self, connection: Connection, now: datetime) -> str:
         """Why the clock is not believed; empty: it is."""
         last = clock.parse(tier_runs.mark(connection, self._id, LATEST))
         if last is not None and now - last > FAR:
             return f"the clock says {now:%Y-%m-%d}, and the last run was on {last:%Y-%m-%d}"
-        stored = clock.parse(tier_aging.last_stored(connection))
+        stored = clock.parse(tier_aging.last_stored(connection, self._id))
         if stored is not None and now - stored > FAR:
             return f"the clock says {now:%Y-%m-%d}, and the last record came on {stored:%Y-%m-%d}"
         return ""
@@ -253,7 +253,7 @@ class Lifecycle:
         meta = {"started_by": started_by, "rows": {kind: rows for (kind, _), rows in counts.items()}}
         return self._perform(new_operation(KIND, f"lifecycle: {told(counts)}", [change], actor="compaction", meta=meta))
 
-    def _note(self, connection: sqlite3.Connection, now: str) -> None:
+    def _note(self, connection: Connection, now: str) -> None:
         """Note that a run ended."""
         tier_runs.note(connection, self._id, LAST, now)
         latest = max(now, tier_runs.mark(connection, self._id, LATEST))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,9 +16,10 @@ from pathlib import Path
 from nanomem_tui import tokens
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.store import tier_aging, tier_rows, year_archive
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind
 from nanomem_tui.store.tier_rows import Where
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.store.tier_tables import words_of
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.year_archive import Manifest
@@ -35,7 +35,7 @@ AT_ONCE = 100
 class Archives:
     """The archives of one workspace."""
 
-    def __init__(self, database: TierDatabase, workspace_id: str, data: Path) -> None:
+    def __init__(self, database: TierStore, workspace_id: str, data: Path) -> None:
         self._database = database
         self._id = workspace_id
         self.folder = data / year_archive.FOLDER
@@ -69,7 +69,7 @@ class Archives:
             return {}
         where = Where({}, *_span(year))
 
-        def look(connection: sqlite3.Connection) -> dict[str, int]:
+        def look(connection: Connection) -> dict[str, int]:
             counts = {kind.name: tier_rows.count(connection, self._id, kind, "longterm", where) for kind in ARCHIVED}
             return {name: number for name, number in counts.items() if number}
 
@@ -118,7 +118,7 @@ class Archives:
             raise self.nothing_of(year)
         name = year_archive.free_name(self.folder, year)
 
-        def records(connection: sqlite3.Connection) -> Iterator[TierRecord]:
+        def records(connection: Connection) -> Iterator[TierRecord]:
             for kind in ARCHIVED:
                 yield from tier_aging.between(connection, self._id, kind, kind.archive, *_span(year))
 
@@ -157,7 +157,7 @@ class Archives:
         name: str,
         doing: year_archive.State,
         done: year_archive.State,
-        work: Callable[[Kind, Sequence[TierRecord], sqlite3.Connection], None],
+        work: Callable[[Kind, Sequence[TierRecord], Connection], None],
     ) -> None:
         manifest = year_archive.manifest_of(self.folder, name)
         if manifest.state == done:
@@ -171,13 +171,13 @@ class Archives:
         self._database.sync()
         year_archive.keep(self.folder, manifest._replace(state=done))
 
-    def _take_away(self, kind: Kind, records: Sequence[TierRecord], connection: sqlite3.Connection) -> None:
+    def _take_away(self, kind: Kind, records: Sequence[TierRecord], connection: Connection) -> None:
         for record in records:
             found = tier_rows.get(connection, self._id, kind, record.id)
             if found is not None and found.tier == "longterm" and dict(found.fields) == dict(record.fields):
                 tier_rows.delete_from(connection, self._id, kind, "longterm", [found])
 
-    def _put_back(self, kind: Kind, records: Sequence[TierRecord], connection: sqlite3.Connection) -> None:
+    def _put_back(self, kind: Kind, records: Sequence[TierRecord], connection: Connection) -> None:
         there = (record for record in records if tier_rows.get(connection, self._id, kind, record.id) is None)
         tier_rows.put(connection, self._id, there)
 

@@ -5,16 +5,16 @@ Owns when that is, and the pace: a writer waits for one step, which is milliseco
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
 from nanomem_tui import clock
-from nanomem_tui.store import tier_search
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store import sql, tier_meta, tier_search
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.tiers.lifecycle_runs import PAUSE
 
 EVERY = timedelta(days=7)
@@ -30,12 +30,14 @@ JOINED, GIVEN_BACK = "joined_at", "vacuumed_at"
 class Room:
     """The room in one file; it is of every workspace that is kept there."""
 
-    def __init__(self, database: TierDatabase) -> None:
+    def __init__(self, database: TierStore) -> None:
         self._database = database
 
     def tidy(self, stopped: Callable[[], bool] = lambda: False) -> int:
         """Join the pieces of full-text indexes, and give back what is free, each where a week is over, the latter where
         it is worth it; how many bytes were given back. Raises the errors of the database."""
+        if not self._database.read(sql.is_sqlite):  # a server tidies by itself
+            return 0
         if self._database.read(partial(_is_over, mark=JOINED)):
             self._join(stopped)
         if not self._database.read(_is_worth_it):
@@ -58,21 +60,21 @@ class Room:
 
     def free_bytes(self) -> int:
         """Bytes of the file that hold nothing."""
-        return self._database.read(_free)[0]
+        return self._database.read(_free)[0] if self._database.read(sql.is_sqlite) else 0
 
 
-def _is_over(connection: sqlite3.Connection, mark: str) -> bool:
+def _is_over(connection: Connection, mark: str) -> bool:
     """Whether a week is over since a mark was set."""
-    row = connection.execute("SELECT value FROM tier_meta WHERE key = ?", (mark,)).fetchone()
-    return row is None or clock.now() - clock.past(row[0]) >= EVERY
+    noted = tier_meta.get(connection, "", mark)
+    return noted is None or clock.now() - clock.past(noted) >= EVERY
 
 
-def _is_worth_it(connection: sqlite3.Connection) -> bool:
+def _is_worth_it(connection: Connection) -> bool:
     free, size = _free(connection)
     return free >= max(LEAST, WORTH * size) and _is_over(connection, GIVEN_BACK)
 
 
-def _free(connection: sqlite3.Connection) -> tuple[int, int]:
+def _free(connection: Connection) -> tuple[int, int]:
     """Bytes that are free, and all of them."""
     page, pages, free = (
         int(connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -81,7 +83,7 @@ def _free(connection: sqlite3.Connection) -> tuple[int, int]:
     return free * page, pages * page
 
 
-def _give_back(connection: sqlite3.Connection) -> bool:
+def _give_back(connection: Connection) -> bool:
     """A step; whether there is more."""
     for _ in range(PAGES):  # the driver ends the statement after the first page, whatever number it names
         connection.execute("PRAGMA incremental_vacuum(1)")
@@ -89,6 +91,5 @@ def _give_back(connection: sqlite3.Connection) -> bool:
     return left > 0 and bool(connection.execute("PRAGMA auto_vacuum").fetchone()[0])
 
 
-def _note(connection: sqlite3.Connection, mark: str) -> None:
-    query = "INSERT INTO tier_meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-    connection.execute(query, (mark, clock.iso(clock.now())))
+def _note(connection: Connection, mark: str) -> None:
+    tier_meta.put(connection, "", mark, clock.iso(clock.now()))

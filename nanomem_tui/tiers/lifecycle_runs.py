@@ -6,7 +6,6 @@ it is taken back: a kill at any point leaves every record in one tier. What is d
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +15,10 @@ from pathlib import Path
 
 from nanomem_tui.errors import Conflict, NanomemError, Refused
 from nanomem_tui.store import atomic, tier_aging, tier_runs
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_aging import START, Due, Place, What
-from nanomem_tui.store.tier_database import TierDatabase
 from nanomem_tui.store.tier_runs import Run, State
+from nanomem_tui.store.tier_store import TierStore
 
 LOCK = "lifecycle.lock"
 AT_ONCE: dict[What, int] = {"moved": 50, "averaged": 250, "deleted": 250}
@@ -38,7 +38,7 @@ WAIT = 5.0
 class Runs:
     """The runs of one workspace."""
 
-    def __init__(self, database: TierDatabase, workspace_id: str, data: Path) -> None:
+    def __init__(self, database: TierStore, workspace_id: str, data: Path) -> None:
         self.database = database
         self._id = workspace_id
         self._lock = data / LOCK
@@ -51,6 +51,7 @@ class Runs:
             yield
             return
         try:
+            atomic.make_folder(self._lock.parent)  # where the records lie on a server, nothing of ours may be here yet
             lock = atomic.locked(self._lock, wait=wait)
             lock.__enter__()
         except Refused as error:
@@ -58,7 +59,11 @@ class Runs:
             raise Refused(what, str(self._lock), "wait for it to finish and try again") from error
         try:
             self._holder = threading.get_ident()
-            yield
+            with self.database.alone("lifecycle", wait) as held:
+                if not held:
+                    what = "a run of the lifecycle is under way on another machine"
+                    raise Refused(what, str(self._lock), "wait for it to finish and try again")
+                yield
         finally:
             self._holder = None
             lock.__exit__(None, None, None)
@@ -124,7 +129,7 @@ class Runs:
                 time.sleep(PAUSE)
         return True
 
-    def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: sqlite3.Connection) -> int:
+    def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: Connection) -> int:
         batch = tier_aging.carry_out(connection, self._id, due, places, now)
         if batch is None:
             return 0
@@ -149,7 +154,7 @@ class Runs:
         if run is None or run.state not in ("done", "open"):
             raise Conflict("there is nothing of that run to take back", run_id, "nothing was changed")
 
-        def later(connection: sqlite3.Connection) -> str:
+        def later(connection: Connection) -> str:
             batches = tier_runs.newest_first(connection, self._id, run_id)
             return tier_aging.moved_on(connection, self._id, (batch for _, batch in batches))
 
@@ -164,11 +169,11 @@ class Runs:
             time.sleep(PAUSE)
         self.keep(run, "undone")
 
-    def _back(self, run: Run, connection: sqlite3.Connection) -> bool:
+    def _back(self, run: Run, connection: Connection) -> bool:
         ends = time.perf_counter() + TOOK
-        while found := next(tier_runs.newest_first(connection, self._id, run.id), None):
+        while found := tier_runs.newest(connection, self._id, run.id):
             tier_aging.take_back(connection, self._id, found[1])
-            tier_runs.drop(connection, found[0])
+            tier_runs.drop(connection, self._id, found[0])
             if time.perf_counter() > ends:
                 return True
         return False

@@ -5,7 +5,6 @@ Owns what a person may do, and how records hang together: goal, task, tool call.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,9 +14,10 @@ from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import tier_layer, tier_rows, tier_search
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
 from nanomem_tui.store.tier_rows import Where
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
 from nanomem_tui.text import counted
 from nanomem_tui.tiers.trail import Trail, not_there
@@ -74,7 +74,7 @@ class TierRecords(Trail):
 
     def __init__(
         self,
-        database: TierDatabase,
+        database: TierStore,
         workspace_id: str,
         perform: Perform,
         log: Callable[[str], Sequence[LogEntry]],
@@ -92,7 +92,7 @@ class TierRecords(Trail):
         """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         known = kind_of(kind)
 
-        def look(connection: sqlite3.Connection) -> tuple[TierRecord | None, list[str]]:
+        def look(connection: Connection) -> tuple[TierRecord | None, list[str]]:
             found = tier_rows.get(connection, self.workspace_id, known, record_id)
             near = [] if found or not record_id else tier_rows.begins(connection, self.workspace_id, known, record_id)
             if len(near) == 1:
@@ -145,7 +145,7 @@ class TierRecords(Trail):
     def counts(self) -> dict[str, dict[str, int]]:
         """How many of each kind there are in each tier that the kind has."""
 
-        def look(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
+        def look(connection: Connection) -> dict[str, dict[str, int]]:
             return {
                 name: {tier: tier_rows.count(connection, self.workspace_id, kind, tier) for tier in kind.tables}
                 for name, kind in KINDS.items()
@@ -193,7 +193,7 @@ class TierRecords(Trail):
         what a pattern was made from, the other states of a file."""
         return self.ask(lambda connection: list(self._links(connection, record)), [])
 
-    def _links(self, connection: sqlite3.Connection, record: TierRecord) -> Iterable[Link]:
+    def _links(self, connection: Connection, record: TierRecord) -> Iterable[Link]:
         fields = record.fields
 
         def up(relation: str, kind: str, key: Any) -> Iterable[Link]:
@@ -224,7 +224,7 @@ class TierRecords(Trail):
         leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
         named = [lead for lead in leads if lead[1]]
 
-        def look(connection: sqlite3.Connection) -> list[tuple[str, str, Sequence[str]]]:
+        def look(connection: Connection) -> list[tuple[str, str, Sequence[str]]]:
             return [
                 (field, key, kinds)
                 for field, key, kinds in named
@@ -299,7 +299,7 @@ class TierRecords(Trail):
     def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
         """What else changes with a record: the counts of a procedure."""
 
-        def look(connection: sqlite3.Connection) -> list[Change]:
+        def look(connection: Connection) -> list[Change]:
             return [
                 tier_layer.change(tier_rows.get(connection, self.workspace_id, KINDS[one.kind], one.id), one)
                 for one in self.followed(connection, before, after)

@@ -6,7 +6,6 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
@@ -15,9 +14,10 @@ from nanomem_tui import clock
 from nanomem_tui.errors import NotFound
 from nanomem_tui.operations import new_key
 from nanomem_tui.store import tier_rows
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
 from nanomem_tui.store.tier_rows import Where
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.store.tier_values import TierRecord, check_given, checked, checked_id
 
 T = TypeVar("T")
@@ -36,11 +36,11 @@ class Stored(NamedTuple):
 class Trail:
     """The records of one workspace, as agents write them."""
 
-    def __init__(self, database: TierDatabase, workspace_id: str) -> None:
+    def __init__(self, database: TierStore, workspace_id: str) -> None:
         self.database = database
         self.workspace_id = workspace_id
 
-    def ask(self, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+    def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
         """The answer of the database, `otherwise` where nothing was ever written. Raises the store's errors."""
         return self.database.read(ask) if self.database.exists else otherwise
 
@@ -59,7 +59,7 @@ class Trail:
         of whoever said it. Raises BadInput."""
         known = [self._named(record) for record in records]
 
-        def write(connection: sqlite3.Connection) -> list[TierRecord]:
+        def write(connection: Connection) -> list[TierRecord]:
             return [self._keep(connection, *named, origin, overheard=overheard) for named in known]
 
         return self.database.write(write, durable=durable)
@@ -75,7 +75,7 @@ class Trail:
 
     def _keep(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         kind: Kind,
         record_id: str,
         given: Mapping[str, Any],
@@ -85,7 +85,7 @@ class Trail:
     ) -> TierRecord:
         before = tier_rows.get(connection, self.workspace_id, kind, record_id)
         after = self._made(kind, record_id, before, given, origin, overheard=overheard)
-        tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at)
+        tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at, are_new=before is None)
         for changed in self.followed(connection, before, after):
             tier_rows.put(connection, self.workspace_id, [changed])
         return after
@@ -116,9 +116,7 @@ class Trail:
             return before._replace(fields=fields, tier=tier, origin=origin, changed_at=now)
         return TierRecord(kind.name, record_id, fields, kind.tier, origin, now, now)
 
-    def followed(
-        self, connection: sqlite3.Connection, before: TierRecord | None, after: TierRecord | None
-    ) -> list[TierRecord]:
+    def followed(self, connection: Connection, before: TierRecord | None, after: TierRecord | None) -> list[TierRecord]:
         """The procedures whose counts move because a task ended, or did otherwise than was recorded before."""
         if "task" not in {record.kind for record in (before, after) if record is not None}:
             return []
@@ -141,7 +139,7 @@ class Trail:
         known = kind_of(kind)
         checked(known, fields, whole=False)
 
-        def write(connection: sqlite3.Connection) -> TierRecord:
+        def write(connection: Connection) -> TierRecord:
             if tier_rows.get(connection, self.workspace_id, known, record_id) is None:
                 raise not_there(known, record_id)
             return self._keep(connection, known, record_id, fields, origin)
@@ -162,7 +160,7 @@ class Trail:
         """A pattern was used: its number of uses and its success rate follow. Raises NotFound."""
         kind = KINDS["pattern"]
 
-        def write(connection: sqlite3.Connection) -> TierRecord:
+        def write(connection: Connection) -> TierRecord:
             before = tier_rows.get(connection, self.workspace_id, kind, pattern_id)
             if before is None:
                 raise not_there(kind, pattern_id)
@@ -183,7 +181,7 @@ class Trail:
         """The goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each state, the
         newest."""
 
-        def look(connection: sqlite3.Connection) -> list[TierRecord]:
+        def look(connection: Connection) -> list[TierRecord]:
             kind = KINDS["goal"]
             return [
                 record

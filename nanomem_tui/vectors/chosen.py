@@ -13,7 +13,7 @@ from nanomem_tui.vectors.meaning import Meaning
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.vectors.embedders import Embedder
     from nanomem_tui.vectors.index import Index
     from nanomem_tui.vectors.keeping import Outside
@@ -53,7 +53,7 @@ def outside_of(store: MemoryStore, settings: Settings) -> Outside | None:
 
 
 def record_meaning_of(
-    database: TierDatabase, store: MemoryStore, settings: Settings, maker: Callable[[], Maker]
+    database: TierStore, store: MemoryStore, settings: Settings, maker: Callable[[], Maker]
 ) -> RecordMeaning:
     """Search by meaning over the records of a workspace, with the embedder that `maker` gives."""
     from nanomem_tui.vectors.record_meaning import RecordMeaning

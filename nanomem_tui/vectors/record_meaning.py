@@ -20,7 +20,7 @@ from nanomem_tui.vectors.record_index import RamCollections, usable
 from nanomem_tui.vectors.record_rows import Key, RecordRows
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.store.tier_values import TierRecord
     from nanomem_tui.vectors.making import Maker
     from nanomem_tui.vectors.record_index import Collections
@@ -60,7 +60,7 @@ class RecordMeaning:
     """What is found by meaning. Every method may be called from any thread."""
 
     def __init__(
-        self, database: TierDatabase, workspace_id: str, maker: Callable[[], Maker], outside: Outside | None = None
+        self, database: TierStore, workspace_id: str, maker: Callable[[], Maker], outside: Outside | None = None
     ) -> None:
         """`maker`: the embedder, or why there is none; `outside`: None where the rows are the index."""
         self._rows = RecordRows(database, workspace_id)
@@ -259,6 +259,7 @@ class RecordMeaning:
     def _alone(self) -> Iterator[None]:
         """Keep other processes from embedding the same. Raises Refused while one does."""
         try:
+            atomic.make_folder(Path(self._lock_file).parent)
             held = atomic.locked(Path(self._lock_file), wait=0)
             held.__enter__()
         except Refused as error:

@@ -6,13 +6,14 @@ know an embedder.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from nanomem_tui.store import tier_rows
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store import sql, tier_meta, tier_numbers, tier_rows
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.store.tier_tables import columns, embedded, quoted, record_of
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.vectors.texts import text_hash
@@ -24,7 +25,7 @@ LOOKED = 4_096
 """Rows that one step looks at."""
 KEYS, PART = 500, 1_000
 """Ids that one query names, and vectors that are read at a time."""
-_STORED = "SELECT number, kind, id, at, text_hash, CAST(vector AS BLOB) FROM record_vectors"
+_COLUMNS = ("workspace_id", "model", "kind", "id", "at", "text_hash", "vector")
 Key = tuple[str, str]
 """Kind and id of a record."""
 
@@ -69,7 +70,7 @@ class Step(NamedTuple):
 class RecordRows:
     """The vectors of the records of one workspace."""
 
-    def __init__(self, database: TierDatabase, workspace_id: str) -> None:
+    def __init__(self, database: TierStore, workspace_id: str) -> None:
         self._database = database
         self._id = workspace_id
 
@@ -85,7 +86,7 @@ class RecordRows:
         new, then the rest, newest first."""
         return self._ask(lambda connection: self._step(connection, model, most), None)
 
-    def _step(self, connection: sqlite3.Connection, model: str, most: int) -> Step | None:
+    def _step(self, connection: Connection, model: str, most: int) -> Step | None:
         if (step := self._due(connection, model, most)) is not None:
             return step
         for old in (False, True):
@@ -96,7 +97,7 @@ class RecordRows:
                         return step
         return None
 
-    def _due(self, connection: sqlite3.Connection, model: str, most: int) -> Step | None:
+    def _due(self, connection: Connection, model: str, most: int) -> Step | None:
         query = "SELECT kind, id FROM record_vectors_due WHERE workspace_id = ? LIMIT ?"
         keys: list[Key] = [(kind, key) for kind, key in connection.execute(query, (self._id, most))]
         if not keys:
@@ -110,17 +111,17 @@ class RecordRows:
         due = {key: texts[key].text_hash if key in texts else "" for key in keys}
         return Step(tuple(wanted), (*gone, *empty), due, {}, len(keys))
 
-    def _scan(
-        self, connection: sqlite3.Connection, model: str, kind: Kind, table: str, most: int, *, old: bool
-    ) -> Step | None:
+    def _scan(self, connection: Connection, model: str, kind: Kind, table: str, most: int, *, old: bool) -> Step | None:
         """What the next rows of a table want: new ones, or those that were there before the first look."""
         low, high = self._mark(connection, model, table)
         compared, order = ("<", "DESC") if old else (">", "ASC")
         names = ", ".join(map(quoted, columns(kind, table)))
-        query = f"SELECT number, {names} FROM {table} WHERE number {compared} ? ORDER BY number {order} LIMIT {LOOKED}"
+        every, own = sql.whole(connection, self._id)
+        mine = f"{every} AND" if every else " WHERE"
+        query = f"SELECT number, {names} FROM {table}{mine} number {compared} ? ORDER BY number {order} LIMIT {LOOKED}"
         wanted: list[Wanted] = []
         looked = 0
-        rows = connection.execute(query, (low if old else high,))
+        rows = connection.execute(query, (*own, low if old else high))
         while len(wanted) < most and (part := rows.fetchmany(most)):
             texts = []
             for number, workspace_id, *row in part:
@@ -131,7 +132,7 @@ class RecordRows:
             looked += len(part)
         return Step(tuple(wanted), (), {}, {table: (low, high)}, looked) if looked else None
 
-    def _without_vector(self, connection: sqlite3.Connection, model: str, texts: Sequence[Wanted]) -> list[Wanted]:
+    def _without_vector(self, connection: Connection, model: str, texts: Sequence[Wanted]) -> list[Wanted]:
         held: dict[Key, str] = {}
         for kind in {one.kind for one in texts}:
             ids = [one.id for one in texts if one.kind == kind]
@@ -144,13 +145,13 @@ class RecordRows:
                 held |= {(kind, key): found for key, found in rows}
         return [one for one in texts if held.get(one.key) != one.text_hash]
 
-    def _mark(self, connection: sqlite3.Connection, model: str, table: str) -> tuple[int, int]:
+    def _mark(self, connection: Connection, model: str, table: str) -> tuple[int, int]:
         """From and to which number a table was looked through."""
-        found = _meta(connection, self._marked(table))
-        if found and _meta(connection, self._marked()) == model:
+        found = self._noted(connection, self._marked(table))
+        if found and self._noted(connection, self._marked()) == model:
             low, _, high = found.partition(" ")
             return int(low), int(high)
-        newest = _newest(connection, table)
+        newest = self._newest(connection, table)
         return newest + 1, newest
 
     def _marked(self, table: str = "") -> str:
@@ -160,13 +161,13 @@ class RecordRows:
     def rest(self, model: str) -> int:
         """How many records are still to be looked at; those that are gone since are counted too."""
 
-        def count(connection: sqlite3.Connection) -> int:
+        def count(connection: Connection) -> int:
             query = "SELECT count(*) FROM record_vectors_due WHERE workspace_id = ?"
             total: int = connection.execute(query, (self._id,)).fetchone()[0]
             for name in ORDER:
                 for table in KINDS[name].tables.values():
                     low, high = self._mark(connection, model, table)
-                    total += low - 1 + _newest(connection, table) - high
+                    total += low - 1 + self._newest(connection, table) - high
             return total
 
         return self._ask(count, 0)
@@ -177,37 +178,36 @@ class RecordRows:
         """Commit the vectors of a step, None for a text of which there can be none. What changed meanwhile stays due.
         Raises the store's errors; nothing is written then."""
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             self._forget(connection, step.gone)
-            connection.executemany(
-                "INSERT OR REPLACE INTO record_vectors (workspace_id, model, kind, id, at, text_hash, vector)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (self._id, model, one.kind, one.id, one.at, one.text_hash, vector)
-                    for one, vector in zip(step.wanted, vectors, strict=True)
-                ],
-            )
+            again = "DELETE FROM record_vectors WHERE workspace_id = ? AND kind = ? AND id = ? AND model = ?"
+            connection.executemany(again, [(self._id, *one.key, model) for one in step.wanted])
+            made = [
+                (self._id, model, one.kind, one.id, one.at, one.text_hash, vector)
+                for one, vector in zip(step.wanted, vectors, strict=True)
+            ]
+            tier_numbers.add_many(connection, self._id, "record_vectors", _COLUMNS, made)
             for (kind, key), known in step.due.items():
                 record = tier_rows.get(connection, self._id, KINDS[kind], key)
                 if (_wanted(record).text_hash if record is not None else "") == known:
                     query = "DELETE FROM record_vectors_due WHERE workspace_id = ? AND kind = ? AND id = ?"
                     connection.execute(query, (self._id, kind, key))
-            if _meta(connection, self._marked()) != model:  # what the one before looked at is not looked at
+            if self._noted(connection, self._marked()) != model:  # what the one before looked at is not looked at
                 self._look_again(connection)
-                _set_meta(connection, self._marked(), model)
+                tier_meta.put(connection, self._id, self._marked(), model)
             for table, (low, high) in step.marks.items():
-                _set_meta(connection, self._marked(table), f"{low} {high}")
+                tier_meta.put(connection, self._id, self._marked(table), f"{low} {high}")
 
         self._database.write(write)
 
     def newest(self, model: str, kind: str, limit: int, take: Callable[[list[Stored]], None]) -> None:
         """Give the vectors of the newest records of a kind to `take`, part by part."""
         condition = "workspace_id = ? AND model = ? AND kind = ? AND vector IS NOT NULL"
-        query = f"{_STORED} WHERE {condition} ORDER BY at DESC LIMIT ?"
 
-        def read(connection: sqlite3.Connection) -> None:
-            rows = connection.execute(query, (self._id, model, kind, limit))
-            while part := rows.fetchmany(PART):
+        def read(connection: Connection) -> None:
+            query = f"{_stored(connection)} WHERE {condition} ORDER BY at DESC LIMIT ?"
+            rows = iter(sql.each(connection, query, (self._id, model, kind, limit)))
+            while part := list(islice(rows, PART)):
                 take([Stored(*row) for row in part])
 
         self._ask(read, None)
@@ -215,15 +215,19 @@ class RecordRows:
     def since(self, model: str, number: int, limit: int) -> list[Stored]:
         """The vectors that were made after that number, in order."""
         condition = "number > ? AND workspace_id = ? AND model = ? AND vector IS NOT NULL"
-        # By its number alone: through an index of the others every vector would be looked at with each search.
-        query = f"{_STORED} NOT INDEXED WHERE {condition} ORDER BY number LIMIT ?"
-        values = (number, self._id, model, limit)
+
+        def read(connection: Connection) -> list[Stored]:
+            # By its number alone: through an index of the others every vector would be looked at with each search.
+            alone = sql.unindexed(connection)
+            query = f"{_stored(connection)}{alone} WHERE {condition} ORDER BY number LIMIT ?"
+            return [Stored(*row) for row in connection.execute(query, (number, self._id, model, limit))]
+
         none: list[Stored] = []
-        return self._ask(lambda connection: [Stored(*row) for row in connection.execute(query, values)], none)
+        return self._ask(read, none)
 
     def last(self) -> int:
         """The highest number that a vector has."""
-        return self._ask(lambda c: c.execute("SELECT max(number) FROM record_vectors").fetchone()[0] or 0, 0)
+        return self._ask(lambda connection: self._newest(connection, "record_vectors"), 0)
 
     def counts(self) -> dict[str, int]:
         """How many vectors there are of each model."""
@@ -234,7 +238,7 @@ class RecordRows:
     def records(self, keys: Iterable[Key]) -> dict[Key, tuple[TierRecord, str]]:
         """Records with the hash of what is embedded of them."""
 
-        def look(connection: sqlite3.Connection) -> dict[Key, tuple[TierRecord, str]]:
+        def look(connection: Connection) -> dict[Key, tuple[TierRecord, str]]:
             found = ((key, tier_rows.get(connection, self._id, KINDS[key[0]], key[1])) for key in keys)
             return {key: (record, _wanted(record).text_hash) for key, record in found if record is not None}
 
@@ -245,7 +249,7 @@ class RecordRows:
     def again(self, *, everything: bool = False) -> None:
         """Let every record be looked at once more; `everything`: with no vector that there is."""
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             self._look_again(connection)
             if everything:
                 connection.execute("DELETE FROM record_vectors WHERE workspace_id = ?", (self._id,))
@@ -253,15 +257,15 @@ class RecordRows:
         if self.exist:
             self._database.write(write)
 
-    def _look_again(self, connection: sqlite3.Connection) -> None:
+    def _look_again(self, connection: Connection) -> None:
         for name in ORDER:
             for table in KINDS[name].tables.values():
-                connection.execute('DELETE FROM tier_meta WHERE "key" = ?', (self._marked(table),))
+                tier_meta.drop(connection, self._id, self._marked(table))
 
     def sweep(self, model: str) -> None:
         """Take away the vectors of other models, and those of records that are not there."""
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             connection.execute("DELETE FROM record_vectors WHERE workspace_id = ? AND model != ?", (self._id, model))
             for name in ORDER:
                 there = " UNION ALL ".join(
@@ -269,15 +273,16 @@ class RecordRows:
                     for table in KINDS[name].tables.values()
                 )
                 connection.execute(
-                    "DELETE FROM record_vectors WHERE number IN (SELECT number FROM record_vectors v"
+                    f"DELETE FROM record_vectors WHERE {sql.beside_number(connection)} = ? AND number IN"
+                    " (SELECT number FROM record_vectors v"
                     f" WHERE v.workspace_id = ? AND v.kind = ? AND NOT EXISTS ({there}))",
-                    (self._id, name),
+                    (self._id, self._id, name),
                 )
 
         if self.exist:
             self._database.write(write)
 
-    def _forget(self, connection: sqlite3.Connection, keys: Iterable[Key]) -> None:
+    def _forget(self, connection: Connection, keys: Iterable[Key]) -> None:
         query = "DELETE FROM record_vectors WHERE workspace_id = ? AND kind = ? AND id = ?"
         connection.executemany(query, [(self._id, *key) for key in keys])
 
@@ -285,13 +290,21 @@ class RecordRows:
 
     def mark(self, name: str) -> int:
         """A number that was kept under a name; 0 where none was."""
-        return self._ask(lambda connection: int(_meta(connection, name) or 0), 0)
+        return self._ask(lambda connection: int(self._noted(connection, name) or 0), 0)
 
     def set_mark(self, name: str, number: int) -> None:
         """Keep a number under a name."""
-        self._database.write(lambda connection: _set_meta(connection, name, str(number)))
+        self._database.write(lambda connection: tier_meta.put(connection, self._id, name, str(number)))
 
-    def _ask(self, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+    def _noted(self, connection: Connection, name: str) -> str:
+        return tier_meta.get(connection, self._id, name) or ""
+
+    def _newest(self, connection: Connection, table: str) -> int:
+        """The highest number in a table."""
+        every, own = sql.whole(connection, self._id)
+        return int(connection.execute(f"SELECT max(number) FROM {table}{every}", own).fetchone()[0] or 0)
+
+    def _ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
         return self._database.read(ask) if self.exist else otherwise
 
 
@@ -300,19 +313,11 @@ def _wanted(record: TierRecord) -> Wanted:
     return Wanted(record.kind, record.id, record.at, text, text_hash(text))
 
 
-def _newest(connection: sqlite3.Connection, table: str) -> int:
-    return connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
+def _stored(connection: Connection) -> str:
+    """The vectors, as they are read."""
+    vector = "CAST(vector AS BLOB)" if sql.is_sqlite(connection) else "vector"
+    return f"SELECT number, kind, id, at, text_hash, {vector} FROM record_vectors"
 
 
 def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[start : start + KEYS] for start in range(0, len(ids), KEYS))
-
-
-def _meta(connection: sqlite3.Connection, key: str) -> str:
-    row = connection.execute('SELECT value FROM tier_meta WHERE "key" = ?', (key,)).fetchone()
-    return row[0] if row is not None else ""
-
-
-def _set_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
-    query = "INSERT INTO tier_meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-    connection.execute(query, (key, value))

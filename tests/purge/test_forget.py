@@ -146,8 +146,8 @@ def test_nobody_else_may_have_it_open(workspace: Path, run: Run) -> None:
     import sys
 
     held = "import sys; f = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
-    database = workspace.parent / "nanomem" / "nanomem.db"
-    with subprocess.Popen([sys.executable, "-c", held, database], stdin=-1, stdout=-1) as other:
+    ours = next(path for path in sorted((workspace.parent / "nanomem").rglob("*")) if path.is_file())
+    with subprocess.Popen([sys.executable, "-c", held, ours], stdin=-1, stdout=-1) as other:
         assert other.stdout is not None
         other.stdout.readline()
         result = run("forget", "--text", planted.TEXT, "--yes")

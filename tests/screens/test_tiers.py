@@ -354,6 +354,7 @@ async def test_documents_are_listed_with_their_sections(home: Path) -> None:
         await on.shows("Ports [/foo]")
 
 
+@pytest.mark.sqlite
 async def test_a_damaged_file_is_told_and_the_memory_goes_on(home: Path) -> None:
     with open_workspace(home) as ws:
         worked(ws)

@@ -121,4 +121,5 @@ class Process:
 
 
 def environment(workspace: Path) -> dict[str, str]:
-    return {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(workspace.parent.parent)}
+    where = {name: os.environ[name] for name in ("NANOMEM_DATABASE_URL",) if name in os.environ}
+    return {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(workspace.parent.parent), **where}

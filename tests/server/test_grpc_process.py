@@ -52,6 +52,7 @@ def test_it_listens_on_a_private_socket_and_ends_in_order(place: Path) -> None:
         assert [entry.data for entry in ws.operational.recent()] == [{"what": "began"}]
 
 
+@pytest.mark.sqlite
 def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Path, tmp_path: Path) -> None:
     """The end is a checkpoint: nothing is left to a log beside the file."""
     with Process(place) as process:

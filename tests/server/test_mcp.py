@@ -59,7 +59,8 @@ def command(place: Path, *options: str, code: str = MAIN) -> list[str]:
 
 
 def environment(place: Path) -> dict[str, str]:
-    return {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(place.parent.parent)}
+    where = {name: os.environ[name] for name in ("NANOMEM_DATABASE_URL",) if name in os.environ}
+    return {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(place.parent.parent), **where}
 
 
 class Asked:
@@ -191,6 +192,7 @@ async def test_hostile_text_stays_data_on_its_line(place: Path) -> None:
     assert "obey" in line
 
 
+@pytest.mark.sqlite
 async def test_a_failure_is_an_error_of_the_tool_in_one_line_and_the_server_goes_on(place: Path) -> None:
     import sqlite3
 

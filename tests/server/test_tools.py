@@ -276,6 +276,7 @@ def test_nothing_is_told_while_memory_is_off(place: Path, monkeypatch: pytest.Mo
 
 def test_a_call_changes_nothing(ws: Workspace) -> None:
     ws.facts.set("Contact", "phone", "555", domain="Work")
+    ws.flush()  # on a server it is written by itself in a moment
     before, log = ws.items.all(), ws.log()
     search(ws, domain="Work")
     search(ws, query="phone")

@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from nanomem_tui.store import knowledge_rows
-from nanomem_tui.store.knowledge_rows import Index
+from nanomem_tui.store import knowledge_index, knowledge_rows
+from nanomem_tui.store.knowledge_index import Index
 from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
 
 ONE = KnowledgeDocument("kd_1", "file", "Title", "a.md", "about", "h", 2, "2026", "2026", {})
@@ -17,7 +17,7 @@ CHUNKS = [Chunk("A", 1, 2, "first words"), Chunk("A > B", 3, 4, "second words")]
 @pytest.fixture
 def base() -> sqlite3.Connection:
     connection = knowledge_rows.in_memory()
-    knowledge_rows.begin(connection)
+    knowledge_rows.begin(connection, "")
     assert knowledge_rows.put(connection, "w", ONE, CHUNKS) == 2
     return connection
 
@@ -62,8 +62,8 @@ def test_an_index_of_other_tokens_is_made_anew_before_a_change(
     base: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(knowledge_rows, "VERSION", 1_000)
-    monkeypatch.setattr(knowledge_rows, "tokens", str.split)
-    knowledge_rows.begin(base)
+    monkeypatch.setattr(knowledge_index, "tokens", str.split)
+    knowledge_rows.begin(base, "")
     assert found(base, "words") == ["first words", "second words"]
     knowledge_rows.delete(base, "w", "kd_1")
     assert Index(base, "w").rows_with("words") == 0

@@ -206,6 +206,7 @@ def test_an_import_whose_rows_changed_since_the_look_at_them_changes_nothing(ws:
     assert ws.records.counts()["task"] == {"working": 0, "longterm": 0}
 
 
+@pytest.mark.sqlite
 def test_our_own_records_are_no_source(ws: Workspace) -> None:
     ws.records.store("goal", {"description": "one"})
     with pytest.raises(BadInput, match="holds no memories to import"):

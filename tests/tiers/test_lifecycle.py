@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -335,8 +333,6 @@ def test_a_look_makes_no_file(place: Path) -> None:
 def test_a_damaged_record_stays_where_it_is(ws: Workspace) -> None:
     kept(ws, "tool-call", "c1", 40 * DAY)
     kept(ws, "tool-call", "c2", 40 * DAY)
-    ws.tier_database.close()
-    with closing(sqlite3.connect(ws.tier_database.path)) as connection, connection:
-        connection.execute("UPDATE tool_calls SET tool_name = 'fs.reaf' WHERE id = 'c1'")
+    ws.tier_database.write(lambda c: c.execute("UPDATE tool_calls SET tool_name = 'fs.reaf' WHERE id = 'c1'"))
     ws.lifecycle.run()
     assert tiers(ws, "tool-call") == {"c1": "working", "c2": "longterm"}

@@ -21,6 +21,7 @@ from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.tiers import lifecycle_archives, lifecycle_runs
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
+from tests.conftest import ON_POSTGRES
 from tests.crash.harness import fork
 from tests.tiers.test_lifecycle import DAY, NOW, all_of, filled
 
@@ -47,16 +48,26 @@ def made(base: Path, before: Action | None = None) -> Path:
     return place
 
 
+def _writer() -> Any:
+    """What commits."""
+    if not ON_POSTGRES:
+        return database.Database
+    from nanomem_tui.store.postgres.server import Server
+
+    return Server
+
+
 def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:
     """Do it in a child that is killed at its commit of that number, before or after it; whether it came to an end."""
     child = fork()
     if child == 0:
         try:
-            real = database.Database.writing
+            writer = _writer()
+            real = writer.writing
             count = 0
 
             @contextmanager
-            def writing(self: database.Database, *, durable: bool = True) -> Any:
+            def writing(self: Any, *, durable: bool = True) -> Any:
                 nonlocal count
                 count += 1
                 with real(self, durable=durable) as connection:
@@ -66,7 +77,7 @@ def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:
                 if count == at:
                     os.kill(os.getpid(), signal.SIGKILL)
 
-            database.Database.writing = writing  # type: ignore[method-assign]
+            writer.writing = writing
             with clock.at(NOW), open_workspace(place) as ws:
                 action(ws)
             os._exit(0)

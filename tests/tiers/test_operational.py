@@ -12,7 +12,7 @@ import pytest
 import time_machine
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import kill, messages, opened, push, refusing, small_home, told
 
@@ -274,9 +274,9 @@ def test_an_error_is_in_working_memory_when_it_was_pushed(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch, category: str, data: Any, source: str
 ) -> None:
     durable: list[bool] = []
-    real = TierDatabase.write
+    real = TierStore.write
     monkeypatch.setattr(
-        TierDatabase, "write", lambda self, work, **how: durable.append(how["durable"]) or real(self, work, **how)
+        TierStore, "write", lambda self, work, **how: durable.append(how["durable"]) or real(self, work, **how)
     )
     entry_id = ws.operational.push(category, data, source)
     row = ws.records.get("event", entry_id)
@@ -313,7 +313,7 @@ def test_an_error_that_the_database_cannot_take_is_safe_all_the_same(
     synced: list[int] = []
     real = os.fsync
     with monkeypatch.context() as patch:
-        patch.setattr(TierDatabase, "write", refusing)
+        patch.setattr(TierStore, "write", refusing)
         patch.setattr(os, "fsync", lambda handle: synced.append(handle) or real(handle))
         entry_id = ws.operational.push("event", {"level": "error", "message": "x"})
         assert synced, "its line is on the disk"

@@ -20,7 +20,7 @@ import time_machine
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, DiskFull, NanomemError, StoreError
 from nanomem_tui.store import tier_rows
-from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.tier_store import TierStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
 from tests.tiers.happened import kill, messages, opened, push, refusing, segments, small_home, told
@@ -145,7 +145,7 @@ def test_a_ring_that_can_give_nothing_up_refuses_after_a_while(
     monkeypatch.setattr("nanomem_tui.tiers.happening.BATCH", 5)
     with opened(workspace, operational_entries=10) as ws:
         with monkeypatch.context() as patch:
-            patch.setattr(TierDatabase, "write", refusing)
+            patch.setattr(TierStore, "write", refusing)
             push(ws, *range(24))
             assert "broken" in ws.operational.problems()[0].fix
             with pytest.raises(StoreError, match="operational memory is full"):

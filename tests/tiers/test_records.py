@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -293,6 +291,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(place: Path) -> None:
     assert len(there) <= len(acknowledged) + 1
 
 
+@pytest.mark.sqlite
 def test_its_files_are_for_their_owner_alone(place: Path) -> None:
     with open_workspace(place) as ws:
         kept(ws, "goal")
@@ -301,6 +300,7 @@ def test_its_files_are_for_their_owner_alone(place: Path) -> None:
         assert {oct(os.stat(file).st_mode & 0o777) for file in files} == {"0o600"}
 
 
+@pytest.mark.sqlite
 def test_a_damaged_trail_leaves_the_memory_alone(place: Path) -> None:
     with open_workspace(place) as ws:
         kept(ws, "goal")
@@ -324,12 +324,15 @@ def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws: Workspace) -> Non
 
 def test_the_tables_are_those_of_the_seed(ws: Workspace) -> None:
     kept(ws, "goal")
-    with closing(sqlite3.connect(ws.tier_database.path)) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    listed = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    if ws.tier_database.is_remote:
+        listed = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    tables = ws.tier_database.read(lambda connection: {name for (name,) in connection.execute(listed)})
     seed = {"goals", "tasks", "tool_calls", "agent_states", "decisions", "patterns", "procedures", "config_history"}
     assert {*seed, "incidents", "events", "metrics"} <= tables
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("left", [None, b""], ids=["gone", "empty"])
 def test_a_trail_that_is_gone_is_no_empty_one(place: Path, left: bytes | None) -> None:
     with open_workspace(place) as ws:

@@ -293,8 +293,9 @@ def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> 
     for record_id in ("short", "zero", "good"):
         incident(ws, record_id, "the cat is ill")
     meaning.sync()
-    ws.tier_database.write(lambda c: c.execute("UPDATE record_vectors SET vector = x'00' WHERE id = 'short'"))
-    ws.tier_database.write(lambda c: c.execute("UPDATE record_vectors SET vector = zeroblob(1024) WHERE id = 'zero'"))
+    for name, vector in (("short", bytes(1)), ("zero", bytes(1024))):
+        row = vector, name
+        ws.tier_database.write(lambda c, row=row: c.execute("UPDATE record_vectors SET vector = ? WHERE id = ?", row))
     with closing(over(ws, Words())) as fresh:
         assert near(fresh, "cat") == ["good"]
 

@@ -16,9 +16,10 @@ from nanomem_tui.vectors.record_chroma import ChromaCollections
 from nanomem_tui.vectors.record_meaning import RecordMeaning
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
+from tests.postgres_server import PostgresServer
 from tests.tiers.test_semantic import asked, ids, incident, near, place, ws
 from tests.vectors.fakes import Words
-from tests.vectors.test_pgvector import Server, database, server, url
+from tests.vectors.test_pgvector import database, server, url
 
 __all__ = ["database", "place", "server", "url", "ws"]
 pytestmark = pytest.mark.vectors
@@ -173,7 +174,7 @@ def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> N
         assert not again.is_new
 
 
-def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server: Server, database: str) -> None:
+def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server: PostgresServer, database: str) -> None:
     incident(ws, "i", "the cat is ill")
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
     maker = Maker(Words())

@@ -7,7 +7,6 @@ are the modules beside this one.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -41,11 +40,12 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, forgotten, markers, tier_layer
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.values import Item, Lesson, Record, Row
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.tier_store import TierStore
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
@@ -74,7 +74,7 @@ class Transfer:
         perform: Perform,
         sessions: Callable[[], Sessions],
         earlier: Callable[[Sequence[Item]], Mapping[str, Sequence[Mapping[str, Any]]]],
-        tiers: TierDatabase,
+        tiers: TierStore,
     ) -> None:
         self._store = store
         self._paths = paths
@@ -238,7 +238,7 @@ class Transfer:
         path, told = Path(target).expanduser(), Counter[str]()
         self.check_target(path, force=force)
 
-        def look(connection: sqlite3.Connection) -> None:
+        def look(connection: Connection) -> None:
             own = self._store.workspace_id
             head = {**jsonl.head(own), work_lines.TYPE: work_lines.count(connection, own)}
             work_lines.write(path, work_lines.records(connection, own), head, told)

@@ -20,7 +20,7 @@ from nanomem_tui.store.tier_kinds import KINDS, Kind
 from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.tier_database import TierDatabase
+    from nanomem_tui.store.tier_store import TierStore
 
 EMPTY = "(none)"
 """Stands for a text that a record needs and that is empty there."""
@@ -69,7 +69,7 @@ class Here(NamedTuple):
     deleted: frozenset[str] = frozenset()
 
 
-def here(database: TierDatabase, workspace_id: str, rows: Iterable[TierRecord]) -> dict[str, TierRecord]:
+def here(database: TierStore, workspace_id: str, rows: Iterable[TierRecord]) -> dict[str, TierRecord]:
     """The records of ours of the same kinds and ids, by their keys. Raises the store's errors."""
     wanted = list(rows)
     if not wanted or not database.exists:

@@ -7,7 +7,6 @@ a line, and how a file of any length is written without being held in memory. Mu
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer.rows import BadRow
 from nanomem_tui.memory.transfer.values import Found
 from nanomem_tui.store import atomic, tier_rows
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
 from nanomem_tui.text import one_line
@@ -27,12 +27,12 @@ TYPE = "work"
 """What such a line says that it is; the head of the file counts them under that name."""
 
 
-def count(connection: sqlite3.Connection, workspace_id: str) -> int:
+def count(connection: Connection, workspace_id: str) -> int:
     """How many records a workspace has."""
     return sum(tier_rows.count(connection, workspace_id, kind) for kind in KINDS.values())
 
 
-def records(connection: sqlite3.Connection, workspace_id: str) -> Iterator[TierRecord]:
+def records(connection: Connection, workspace_id: str) -> Iterator[TierRecord]:
     """Every record of a workspace, kind by kind, oldest first."""
     for kind in KINDS.values():
         for table in kind.tables.values():

@@ -6,7 +6,7 @@ Owns who writes when: one process at a time for each workspace, by the row that 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 class PgDatabase:
     """The database of one workspace on a server; its tables are made at the first write."""
 
-    def __init__(self, server: Server, path: Path) -> None:
-        """`path`: where an SQLite file of it would lie, by which a person knows our folder."""
+    def __init__(self, server: Server, path: Path, guard: Callable[[Connection], None] | None = None) -> None:
+        """`path`: where an SQLite file of it would lie, by which a person knows our folder; `guard`: raises where
+        nobody may write now; it is asked in each transaction."""
         self.path = path
+        self._guard = guard
         self._server = server
         self._made = False
 
@@ -44,6 +46,8 @@ class PgDatabase:
         does not wait for the disk. Raises the errors of `locked`."""
         with self.locked(), self._of_this_home(), self._server.writing(durable=durable) as connection:
             hold(connection, self._server.workspace_id)
+            if self._guard is not None:
+                self._guard(connection)
             yield connection
             if durable:
                 connection.execute("SELECT pg_notify(?, ?)", (CHANNEL, self._server.workspace_id))
@@ -54,7 +58,7 @@ class PgDatabase:
         same transaction, and nobody looks at them in between."""
         try:
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self.path.with_name(LOCK), wait=LOCK_WAIT):
+            with atomic.locked_once(self.path.with_name(LOCK), wait=LOCK_WAIT):
                 yield
         except OSError as error:
             raise from_os_error(error, "writing the database") from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.store.postgres import schema
+from nanomem_tui.store.postgres import schema, tier_schema
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
@@ -56,7 +56,7 @@ def _lacking(raw: Any, where: str) -> Iterator[Problem]:
     indexes = {name for (name,) in raw.execute("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")}
     tables = models.MemoryEntry.metadata.sorted_tables
     declared = {table.name: {column.name for column in table.columns} for table in tables}
-    declared |= {name: set() for name in schema.OWN}
+    declared |= {name: set() for name in schema.OWN} | {n: set(found) for n, found in tier_schema.tables().items()}
     fix = "bring it back from a backup of the server"
     for table, names in declared.items():
         if table not in columns:
@@ -79,7 +79,8 @@ def _walls(raw: Any, where: str) -> Iterator[Problem]:
         "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
         " AND relname = ANY(%s) AND NOT (relrowsecurity AND relforcerowsecurity)"
     )
-    for (name,) in raw.execute(query, ([*schema.TABLES, "memory_meta", "nanomem_leases", "nanomem_workspaces"],)):
+    walled = [*schema.TABLES, *tier_schema.tables(), "memory_meta", "nanomem_leases", "nanomem_workspaces"]
+    for (name,) in raw.execute(query, (walled,)):
         what = f"row level security is off for {name}: the database does not keep workspaces apart"
         fix = f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY; ALTER TABLE {name} FORCE ROW LEVEL SECURITY"
         yield Problem(what, where, None, fix)

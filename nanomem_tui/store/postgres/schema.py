@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import AccessDenied, NewerDatabase, StoreError
-from nanomem_tui.store import migrations, reader
+from nanomem_tui.store import migrations
+from nanomem_tui.store.postgres import tier_schema
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
 
-VERSION = reader.SCHEMA_VERSION
+TIERS = 4
+"""The step that brought the records of an agent's work and the knowledge base."""
+VERSION = 4
+"""The schema of a server; to its third step these are the steps of `migrations`."""
 OLDEST_SERVER = 130_000
 """`server_version_num` of the oldest release that is known to work."""
 TRIES = 20
@@ -30,6 +35,8 @@ TABLES = (
     "memory_entries", "lessons", "records", "vectors", "operations", "operation_keys", "foreign_rows", "memory_words",
 )  # fmt: skip
 """Those whose rows are of one workspace each, which a column says."""
+_SAID = "current_setting('nanomem.workspace', true)"
+_MINE = "SELECT m.workspace_id FROM nanomem_members m WHERE m.role = current_user"
 _KEYS = {
     "PRIMARY KEY (seq), UNIQUE (id)": "PRIMARY KEY (workspace_id, seq), UNIQUE (workspace_id, id)",
     "CONSTRAINT uq_memory_number UNIQUE (number)": "CONSTRAINT uq_memory_number UNIQUE (workspace_id, number)",
@@ -86,20 +93,31 @@ def steps(owner: str) -> dict[int, tuple[str, ...]]:
     return {
         1: (*first, _WORKSPACES, _MEMBERS, _LEASES, *_WORDS),
         2: tuple(second),
-        3: (_SOURCE, *_walls(owner)),
+        3: (_SOURCE, *_walls(_rules(), owner)),
+        TIERS: (*tier_schema.statements(spoken), *_walls(_of_workspace(tier_schema.tables()), owner)),
     }
 
 
-def _walls(owner: str) -> tuple[str, ...]:
+def _of_workspace(names: Iterable[str]) -> dict[str, str]:
+    """The rule of tables whose rows say their workspace."""
+    return dict.fromkeys(names, f"workspace_id = {_SAID} AND (current_user = {{owner}} OR {_SAID} IN ({_MINE}))")
+
+
+def _rules() -> dict[str, str]:
+    """Which rows of the memory a connection sees."""
+    marker = f"(starts_with(key, {_SAID} || ':') OR starts_with(key, 'workspace:' || {_SAID} || ':'))"
+    mine = f"(current_user = {{owner}} OR {_SAID} IN ({_MINE}))"
+    return _of_workspace((*TABLES, "nanomem_leases")) | {
+        "memory_meta": f"{marker} AND {mine}",
+        "nanomem_workspaces": f"current_user = {{owner}} OR workspace_id IN ({_MINE})",
+    }
+
+
+def _walls(rules: Mapping[str, str], owner: str) -> tuple[str, ...]:
     """Each connection sees the rows of the workspace that it says, and of no other; a role that does not own the
     tables only of those that it is a member of."""
-    quoted = owner.replace("'", "''")
-    said = "current_setting('nanomem.workspace', true)"
-    mine = "SELECT m.workspace_id FROM nanomem_members m WHERE m.role = current_user"
-    marker = f"(starts_with(key, {said} || ':') OR starts_with(key, 'workspace:' || {said} || ':'))"
-    rules = dict.fromkeys((*TABLES, "nanomem_leases"), f"workspace_id = {said}") | {"memory_meta": marker}
-    walls = {name: f"{rule} AND (current_user = '{quoted}' OR {said} IN ({mine}))" for name, rule in rules.items()}
-    walls["nanomem_workspaces"] = f"current_user = '{quoted}' OR workspace_id IN ({mine})"
+    quoted = "'{}'".format(owner.replace("'", "''"))
+    walls = {name: rule.format(owner=quoted) for name, rule in rules.items()}
     return tuple(
         statement
         for name, wall in walls.items()
@@ -130,9 +148,7 @@ def _make(raw: Any, where: str) -> None:
     if found is not None and found >= VERSION:
         check(found, where)
         return
-    if raw.info.server_version < OLDEST_SERVER:
-        what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
-        raise StoreError(what, where, "use a newer server; nothing was changed")
+    refuse_old(raw, where)
     with raw.transaction():
         raw.execute("CREATE TABLE IF NOT EXISTS nanomem_schema (version BIGINT NOT NULL)")
         raw.execute("LOCK TABLE nanomem_schema IN ACCESS EXCLUSIVE MODE")
@@ -140,10 +156,17 @@ def _make(raw: Any, where: str) -> None:
         check(found, where)
         owner = str(raw.execute("SELECT current_user").fetchone()[0])
         for version, statements in steps(owner).items():
-            for statement in statements if version > found else ():
-                raw.execute(statement)
+            if version > found:
+                raw.execute("; ".join(statements))
         raw.execute("DELETE FROM nanomem_schema")
         raw.execute("INSERT INTO nanomem_schema (version) VALUES (%s)", (VERSION,))
+
+
+def refuse_old(raw: Any, where: str) -> None:
+    """Raise StoreError for a server that is too old."""
+    if raw.info.server_version < OLDEST_SERVER:
+        what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
+        raise StoreError(what, where, "use a newer server; nothing was changed")
 
 
 def found_in(raw: Any) -> int | None:

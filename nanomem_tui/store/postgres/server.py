@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 CONNECT, STATEMENT, LOCK = 5, 120_000, 30_000
 """Seconds to connect; milliseconds for a statement, and for a lock that another process holds."""
+AT_ONCE = 500
+"""Rows of a long answer that are fetched at a time."""
 WAITS = "what is changed waits in the ledger and is written when it answers"
+_CURSORS = itertools.count(1)
 _GUC = "nanomem.workspace"
 """The setting by which the database lets a connection see one workspace."""
 
@@ -116,7 +120,7 @@ class Server:
             return AccessDenied(f"a right is missing ({said})", self.where, fix)
         if isinstance(error, errors.DiskFull | errors.OutOfMemory):
             return DiskFull(f"the server has no room ({said})", self.where, f"free some space there; {WAITS}")
-        if isinstance(error, errors.InvalidCatalogName):
+        if isinstance(error, errors.InvalidCatalogName) or _names_no_database(str(error)):
             return StoreError(f"there is no such database ({said})", self.where, "make it with `createdb`, once")
         if isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure):
             return StoreError("the database is locked by another process", self.where, "try again in a moment")
@@ -135,6 +139,11 @@ class PgConnection:
     def __init__(self, raw: Any) -> None:
         self._raw = raw
 
+    @property
+    def info(self) -> Any:
+        """What the driver knows of the connection."""
+        return self._raw.info
+
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
         """Do one statement."""
         return cast("Cursor", self._raw.execute(spoken(sql), _kept(parameters)))
@@ -144,6 +153,13 @@ class PgConnection:
         if rows := list(map(_kept, parameters)):
             self._raw.cursor().executemany(spoken(sql), rows)
         return None
+
+    def each(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
+        """The rows of an answer, `AT_ONCE` of them at a time; within a transaction."""
+        with self._raw.cursor(f"nanomem_{next(_CURSORS)}") as cursor:
+            cursor.itersize = AT_ONCE
+            cursor.execute(spoken(sql), _kept(parameters))
+            yield from cursor
 
 
 def _kept(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -197,6 +213,11 @@ def _truth_dumper() -> Any:
             return b"1" if obj else b"0"
 
     return Truth
+
+
+def _names_no_database(text: str) -> bool:
+    """Whether a connection was refused because of that: such an error of the driver has no code."""
+    return 'FATAL:  database "' in text and text.rstrip().endswith("does not exist")
 
 
 def _said(error: Exception) -> str:

@@ -1,0 +1,167 @@
+"""The rows of a memory that lies on a server, as the files nanomem.db and tiers.db of a backup, and back from there.
+
+Owns both ways, each of one moment. Must not know what else a backup holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from nanomem_tui import config
+from nanomem_tui.errors import Conflict, Refused
+from nanomem_tui.paths import Paths, workspace_id
+from nanomem_tui.store import backup_files, here, reader, tier_schema
+from nanomem_tui.store.backup_archive import Archive, Entry
+from nanomem_tui.store.database import Database
+from nanomem_tui.store.moving import copying, index, markers
+from nanomem_tui.store.moving.copying import Copying, End, Part
+from nanomem_tui.store.moving.naming import Naming
+from nanomem_tui.store.moving.places import ServerPlace, WorkOnServer
+from nanomem_tui.store.source import AHEAD
+from nanomem_tui.store.sql import Connection
+from nanomem_tui.store.tier_database import LOCK
+
+
+def url_now(paths: Paths) -> str:
+    """The address of the server where the rows lie; empty where they lie in a file."""
+    return config.load(paths, forgiving=True).settings.database_url
+
+
+def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry]) -> str:
+    """The server where the rows lie, and lay when a backup was made, whose entries are `then`; empty for a file. Raises
+    Refused where these are two places."""
+    url = url_now(paths)
+    own = then.get(paths.settings.relative_to(backup_files.base_of(paths)).as_posix())
+    before = _url_in(archive, own, "" if own is not None or paths.settings.exists() else url)
+    if url != before:
+        places = [one or "the file nanomem.db" for one in (before, url)]
+        what = f"the memory lay in {places[0]} then, and lies in {places[1]} now"
+        raise Refused(what, str(archive.path), "`nanomem migrate-store` moves it there first, or use --to FOLDER")
+    return url
+
+
+def _url_in(archive: Archive, entry: Entry | None, otherwise: str) -> str:
+    """The address by the settings of the workspace in a backup, whose `entry` that is."""
+    if entry is None:
+        return otherwise
+    import tomllib
+
+    try:
+        table = tomllib.loads(b"".join(archive.data(entry)).decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return otherwise
+    return str(table.get("database_url", otherwise))
+
+
+def part_of(paths: Paths, file: Path) -> Part | None:
+    """The part of the memory that a file of ours holds; None for another file."""
+    return {paths.database: copying.THE_MEMORY, paths.tiers_database: copying.THE_WORK}.get(file)
+
+
+def entries(paths: Paths, url: str, part: Part, name: str, keep: Callable[[bytes], str]) -> list[Entry]:
+    """The rows as the file of that name in a backup, whose pieces `keep` has got; none where nothing was ever written
+    there. Raises the errors of the server."""
+    with _as_file(paths, url, part) as file:
+        entry = backup_files.taken(file, name, keep) if file is not None else None
+    return [entry] if entry is not None else []
+
+
+@contextlib.contextmanager
+def _as_file(paths: Paths, url: str, part: Part) -> Iterator[Path | None]:
+    """The rows of one moment as a file of ours, in a folder that goes at the end; None where nothing was ever written.
+    Raises the errors of the server."""
+    found = workspace_id(paths)
+    with contextlib.closing(_place(paths, url, part)) as place, tempfile.TemporaryDirectory() as folder:
+        if not place.look():
+            yield None
+            return
+        target = _file_of(part, Path(folder))
+        with place.reading() as held, target.writing(durable=False) as connection:
+            if part is copying.THE_MEMORY:
+                copying.begin_index(connection, found)
+            _same(_copying(paths, part, held, connection, to_server=False))
+            if part is copying.THE_WORK:
+                index.finish(connection, found)
+            is_empty = part is copying.THE_MEMORY and not reader.revision(held, found)
+        target.close()
+        yield None if is_empty else target.path
+
+
+def differs(paths: Paths, url: str, part: Part, archive: Archive, entry: Entry) -> bool:
+    """Whether the rows on the server are not those of a file in a backup."""
+    with contextlib.closing(_place(paths, url, part)) as place, _taken_out(archive, entry) as file:
+        if not place.look():
+            return True
+        with place.reading() as held, reader.open_database(file, _newest(part)) as connection:
+            here_, there = _copying(paths, part, connection, held, to_server=True).sums()
+    return here_ != there
+
+
+def bring_back(paths: Paths, url: str, part: Part, archive: Archive, entry: Entry) -> None:
+    """Make the rows on the server those of a file in a backup, in one transaction: all of them, or none. Raises the
+    errors of the server."""
+    found = workspace_id(paths)
+    with contextlib.closing(_place(paths, url, part)) as place, contextlib.ExitStack() as stack:
+        file = stack.enter_context(_taken_out(archive, entry))
+        connection = stack.enter_context(reader.open_database(file, _newest(part)))
+        connection.text_factory = reader.tolerant
+        held = stack.enter_context(place.writing())
+        one = _copying(paths, part, connection, held, to_server=True)
+        if part is copying.THE_WORK:
+            _same(one)
+            index.finish(held, found)
+            return
+        newest = max(reader.revision(held, found), reader.revision(connection, found))
+        copying.begin_index(held, found)
+        _same(one)
+        held.execute(markers.PUT, (f"{found}:revision", str(newest + AHEAD)))
+
+
+def _place(paths: Paths, url: str, part: Part) -> ServerPlace:
+    kind = ServerPlace if part is copying.THE_MEMORY else WorkOnServer
+    return kind(url, paths, workspace_id(paths))
+
+
+def _file_of(part: Part, folder: Path) -> Database:
+    if part is copying.THE_MEMORY:
+        return Database(folder / part.file, folder)
+    return Database(folder / part.file, folder, LOCK, tier_schema.schema)
+
+
+def _newest(part: Part) -> int:
+    """The schema of a file that we know."""
+    return reader.SCHEMA_VERSION if part is copying.THE_MEMORY else tier_schema.VERSION
+
+
+def _copying(paths: Paths, part: Part, source: Connection, target: Connection, *, to_server: bool) -> Copying:
+    home = here.made(paths)
+    names = {on_server: Naming(home, adds=not on_server, all_homes=False) for on_server in (True, False)}
+    ends = (
+        End(lambda: contextlib.nullcontext(source), names[not to_server]),
+        End(lambda: contextlib.nullcontext(target), names[to_server]),
+    )
+    return Copying(workspace_id(paths), *ends, ends[1].reading, on_server=to_server, part=part)
+
+
+def _same(one: Copying) -> None:
+    one.run(lambda *_: None, lightly=False)
+    source, target = one.sums()
+    if source != target:
+        raise Conflict("the rows did not come out the same", "nanomem.db", "`nanomem doctor` says what is wrong")
+    one.markers()
+
+
+@contextlib.contextmanager
+def _taken_out(archive: Archive, entry: Entry) -> Iterator[Path]:
+    """The file of an entry, in a folder that goes at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "nanomem.db")
+        with file.open("wb") as written:
+            for data in archive.data(entry):
+                written.write(data)
+        yield file
+
+

@@ -1,0 +1,152 @@
+"""The agent's work and the knowledge base move with the memory: records, what agents overwrote, documents, the runs of
+the lifecycle; they are found as before."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui import clock, open_workspace, paths
+from nanomem_tui.errors import Moved
+from nanomem_tui.store import tier_schema
+from nanomem_tui.store.moving.tables import WORK
+from nanomem_tui.store.postgres import tier_schema as on_server
+from nanomem_tui.tiers import knowledge_files
+from nanomem_tui.tiers.knowledge_files import Found
+from nanomem_tui.tiers.trail import Stored
+from tests.postgres.moving import command, filled
+from tests.postgres_server import PostgresServer
+
+pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
+WORDS = ["nginx", "disk", "certificate", "restart", "backup", "cron", "kernel", "latency", "proxy", "reload", "token"]
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+def said(draw: random.Random, most: int) -> str:
+    return " ".join(draw.choices(WORDS, k=draw.randint(2, most)))
+
+
+def worked(workspace: Path, draw: random.Random, name: str) -> None:
+    """Records of several kinds, some changed and some gone, and documents."""
+    with open_workspace(workspace) as ws:
+        tasks = [Stored("task", {"description": said(draw, 6)}, f"{name}t{n:03}") for n in range(60)]
+        rest = [Stored("incident", {"description": said(draw, 6)}, f"{name}i{n}") for n in range(20)]
+        ws.records.store_many([*tasks, *rest])
+        ws.records.store("task", {"description": "said anew by the proxy"}, f"{name}t004")
+        ws.records.delete("task", [f"{name}t{n:03}" for n in range(0, 60, 7)])
+        texts = [(f"{name} {draw.choice(WORDS)} {n}", f"# {said(draw, 3)}\n\n{said(draw, 40)}") for n in range(12)]
+        ws.knowledge.add(Found([knowledge_files.text_document(text, "", title) for title, text in texts], []))
+        ws.knowledge.remove([ws.knowledge.get(texts[2][0]).id])
+
+
+def found(workspace: Path) -> dict[str, Any]:
+    """What is there, and what is found."""
+    with open_workspace(workspace) as ws, clock.at(NOON):
+        kinds = ("task", "incident")
+        records = {kind: ws.records.of(kind, limit=1_000) for kind in kinds}
+        return {
+            "records": records,
+            "past": [ws.records.history(kind, one.id) for kind in kinds for one in records[kind]],
+            "hits": [sorted(hit.record.id for hit in ws.records.search(word, limit=500)) for word in WORDS],
+            "documents": ws.knowledge.documents(own=False),
+            "known": [sorted(hit.id for hit in ws.knowledge.search(word, 50)) for word in WORDS],
+            "runs": ws.lifecycle.last_at(),
+        }
+
+
+def test_every_table_and_column_moves() -> None:
+    columns = on_server.tables()
+    made_anew = {name for name in columns if name.endswith("_words") or name in ("knowledge_terms", "tier_meta")}
+    assert {table.name for table in WORK} | made_anew == {*columns}
+    assert tier_schema.VERSION == 1
+    for table in WORK:
+        assert {"workspace_id", *table.columns, *filter(None, (table.number,))} == columns[table.name], table.name
+        assert {*table.light} <= {*table.columns}
+
+
+def test_there_and_back(tmp_path: Path, postgres: PostgresServer) -> None:
+    draw = random.Random(3)
+    workspace = filled(tmp_path, items=2)
+    worked(workspace, draw, "a")
+    _, url = postgres.fresh()
+    for number, way in enumerate((("sqlite", url), (url, "sqlite"), ("sqlite", url))):
+        before = found(workspace)
+        assert sum(map(len, before["hits"])) > 40
+        assert sum(map(len, before["known"])) > 20
+        assert command(workspace, "migrate-store", *way, "--yes") == 0
+        assert found(workspace) == before
+        worked(workspace, draw, f"b{number}")
+        with open_workspace(workspace) as ws:
+            ws.undo()
+            ws.redo()
+
+
+def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres: PostgresServer) -> None:
+    workspace = filled(tmp_path, items=2)
+    _, url = postgres.fresh()
+    with open_workspace(workspace) as ws, clock.at(NOON):
+        old = [Stored("task", {"description": f"old {n}", "status": "completed"}, f"o{n}") for n in range(30)]
+        ws.records.store_many(old)
+    with open_workspace(workspace) as ws:
+        before = {one.id: one.fields for one in ws.records.of("task", limit=99)}
+    with open_workspace(workspace) as ws, clock.at(NOON + timedelta(days=200)):
+        ws.lifecycle.run()
+    assert command(workspace, "migrate-store", "sqlite", url, "--yes") == 0
+    with open_workspace(workspace) as ws, clock.at(NOON + timedelta(days=201)):
+        runs = [entry.operation.id for entry in ws.log(20) if entry.operation.actor == "compaction"]
+        ws.undo(runs[0])
+        assert {one.id: one.fields for one in ws.records.of("task", limit=99)} == before
+
+
+def test_who_has_the_old_one_open_is_told(tmp_path: Path, postgres: PostgresServer) -> None:
+    workspace = filled(tmp_path, items=2)
+    _, url = postgres.fresh()
+    old = open_workspace(workspace)
+    assert command(workspace, "migrate-store", "sqlite", url, "--yes") == 0
+    with pytest.raises(Moved, match="has moved to"):
+        old.records.store("task", {"description": "nobody would see it"}, "t1")
+    old.close()
+    with open_workspace(workspace) as ws:
+        ws.records.store("task", {"description": "seen by all"}, "t1")
+    assert command(workspace, "migrate-store", url, "sqlite", "--yes") == 0
+    with open_workspace(workspace) as ws:
+        assert ws.records.get("task", "t1").fields["description"] == "seen by all"
+        ws.records.store("task", {"description": "and it goes on"}, "t2")
+
+
+def test_a_backup_holds_it_and_brings_it_back(tmp_path: Path, postgres: PostgresServer) -> None:
+    draw = random.Random(4)
+    workspace = filled(tmp_path, items=2)
+    (workspace.parent / "config.json").write_text("{}")
+    worked(workspace, draw, "a")
+    _, url = postgres.fresh()
+    assert command(workspace, "migrate-store", "sqlite", url, "--yes") == 0
+    before = found(workspace)
+    assert command(workspace, "backup", "make") == 0
+    assert command(workspace, "backup", "check") == 0
+    worked(workspace, draw, "b")
+    assert found(workspace) != before
+    assert command(workspace, "backup", "restore", "latest", "--yes") == 0
+    assert found(workspace) == before
+    place = tmp_path / "looked at"
+    made = min((workspace.parent / "nanomem-backups").glob("*.nanomem-backup"))
+    assert command(workspace, "backup", "restore", str(made), "--to", str(place)) == 0
+    assert found(place / workspace.name) == before
+
+
+def test_what_is_forgotten_is_in_no_file_that_a_move_left(tmp_path: Path, postgres: PostgresServer) -> None:
+    workspace = filled(tmp_path, items=2)
+    secret = "the platypus password"
+    with open_workspace(workspace) as ws:
+        ws.items.add(secret)
+        ws.records.store("task", {"description": secret}, "t1")
+        ws.flush()
+    assert command(workspace, "migrate-store", "sqlite", postgres.fresh()[1], "--yes") == 0
+    assert command(workspace, "forget", "--text", secret, "--yes") == 0
+    data = paths.locate(workspace).data
+    held = [file.name for file in data.rglob("*") if file.is_file() and b"platypus" in file.read_bytes()]
+    assert held == []
