@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -17,11 +17,11 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, moved, provenance, signing, unfinished
+from nanomem_tui.store import atomic, forgotten, moved, provenance, signing, unfinished, where_kept
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.deciding import Deciding
+from nanomem_tui.store.exports import ExportedRows
 from nanomem_tui.store.row_layer import RowLayer
-from nanomem_tui.store.rows import RowStore
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class CheckpointResult(NamedTuple):
     exported: tuple[str, ...]
 
 
-class MemoryStore(RowStore):
+class MemoryStore(ExportedRows):
     """Rows in RAM over a ledger and a database. Thread-safe: the console's checkpoint runs beside its screens."""
 
     def __init__(self, paths: Paths, workspace_id: str, settings: Settings) -> None:
@@ -57,7 +57,6 @@ class MemoryStore(RowStore):
         self.deciding = Deciding(self.ledger.folder, self.refresh, self.source.deciding)
         self.behind = self._behind() if self.server is not None else None
         self._trouble = {"recording": "", "checkpoint": ""}
-        self._exported_at = time.monotonic()
         self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
         self._performed = self._id_kept = self._index_is_old = False
         self._database: Database | PgDatabase | None = None
@@ -192,20 +191,12 @@ class MemoryStore(RowStore):
         """How many rows or operations wait for a checkpoint."""
         return max(self.snapshot.dirty, len(self.ledger.pending))
 
-    @property
-    def export_due(self) -> bool:
-        """Whether the agent's files do not hold yet what the database does."""
-        return self.settings.export and self._export_due
-
     def due(self) -> bool:
         """Whether one of seed 000's triggers asks for a checkpoint: enough changes, or enough time with changes."""
         if not self.dirty:
             return self.settings.export and self._export_due and self._interval_over(self._exported_at)
         waited = self._changed_at is not None and self._interval_over(self._changed_at)
         return self.dirty >= self.settings.flush_every_updates or waited
-
-    def _interval_over(self, since: float) -> bool:
-        return time.monotonic() - since >= self.settings.flush_interval_seconds
 
     def checkpoint(self, *, final: bool = False) -> CheckpointResult:
         """Move what waits into the database; export at most once in a flush interval, or when `final`.
@@ -361,61 +352,11 @@ class MemoryStore(RowStore):
             self._record(void, durable=True)
         self._unfinished.pop(operation.id, None)
 
-    def _export(self) -> tuple[str, ...]:
-        """Write the agent's files, and remember what they hold, before any other process of ours looks at them."""
-        from nanomem_tui.store import checkpoint
-
-        with self.database.writing() as connection, self._lock:
-            self.files.settle()
-            self.files.read()
-            self._refresh_rows(self.ledger.files())
-            if self._noticed or self.files.has_new():
-                return ()
-            meta = self._meta()
-            written, done = self.files.export(self._tables())
-            marks, audited = self._append_audit(self._audited(meta))
-            self._export_due = not (done and audited)
-            self._exported_at = time.monotonic()
-            if not self._export_due and meta.get(self.files.mark("exported")) != str(self._revision):
-                marks[self.files.mark("exported")] = str(self._revision)
-            memo = self.files.memo()
-            if memo or marks:
-                checkpoint.remember(connection, self.workspace_id, memo, marks)
-        with self._lock:
-            self.files.remembered(memo)
-        return written
-
-    def _audited(self, meta: Mapping[str, str]) -> int:
-        """The place in the order up to which the agent's logs have everything; those of a home that joins others, which
-        share the store, begin now."""
-        since, exported = meta.get(self.files.mark("audit_seq")), self.files.mark("exported")
-        if since is None and exported not in meta and any(name.startswith("exported@") for name in meta):
-            return self.journal.end()
-        return int(since or 0)
-
-    def _append_audit(self, since: int) -> tuple[dict[str, str], bool]:
-        """Append what was done behind a place in the order to the agent's logs, where it keeps them: what to remember,
-        and whether it succeeded."""
-        if not self.files.keeps_audit():
-            end = self.journal.end()
-        else:
-            entries = self.journal.after(since)
-            if not self.files.append_audit(entries, self._tables()):
-                return {}, False
-            end = entries[-1].position if entries else since
-        return {self.files.mark("audit_seq"): str(end)} if end != since else {}, True
-
     @property
     def database(self) -> Database | PgDatabase:
         """The writing side, opened at the first use."""
-        if self._database is None and self.server is not None:
-            from nanomem_tui.store.postgres.database import PgDatabase
-
-            self._database = PgDatabase(self.server, self.paths.database, self._refuse_moved)
-        elif self._database is None:
-            from nanomem_tui.store.database import Database
-
-            self._database = Database(self.paths.database, self.paths.backups, guard=self._refuse_moved)
+        if self._database is None:
+            self._database = where_kept.written_to(self.paths, self.server, self._refuse_moved)
         return self._database
 
     def _refuse_moved(self, connection: Connection) -> None:

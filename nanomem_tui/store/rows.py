@@ -8,26 +8,22 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import forgotten, moved, reader, signing, stored_operations
+from nanomem_tui.store import forgotten, moved, reader, signing, stored_operations, where_kept
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
-from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
 from nanomem_tui.store.snapshot import RowKey, Snapshot, Step, added_first, without_counts
-from nanomem_tui.store.source import Source
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row, number_of
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.postgres.server import Server
-    from nanomem_tui.store.postgres.source import PgSource
     from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
@@ -45,8 +41,8 @@ class RowStore:
         self.snapshot = Snapshot()
         self.ledger = Ledger(paths.ledger / workspace_id)
         self.files = AgentFiles(paths, workspace_id, settings)
-        self.server = _server(settings.database_url, workspace_id) if settings.database_url else None
-        self.copies, self.source = self._kept(paths)
+        self.server = where_kept.server_of(settings, workspace_id)
+        self.copies, self.source = where_kept.read_from(paths, workspace_id, self.server)
         self.journal = Journal(self)
         self.signature = signing.signature(settings, paths)
         self.last_at = self._seen_at = ""
@@ -56,8 +52,7 @@ class RowStore:
         self._revision = 0
         self._noticed: list[Operation] = []
         self._replayed: list[Operation] = []
-        self._ledger_problems: list[Problem] = []
-        self._row_problems: list[Problem] = []
+        self._ledger_problems, self._row_problems = list[Problem](), list[Problem]()
         self._changed_at: float | None = None
         self._export_due = False
         self._looked: tuple[object, object] | None = None
@@ -71,16 +66,6 @@ class RowStore:
     def where(self) -> str:
         """Which database it is, for a person."""
         return self.server.where if self.server is not None else self.paths.relative(self.paths.database)
-
-    def _kept(self, paths: Paths) -> tuple[Copies, Source | PgSource]:
-        """Where earlier copies of the database lie, and where its rows are read from."""
-        if self.server is None:
-            copies = Copies(paths.backups, paths.ledger, self.workspace_id)
-            return copies, Source(paths, copies)
-        from nanomem_tui.store.postgres.source import NoCopies, PgSource
-
-        source = PgSource(self.server, paths.database.with_name("store.lock"))
-        return NoCopies(paths.backups, paths.ledger, self.workspace_id), source
 
     @property
     def has_database(self) -> bool:
@@ -283,7 +268,7 @@ class RowStore:
                 self._row_problems = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
-        self.last_at, self.last_ms = meta.get("last_at", ""), _number(meta.get("last_ms"))
+        self.last_at, self.last_ms = meta.get("last_at", ""), number_of(meta.get("last_ms"))
         self.moved = moved.trouble(meta, self.where)
         self.files.recall(meta, lambda name: reader.foreign_rows(connection, self.workspace_id, name))
 
@@ -413,16 +398,3 @@ class RowStore:
         if self._changed_at is None:
             self._changed_at = time.monotonic()
         self._export_due = True
-
-
-def _server(url: str, workspace_id: str) -> Server:
-    from nanomem_tui.store.postgres.server import Server
-
-    return Server(url, workspace_id)
-
-
-def _number(text: Any) -> float | None:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None

@@ -201,3 +201,11 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def number_of(text: Any) -> float | None:
+    """The number that a marker says; None for none."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None

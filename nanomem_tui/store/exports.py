@@ -1,0 +1,84 @@
+"""The agent's files written from the rows, at most once in a flush interval, and its audit logs from the operations.
+
+Owns when that is due and what is remembered of it. What the files look like is `exchange`'s and `agent_files`'.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
+from nanomem_tui.store.rows import RowStore
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.database import Database
+    from nanomem_tui.store.postgres.database import PgDatabase
+
+
+class ExportedRows(RowStore):
+    """Rows that an agent's files are to hold too."""
+
+    def __init__(self, paths: Paths, workspace_id: str, settings: Settings) -> None:
+        super().__init__(paths, workspace_id, settings)
+        self._exported_at = time.monotonic()
+
+    @property
+    @abstractmethod
+    def database(self) -> Database | PgDatabase:
+        """The writing side."""
+
+    @property
+    def export_due(self) -> bool:
+        """Whether the agent's files do not hold yet what the database does."""
+        return self.settings.export and self._export_due
+
+    def _interval_over(self, since: float) -> bool:
+        return time.monotonic() - since >= self.settings.flush_interval_seconds
+
+    def _export(self) -> tuple[str, ...]:
+        """Write the agent's files, and remember what they hold, before any other process of ours looks at them."""
+        from nanomem_tui.store import checkpoint
+
+        with self.database.writing() as connection, self._lock:
+            self.files.settle()
+            self.files.read()
+            self._refresh_rows(self.ledger.files())
+            if self._noticed or self.files.has_new():
+                return ()
+            meta = self._meta()
+            written, done = self.files.export(self._tables())
+            marks, audited = self._append_audit(self._audited(meta))
+            self._export_due = not (done and audited)
+            self._exported_at = time.monotonic()
+            if not self._export_due and meta.get(self.files.mark("exported")) != str(self._revision):
+                marks[self.files.mark("exported")] = str(self._revision)
+            memo = self.files.memo()
+            if memo or marks:
+                checkpoint.remember(connection, self.workspace_id, memo, marks)
+        with self._lock:
+            self.files.remembered(memo)
+        return written
+
+    def _audited(self, meta: Mapping[str, str]) -> int:
+        """The place in the order up to which the agent's logs have everything; those of a home that joins others, which
+        share the store, begin now."""
+        since, exported = meta.get(self.files.mark("audit_seq")), self.files.mark("exported")
+        if since is None and exported not in meta and any(name.startswith("exported@") for name in meta):
+            return self.journal.end()
+        return int(since or 0)
+
+    def _append_audit(self, since: int) -> tuple[dict[str, str], bool]:
+        """Append what was done behind a place in the order to the agent's logs, where it keeps them: what to remember,
+        and whether it succeeded."""
+        if not self.files.keeps_audit():
+            end = self.journal.end()
+        else:
+            entries = self.journal.after(since)
+            if not self.files.append_audit(entries, self._tables()):
+                return {}, False
+            end = entries[-1].position if entries else since
+        return {self.files.mark("audit_seq"): str(end)} if end != since else {}, True
