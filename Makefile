@@ -8,7 +8,7 @@ SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
-ON_BOTH := tests/store tests/memory tests/dream tests/facts tests/curation
+ON_BOTH := tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation
 PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 
 # With it set, every start compiles the program again.
@@ -59,7 +59,7 @@ peer: .peers/taosmd/.done .peers/mem0/.done ## the memory libraries beside which
 interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited, and clients in other languages
 	$(PYTEST) -q -m interop
 
-postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, facts and curation, with every memory in a real PostgreSQL
+postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, facts, records and curation, with every memory in a real PostgreSQL
 	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not slow"
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the indexes in a real PostgreSQL
