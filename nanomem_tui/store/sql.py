@@ -58,7 +58,7 @@ class Blob(Protocol):
 
 def is_sqlite(connection: Connection) -> bool:
     """Whether it is a connection to an SQLite file."""
-    return isinstance(connection, sqlite3.Connection)
+    return not getattr(connection, "is_on_a_server", False)
 
 
 def unindexed(connection: Connection) -> str:

@@ -14,7 +14,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import checkpoint, memory_store
+from nanomem_tui.store import checkpoint, exports, memory_store
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
@@ -38,7 +38,8 @@ class Clock:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
     turned = Clock()
-    monkeypatch.setattr(memory_store, "time", turned)
+    for module in (memory_store, exports):
+        monkeypatch.setattr(module, "time", turned)
     monkeypatch.setattr("nanomem_tui.store.rows.time", turned)
     return turned
 

@@ -136,6 +136,8 @@ class Server:
 class PgConnection:
     """A connection of psycopg with the face of `sql.Connection`: `?` for a value."""
 
+    is_on_a_server = True
+
     def __init__(self, raw: Any) -> None:
         self._raw = raw
 
