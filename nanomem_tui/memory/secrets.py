@@ -117,9 +117,9 @@ def _mixed(value: str) -> bool:
 _TALK = frozenset(
     "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
     "use get try same again never always none random words word letters characters long short required forgot "
-    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our his her "
-    "their this that these those there here when where who what how if only but still just new old der die das ist und "
-    "nicht im in am bei auf von mit".split()
+    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our "
+    "his her their this that these those there here when where who what how if only but still just new old der die das "
+    "ist und nicht im in am bei auf von mit".split()
 )
 """Words of a sentence about a password; a passphrase of random words has none of them."""
 
