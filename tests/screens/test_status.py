@@ -53,6 +53,26 @@ async def test_the_doctor_adds_what_it_finds(sample: Sample) -> None:
         await on.until(lambda: len(on.ids) >= before)
 
 
+async def test_a_line_that_the_doctor_takes_away_was_not_deleted(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.add("my password is hunter2Blue!")
+    (workspace / "USER.md").write_bytes(b"# User\n- caf\xe9\n")
+    async with console(workspace, "status", (120, 40)) as on:
+        await on.press("end")
+        await on.press("D")
+        await on.shows("The doctor found")
+        await on.until(lambda: any(row.name == "items" for row in on.screen.table.rows))
+        assert "deleted or merged" not in on.text
+        note = next(row for row in on.screen.table.rows if row.name == "items")
+        assert (note.health, on.screen.sign(note)) == ("note", ""), "a note wants nothing"
+        wanted = [row for row in on.screen.table.rows if row.health in {"bad", "warn"}]
+        assert [row.name for row in wanted][:1] == ["USER.md:2"]
+        await on.until(lambda: on.app.state.problems == len(wanted), "notes are not counted")
+        await on.until(lambda: "problem" in on.screen.query_one(StatusBar).text)
+        assert "press 0" not in on.screen.query_one(StatusBar).text
+
+
 async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path) -> None:
     async with console(demo, "items") as on:
         await on.press("x", "0")
