@@ -30,7 +30,7 @@ def named(speaker: str, sender_id: str = "", said: str = "") -> str:
     """The name to show for who said `said`; `USER` where none is given. What this gave it gives again as it is."""
     if not speaker.strip():
         return USER
-    for name in (_name(speaker), _id(sender_id)):
+    for name in (_name(speaker), identity(sender_id)):
         if name and not _goes_on(name, said):
             return name
     return USER
@@ -53,7 +53,7 @@ def _name(speaker: str) -> str:
 
 
 @lru_cache(1024)
-def _id(sender_id: str) -> str:
+def identity(sender_id: str) -> str:
     """The id of a sender as it is shown, empty where it has no form of one."""
     if not _ID.fullmatch(sender_id) or _words(sender_id) in (*_PARTS, SYSTEM) or _orders(sender_id, sender_id):
         return ""

@@ -146,7 +146,7 @@ class Engine:
         rows = list(self._store.snapshot.lessons.values())
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = self._earlier(given) if given.session_key else ()
-        pending = self._pending(given.state_key) if given.session_key else ()
+        pending = self._pending(given) if given.session_key else ()
         older = last_word.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
         items = [hit.item for hit in found.hits if hit.item.id not in older]
         made = prompt.render(
@@ -173,11 +173,11 @@ class Engine:
         known = self.working.turns(given.state_key)
         return tuple(earlier.told(one, given.audience, self._settings, self._store.workspace_id) for one in known)
 
-    def _pending(self, session_key: str) -> tuple[str, ...]:
-        recovered = (
-            f"{item.text} (asked {item.at[:16]}, never answered)" for item in self.traces.pending.of(session_key)
-        )
-        waiting = (*recovered, *self.working.pending(session_key))[-self._settings.pending_limit :]
+    def _pending(self, given: TurnInput) -> tuple[str, ...]:
+        key, logged = given.state_key, self.traces.injections.get
+        waits, place = self.traces.pending.of(key), (given.audience, self._settings, self._store.workspace_id)
+        recovered = earlier.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
+        waiting = (*recovered, *self.working.pending(key))[-self._settings.pending_limit :]
         return tuple(map(prompt.unjudged, waiting))
 
     def _header(self) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.memory import recovery
 from nanomem_tui.memory.prompt import UNCHECKED
 from tests.memory.turns import begin, settle, turn
 from tests.store.homes import make_home
@@ -32,6 +33,19 @@ def test_what_was_held_back_stands_in_no_later_block(workspace: Path, restart: b
     assert "7788" not in block
     assert f"- an unnamed sender (not checked): {UNCHECKED}\n  assistant: {UNCHECKED}" in block
     assert "- an unnamed sender (not checked): what time is it?\n  assistant: noon" in block
+
+
+def test_a_turn_that_was_never_answered_is_told_again_in_the_same_way(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        for text, sender in ((GATE, None), ("what time is it?", None), ("Remember that I like figs", "ana")):
+            begin(ws, text, sender_id=sender)
+        recovery.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        begun = begin(ws, "and now?")
+    assert "7788" not in begun.block
+    assert [text.partition(" (asked")[0] for text in begun.pending] == [
+        UNCHECKED, "what time is it?", "Remember that I like figs",
+    ]  # fmt: skip
+    assert ["not checked" in text for text in begun.pending] == [True, True, False]
 
 
 def test_the_same_of_one_who_may_teach_is_told(workspace: Path) -> None:
