@@ -208,13 +208,13 @@ class NanomemApp(Switching):
         name = screen.name or ""
         if screen is not self.main_screen or not screen.is_mounted or not isinstance(screen, ListDetailScreen):
             return
-        screen.set_status(self._status())
+        screen.set_status(self._status(name))
         if name in self._stale:
             self._stale.discard(name)
             screen.reload()
 
-    def _status(self) -> Status:
-        return status_of(self.state, str(self.opening.paths.workspace), self.notice)
+    def _status(self, screen: str) -> Status:
+        return status_of(self.state, str(self.opening.paths.workspace), self.notice, screen)
 
     def notice_changed(self) -> None:
         """The status bar shows what was said last."""

@@ -81,14 +81,15 @@ def waiting_words(dirty: int, export_due: bool) -> str:
     return "agent's files to follow" if export_due else ""
 
 
-def status_of(state: State, workspace: str, notice: str) -> Status:
-    """What the status bar says."""
+def status_of(state: State, workspace: str, notice: str, screen: str = "") -> Status:
+    """What the status bar of a screen says."""
     return Status(
         workspace=f"{state.name} {workspace}".strip(),
         agent=state.agent,
         checkpoint=state.saved_at,
         cost_ms=state.saved_ms,
         problems=state.problems,
+        at_problems=screen == "status",
         inbox=state.inbox or 0,
         busy=notice,
         waiting=waiting_words(state.dirty, state.export_due),

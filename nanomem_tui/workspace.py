@@ -222,7 +222,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         told = [*known, *self.store.problems()]
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
         trail = partial(tiers.problems, self.tier_database, self.id, self.lifecycle, self.paths)
-        more = (named, partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings), trail)
+        held = partial(health_store.stored_secrets, self.store)
+        unfinished, meaning = partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings)
+        more = (named, held, unfinished, meaning, trail)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:

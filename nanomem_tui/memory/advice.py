@@ -1,6 +1,7 @@
 """What to do better after a tool failed, by the words of the failure (seed 000 §2.5), in English.
 
-Owns the kinds of failures and the sentence of each; the first that fits is taken. Must not decide what is learned.
+Owns the kinds of failures and the sentence of each; the first that fits is taken. No word of a failure is in it: what
+a tool gives back is anybody's text. Must not decide what is learned.
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ _ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
 _PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
 
 
-def better(tool: str, failure: str) -> str:
-    """What to do better the next time, by the kind of failure."""
-    place = _PLACE.search(failure)
-    what = f"`{place[0][:LONGEST_PLACE]}`" if place else "the target"
+def better(tool: str, failure: str, asked: str = "") -> str:
+    """What to do better the next time, by the kind of failure. A place that failed is named where the call asked for it
+    (`asked`, its arguments): another one would send the model wherever the failure says."""
+    places = (place.rstrip(".") for place in _PLACE.findall(failure))
+    place = next((place for place in places if place in asked), "")
+    what = f"`{place[:LONGEST_PLACE]}`" if place else "the target"
     for pattern, text in _ADVICE:
         if pattern.search(failure):
             return text.format(tool=tool, what=what)

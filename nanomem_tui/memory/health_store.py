@@ -22,6 +22,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan
+    from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.store.postgres.server import Server
 
 STALE_LOCK = 60.0
@@ -158,6 +159,23 @@ def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
             yield from _checked(connection, where, "copy it while its agent is stopped, then try `.recover` of sqlite3")
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix)
+
+
+def stored_secrets(store: MemoryStore) -> Iterator[Problem]:
+    """How many items and lessons hold a secret: a person may have typed it, so that is a note."""
+    from nanomem_tui.memory import secret_signs, secrets
+
+    rows = store.load("item")
+    texts = (
+        ("item", [row.text for row in rows.items.values() if not row.is_deleted]),
+        ("lesson", [f"{row.trigger}\n{row.better_action}\n{row.bad_action}" for row in rows.lessons.values()
+                    if not row.is_deleted]),
+    )  # fmt: skip
+    for one, known in texts:
+        number = sum(1 for text in known if secret_signs.may_hold(text) and secrets.find(text))
+        if number:
+            what = f"{counted(number, one)} {'holds' if number == 1 else 'hold'} a secret, as it was typed"
+            yield Problem(what, f"{one}s", None, "`nanomem scrub` names them, --mask takes them out", "note")
 
 
 def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], ImportPlan]) -> Iterator[Problem]:

@@ -133,12 +133,11 @@ def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
 def _from_failure(
     event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
 ) -> list[Taught]:
-    # What a tool gives back is anybody's text: when it orders the model about, none of it goes into a prompt.
+    # What a tool gives back is anybody's text, and no list knows all orders: none of its words go into a lesson.
     from nanomem_tui.memory import advice, injection
 
-    failure = "" if injection.reason(failure) else failure
-    trigger = f"tool:{event.tool}:error"
-    return _teach(trigger, failure, advice.better(event.tool, failure), "tool_feedback", lessons, now, session_key, "")
+    better = advice.better(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
+    return _teach(f"tool:{event.tool}:error", "", better, "tool_feedback", lessons, now, session_key, "")
 
 
 def _from_success(
@@ -223,7 +222,7 @@ def _teach(
         confidence=min(10, same.confidence + step),
         hits=same.hits + 1,
         updated_at=at,
-        bad_action=bad or same.bad_action,
+        bad_action="" if source == "tool_feedback" else bad or same.bad_action,
         actor_key=actor or same.actor_key,
     )
     return [Taught(after, same, "confirmed")]

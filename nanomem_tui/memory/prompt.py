@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from nanomem_tui.attach.fence import defused
-from nanomem_tui.memory import corrections, injection, secrets
+from nanomem_tui.memory import corrections, injection, names, secrets
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Item, Lesson
@@ -29,7 +29,10 @@ FRAME = 700
 """Characters that the fence, the head and the headings take at most."""
 TURN_CHARS = 220
 LEFT_OUT = "(left out: it reads as an order to the model)"
+UNCHECKED = "(left out: nobody who may teach has accepted it)"
+"""What stands in place of what waits for a person."""
 
+_KIND = re.compile(r"[a-z_]{1,20}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 T = TypeVar("T")
 
@@ -86,13 +89,21 @@ def render(
 
 def item_line(item: Item) -> str:
     """One item as the block shows it."""
-    return f"- [{item.kind}] {plain(item.text)}"
+    kind = item.kind if _KIND.fullmatch(item.kind) else "fact"
+    return f"- [{kind}] {plain(item.text)}"
 
 
 def lesson_line(lesson: Lesson) -> str:
     """One lesson as the block shows it."""
-    avoid = "" if corrections.says_nothing(lesson.bad_action) else f" (not: {plain(lesson.bad_action)})"
-    return f"- {plain(lesson.trigger)}: {plain(lesson.better_action)}{avoid}"
+    bad = avoided(lesson)
+    return f"- {plain(lesson.trigger)}: {plain(lesson.better_action)}{f' (not: {plain(bad)})' if bad else ''}"
+
+
+def avoided(lesson: Lesson) -> str:
+    """What a lesson says not to do, as a model may read it; empty where it says nothing. What was learned from a tool,
+    here before or by an agent, has the tool's own words there."""
+    nothing = lesson.source == "tool_feedback" or corrections.says_nothing(lesson.bad_action)
+    return "" if nothing else lesson.bad_action
 
 
 @lru_cache(8)
@@ -136,7 +147,8 @@ def unjudged(text: str) -> str:
 
 
 def _turn_line(turn: Exchange) -> str:
-    said = f"- {plain(turn.speaker) or 'user'}: {_short(turn.user)}"
+    name = names.named(turn.speaker, turn.sender, turn.user)
+    said = f"- {name}{'' if turn.checked else ' (not checked)'}: {_short(turn.user)}"
     return said if not turn.assistant else f"{said}\n  assistant: {_short(turn.assistant)}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
+from nanomem_tui.memory import learning
 from nanomem_tui.memory.learning import Taught, ToolResult, shorten
 from nanomem_tui.store.values import Record, dumped
 
@@ -30,8 +31,8 @@ def reflected(
     row = known(str(lesson.meta.get("reflection") or "")) or known(id_of(lesson.key))
     if row is not None and row.is_deleted:
         return None
-    meta = {**(row.meta if row else {}), "args": _arguments(event.arguments), "lesson": lesson.id}
-    meta |= {"error": lesson.bad_action} if lesson.bad_action else {}
+    meta = {**(row.meta if row else {}), "args": _said(event.arguments, ARGUMENTS, HEAD), "lesson": lesson.id}
+    meta |= {"error": error} if (error := _said(event.failed)) else {}
     times = meta.get("times", 1)
     meta["times"] = times + 1 if row and isinstance(times, int) else 1
     first = row or Record(
@@ -47,8 +48,8 @@ def id_of(lesson_key: str) -> str:
     return f"{KIND}_{hashlib.blake2b(lesson_key.encode('utf-8', 'replace'), digest_size=10).hexdigest()}"
 
 
-def _arguments(text: str) -> str:
-    """Arguments as they are kept: without secrets, on one line, and none that order a model about."""
+def _said(text: str, limit: int = learning.ACTION, head: int = learning.HEAD) -> str:
+    """Arguments or an error as they are kept: without secrets, on one line, and none that order a model about."""
     from nanomem_tui.memory import injection, secrets
 
-    return "" if injection.reason(text) else shorten(secrets.mask(text), ARGUMENTS, HEAD)
+    return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)

@@ -94,7 +94,13 @@ def held(text: str) -> str:
 
 def warnings(text: str) -> list[str]:
     """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
-    return [found.why for found in check(text) if found.kind in ("injection", "secret", "code", "command")]
+    told = [found.why for found in check(text) if found.kind in ("injection", "code", "command")]
+    kinds = dict.fromkeys(secret.kind for secret in secrets.find(text))
+    return told + [
+        f"kept as you typed it; it holds {'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}: `nanomem scrub --mask` "
+        "takes it out"
+        for kind in kinds
+    ]
 
 
 def weight(text: str) -> int:

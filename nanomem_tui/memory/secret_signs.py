@@ -14,7 +14,7 @@ _DIGITS = re.compile(r"\d(?:[ -]?\d){7}", re.ASCII)
 """Numbers of cards, accounts, persons."""
 _words = MetWords(
     re.compile(
-        r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|ennwor|ENNWOR|"
+        r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|SSPHRASE|sscode|SSCODE|(?<![A-Za-z])[Pp]ass(?![a-z])|PASS|ennwor|ENNWOR|"
         r"eheimzahl|odewor|(?<!\S)(?:passe|PASSE|name)|[Mm]dp|MDP|ontrase|ONTRASE|[Cc]lave|CLAVE|[Ss]enha|SENHA|achtwoord|"
         r"ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
         re.ASCII,

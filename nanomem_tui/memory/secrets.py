@@ -92,7 +92,7 @@ def _resident_id(value: str) -> bool:
 
 
 _PLACEHOLDER = re.compile(
-    r"[<\[{$%*x.•#_-]+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
+    r"(?:[<\[{$%*.•#_-]|x(?=[x.*•#_-]|$))+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
     r"getenv|process\.|os\.|none|null|undefined|true|false|string|required|optional).*",
     re.IGNORECASE,
 )
@@ -112,6 +112,21 @@ def _mixed(value: str) -> bool:
     """Whether a value behind a name to log in with is a password: letters with digits or marks, no path or address."""
     letters = sum(c.isalpha() for c in value)
     return letters >= 2 and _chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
+
+
+_TALK = frozenset(
+    "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
+    "use get try same again never always none random words word letters characters long short required forgot "
+    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our "
+    "his her their this that these those there here when where who what how if only but still just new old der die das "
+    "ist und nicht im in am bei auf von mit".split()
+)
+"""Words of a sentence about a password; a passphrase of random words has none of them."""
+
+
+def _phrase(value: str) -> bool:
+    """Whether words beside the word password are a passphrase, and no sentence."""
+    return _TALK.isdisjoint(value.lower().replace("-", " ").split())
 
 
 def _random(value: str) -> bool:
@@ -192,17 +207,41 @@ _SHAPES: tuple[_Shape, ...] = (
     ),
     _Shape(
         "password",
-        "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|pin|PIN|Pin|ennwor|ENNWOR|eheimzahl|odewor|de passe|DE PASSE|"
+        "assw|pwd|Pwd|PWD|PASSW|assphrase|asscode|pin|PIN|Pin|ennwor|ENNWOR|eheimzahl|odewor|de passe|DE PASSE|"
         "арол|АРОЛ|ин-код|mdp|MDP|Mdp|ontrase|ONTRASE|clave|Clave|CLAVE|senha|Senha|SENHA|achtwoord|密码|密碼|口令|暗号|密语|通行码",
-        rf"(?i:(?:passw(?:or)?[dt]|\b(?:passphrase|pwd|kennwort|codewort|mots? de passe|mdp|contrase[ñÑn]a|clave|senha|"
-        rf"wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
+        rf"(?i:(?:passw(?:or)?[dt]|\b(?:passphrase|passcode|pwd|kennwort|codewort|mots? de passe|mdp|contrase[ñÑn]a|"
+        rf"clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
         r"(?:is now|is|was|=>|:=|[:=：]|to|ist|lautet|war|est|es|é)\s*"
         r"|(?:[Пп]арол[ьяею]м?|ПАРОЛЬ|[Пп]ин-код)(?: (?:от|для|к|на)(?: [\wа-яёА-ЯЁ-]{1,20}){1,3}?)?\s*(?:[—–=:-]|"
         r"это|такой:?)\s*"
         r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
-        r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer))?\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b))"
+        r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
+        r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
         _chosen,
+        guessable=True,
+    ),
+    _Shape(
+        "password",
+        "assw|ASSW|assphrase|ASSPHRASE",
+        rf"(?i:\b(?:passw(?:or)?[dt]|pass ?phrase)\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*[:=：]\s*)"
+        r"(?P<v>[A-Za-z]{3,14}(?:[ -][A-Za-z]{3,14}){2,7})(?=\s*(?:$|[.,;!\n\"'()]))",
+        _phrase,
+        guessable=True,
+    ),
+    _Shape(
+        "password",
+        "pass|Pass|PASS",
+        r"(?i:\b(?:wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
+        r"sudo)\s+pass\s*(?:is\b|[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        _mixed,
+        guessable=True,
+    ),
+    _Shape(
+        "password",
+        "PIN|pin|Pin",
+        r"\b(?:PIN|(?i:my|your|his|her|our|their|the) pin)(?:[- ]?(?i:code|number))? "
+        r"(?P<v>\d{4,5}|\d{7,8})\b(?![.:-]\d| ?(?:mm|cm|m|km|px|ms|kg)\b)",  # six digits are a place in India
         guessable=True,
     ),
     _Shape(
@@ -255,9 +294,17 @@ _SHAPES: tuple[_Shape, ...] = (
     ),
     _Shape(
         "card number",
-        "card|Card|CARD|卡|karte|tarjeta|carte",
-        r"(?i:\b(?:(?:bank|credit|debit|visa|master|giro|kredit)?-? ?(?:cards?|karten?(?:nummer)?)|tarjeta|"
-        r"carte(?: bancaire)?)"
+        "card|Card|CARD|karte|Karte|tarjeta|carte",
+        r"(?i:\b(?:cards?|karten?|tarjeta|carte))"
+        rf"{_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
+        _luhn,  # a card of a library has a number, too
+        guessable=True,
+    ),
+    _Shape(
+        "card number",
+        "card|Card|CARD|卡|karte|Karte|tarjeta|carte",
+        r"(?i:\b(?:(?:bank|credit|debit|visa|master|giro|kredit)-? ?(?:cards?|karten?)|karten?nummern?|"
+        r"cards?[- ]?(?:numbers?|no\b\.?|nr\b\.?|num\b|#)|tarjeta de (?:cr[eé]dito|d[eé]bito)|carte bancaire)"
         rf"|银行卡|銀行卡|信用卡|借记卡|储蓄卡|卡号|卡號){_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
         guessable=True,
     ),

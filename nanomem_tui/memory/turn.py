@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from nanomem_tui import clock, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
-from nanomem_tui.memory import backfill, corrections, last_word, learning, prompt, retention, secrets
+from nanomem_tui.memory import backfill, corrections, earlier, last_word, learning, prompt, retention, secrets
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
@@ -74,7 +74,7 @@ class Engine:
             begun = self._block(turn, given, _question(given))
             problem = self._traced(lambda: self.traces.injections.began(self._injected(given, begun))) or problem
             begun = begun._replace(problem=problem)
-            self.working.began(given.state_key, given.at, given.speaker, given.text, turn)
+            self.working.began(given.state_key, given.at, given.speaker, given.text, turn, given.sender_id or "")
             self._left(given.state_key)
             self._open.add(given, begun)
             self._count_begin(begun)
@@ -145,8 +145,8 @@ class Engine:
         related = self._recall.related(question, {hit.item.id for hit in found.hits})
         rows = list(self._store.snapshot.lessons.values())
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
-        turns = tuple(map(_shown, self.working.turns(given.state_key))) if given.session_key else ()
-        pending = self._pending(given.state_key) if given.session_key else ()
+        turns = self._earlier(given) if given.session_key else ()
+        pending = self._pending(given) if given.session_key else ()
         older = last_word.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
         items = [hit.item for hit in found.hits if hit.item.id not in older]
         made = prompt.render(
@@ -168,11 +168,16 @@ class Engine:
         near = tuple(hit for hit in related if hit.item in made.related)
         return begun._replace(clipped=given.clipped, problems=given.problems, related=near)
 
-    def _pending(self, session_key: str) -> tuple[str, ...]:
-        recovered = (
-            f"{item.text} (asked {item.at[:16]}, never answered)" for item in self.traces.pending.of(session_key)
-        )
-        waiting = (*recovered, *self.working.pending(session_key))[-self._settings.pending_limit :]
+    def _earlier(self, given: TurnInput) -> tuple[Exchange, ...]:
+        """The last turns of a session as they may be told again."""
+        known = self.working.turns(given.state_key)
+        return tuple(earlier.told(one, given.audience, self._settings, self._store.workspace_id) for one in known)
+
+    def _pending(self, given: TurnInput) -> tuple[str, ...]:
+        key, logged = given.state_key, self.traces.injections.get
+        waits, place = self.traces.pending.of(key), (given.audience, self._settings, self._store.workspace_id)
+        recovered = earlier.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
+        waiting = (*recovered, *self.working.pending(key))[-self._settings.pending_limit :]
         return tuple(map(prompt.unjudged, waiting))
 
     def _header(self) -> str:
@@ -295,7 +300,8 @@ class Engine:
         self._try("the session state", lambda: self._post(end, given, now, ended.turn, done))
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
         self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, *came))
-        self.working.ended(given.state_key, given.at, end.assistant, given.speaker, given.text, ended.turn)
+        who = (given.speaker, given.text, ended.turn, given.sender_id or "")
+        self.working.ended(given.state_key, given.at, end.assistant, *who)
         self._try("the session", lambda: self._transcript(end, given))
         self._count_end(ended)
         self._try("hygiene", self._hygiene)
@@ -386,12 +392,6 @@ class Engine:
             return [], []
         messages = sessions.get_or_create(session_key).read().messages
         return from_messages(messages, self._settings.short_term_turns), []
-
-
-def _shown(turn: Exchange) -> Exchange:
-    """A turn as it may be told again: without secrets and orders to the model."""
-    answer = None if turn.assistant is None else prompt.unjudged(turn.assistant)
-    return turn._replace(user=prompt.unjudged(turn.user), assistant=answer)
 
 
 def _question(given: TurnInput) -> Question:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import turn_fields
+from nanomem_tui.memory import names, turn_fields
 from nanomem_tui.memory.injections import logged_words
 from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
@@ -257,13 +257,15 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
     if not isinstance(reply, Mapping):
         raise BadInput("not an object", "reply_to", 'give {"text": …}')
     problems += turn_fields.unknown(reply, REPLY, "reply_to.", strict=False)
+    sender = turn_fields.text(body, "sender_id", 600)
+    speaker = names.named(turn_fields.text(body, "speaker", 600), sender)
     found = TurnInput(
         session_key=checked_key(key),
         channel=channel,
         chat_id=chat_id,
-        sender_id=turn_fields.text(body, "sender_id", 600) or None,
+        sender_id=sender or None,
         message_id=turn_fields.text(body, "message_id", 600),
-        speaker=turn_fields.text(body, "speaker", 600) or "user",
+        speaker=names.USER if speaker == names.SYSTEM and sender else speaker,  # the agent's own notes have no sender
         text=text,
         reply_text=turn_fields.text(reply, "text", MAX_TEXT, clip=True),
         reply_message_id=turn_fields.text(reply, "message_id", 600),

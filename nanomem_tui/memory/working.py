@@ -26,7 +26,8 @@ MAX_TEXT = 400
 class Exchange(NamedTuple):
     """One turn: when (UTC ISO), who spoke, what, and the answer (None while it is not there).
 
-    `turn`: its id, where it is known; two turns may begin at one time.
+    `turn`: its id, where it is known; two turns may begin at one time. `sender`: the id of who spoke, empty where the
+    channel names none. `checked`: what is told again of somebody who may not teach is not.
     """
 
     at: str
@@ -34,6 +35,8 @@ class Exchange(NamedTuple):
     user: str
     assistant: str | None = None
     turn: str = ""
+    sender: str = ""
+    checked: bool = True
 
 
 Restore = Callable[[str], tuple[Sequence[Exchange], Sequence[str]]]
@@ -63,12 +66,19 @@ class WorkingMemory:
         """What waits to be done in a session, oldest first."""
         return tuple(self._of(session_key).pending)
 
-    def began(self, session_key: str, at: str, speaker: str, user: str, turn: str = "") -> None:
+    def began(self, session_key: str, at: str, speaker: str, user: str, turn: str = "", sender: str = "") -> None:
         """A turn that has no answer yet."""
-        self._of(session_key).turns.append(Exchange(at, speaker, _short(user), turn=turn))
+        self._of(session_key).turns.append(Exchange(at, speaker, _short(user), turn=turn, sender=sender))
 
     def ended(
-        self, session_key: str, at: str, assistant: str, speaker: str = "", user: str = "", turn: str = ""
+        self,
+        session_key: str,
+        at: str,
+        assistant: str,
+        speaker: str = "",
+        user: str = "",
+        turn: str = "",
+        sender: str = "",
     ) -> None:
         """The answer of the turn that began `at`; a turn that is not in the window any more is put there."""
         turns = self._of(session_key).turns
@@ -76,7 +86,7 @@ class WorkingMemory:
             if _is(turns[place], at, turn):
                 turns[place] = turns[place]._replace(assistant=_short(assistant))
                 return
-        turns.append(Exchange(at, speaker, _short(user), _short(assistant), turn))
+        turns.append(Exchange(at, speaker, _short(user), _short(assistant), turn, sender))
 
     def forget(self, session_key: str, at: str, turn: str = "") -> None:
         """Take a turn back that the agent declined."""
@@ -142,7 +152,9 @@ def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
     for message in messages:
         if message.role == "user":
             moment = clock.parse(message.timestamp)
-            found.append(Exchange(clock.iso(moment) if moment else "", "user", message.content))
+            sender = message.raw.get("sender_id")
+            at, sender = clock.iso(moment) if moment else "", sender if isinstance(sender, str) else ""
+            found.append(Exchange(at, "user", message.content, sender=sender))
         elif message.role == "assistant" and message.content and found:
             found[-1] = found[-1]._replace(assistant=message.content)
     return found[-turns:] if turns else []
@@ -150,7 +162,7 @@ def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
 
 def _exchange(turn: Turn) -> Exchange:
     speaker, user = turn.pre.get("speaker", ""), _short(turn.pre.get("user", ""))
-    return Exchange(turn.at_pre, speaker, user, turn.assistant, turn.id)
+    return Exchange(turn.at_pre, speaker, user, turn.assistant, turn.id, turn.pre.get("sender_id", ""))
 
 
 def _is(exchange: Exchange, at: str, turn: str) -> bool:

@@ -40,7 +40,7 @@ SAFE = (
     "Every change is on the disk, in the ledger, and survives a power cut. A checkpoint moves it into the database and "
     "then into the agent's own files; ^s makes one now, leaving does."
 )
-Health = Literal["good", "warn", "bad", ""]
+Health = Literal["good", "note", "warn", "bad", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class StatusScreen(WorkspaceScreen[Part]):
     SCREEN = "status"
     HELP = "The health of every part. ! is an error, ? wants attention. ^s saves now, D looks at every file and table."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"health": "text"}
+    TELLS_GONE = False  # a line that goes was said of a part: nobody deleted it
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,10 +115,11 @@ class StatusScreen(WorkspaceScreen[Part]):
         ]
         self._findings = tuple(one for one in self._findings if one[1] == _stamp(self.ws.paths, one[0]))
         found = list(dict.fromkeys([*problems, *(problem for problem, _ in self._findings)]))
-        if not found:
+        wanted = sum(problem.severity != "note" for problem in found)
+        if not wanted:
             said = "none, says the doctor" if self._examined else "none seen; D looks everywhere"
             parts.append(Part("Problems", said, "good"))
-        self.console.state = self.console.state._replace(problems=len(found))
+        self.console.state = self.console.state._replace(problems=wanted)
         yield [*parts, *map(_problem, found)]
 
     def _turns(self, signs: Any) -> Iterable[Part]:
@@ -345,4 +347,5 @@ def _problem(problem: Problem) -> Part:
     blocks = [Field("where", where), Field("what", problem.what)]
     if problem.fix:
         blocks.append(Field("what to do", problem.fix, "accent"))
-    return Part(where or "problem", problem.what, "bad" if problem.severity == "error" else "warn", tuple(blocks))
+    health: Health = "bad" if problem.severity == "error" else "note" if problem.severity == "note" else "warn"
+    return Part(where or "problem", problem.what, health, tuple(blocks))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.memory import corrections
+from nanomem_tui.memory import prompt
 from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.store.tier_kinds import FINAL, KINDS
 from nanomem_tui.store.tier_values import TierRecord
@@ -140,7 +140,7 @@ def of_item(item: Item, nearness: float = 0.0) -> Finding:
 
 def of_lesson(lesson: Lesson) -> Finding:
     """A lesson as a finding: what it is about, what is better, and what is not."""
-    avoid = "" if corrections.says_nothing(lesson.bad_action) else f" (not: {lesson.bad_action})"
+    avoid = f" (not: {bad})" if (bad := prompt.avoided(lesson)) else ""
     text = _clipped(f"{lesson.trigger}: {lesson.better_action}{avoid}")
     importance = max(0.0, min(1.0, lesson.confidence / 10))
     return Finding("longterm", "lesson", lesson.id, text, text, lesson.updated_at, importance)

@@ -125,7 +125,8 @@ class Status:
 
     `agent` in words ("agent alive", "agent in a turn", "agent idle", "dreaming", "no agent"); `waiting` what is to be
     written still, in words; `checkpoint` the local time of the last one ("14:32:10"), `cost_ms` what it took; `inbox`
-    how many things wait for a person; `degraded` a sentence when a part does not work; `busy` progress with numbers.
+    how many things wait for a person; `at_problems` whether the screen lists the problems itself;
+    `degraded` a sentence when a part does not work; `busy` progress with numbers.
     """
 
     workspace: str = ""
@@ -134,6 +135,7 @@ class Status:
     checkpoint: str = ""
     cost_ms: float | None = None
     problems: int = 0
+    at_problems: bool = False
     inbox: int = 0
     degraded: str = ""
     busy: str = ""
@@ -176,7 +178,8 @@ def status_parts(status: Status) -> list[Span]:
     if status.busy:
         parts.append((status.busy, "warn"))
     if status.problems:
-        parts.append((f"{counted(status.problems, 'problem')}: press 0", "warn"))
+        way = "" if status.at_problems else ": press 0"
+        parts.append((f"{counted(status.problems, 'problem')}{way}", "warn"))
     if status.inbox:
         parts.append((f"{status.inbox:,} in the inbox", "warn"))
     if status.waiting:

@@ -111,6 +111,17 @@ class Choice(NamedTuple):
         return SLASH.get(self.action.name, "") if self.screen == "dream" or self.action.group == "go" else ""
 
 
+def _called(label: str) -> str:
+    """A label, and the same in one word: who looks for “back up” may type “backup”."""
+    return f"{label} {''.join(label.split())}"
+
+
+def _also(choice: Choice) -> str:
+    """What an action is called in the registry and on the command line."""
+    command = " ".join(word for word in choice.action.twin(choice.screen).split() if not word.isupper())
+    return f"{choice.action.name.replace('_', ' ')} {command}"
+
+
 class PaletteScreen(ChoosingDialog[Choice]):
     """Every action of every screen by name, those of this one first; the result is the chosen one, or None."""
 
@@ -124,9 +135,13 @@ class PaletteScreen(ChoosingDialog[Choice]):
         for screen in SCREENS:
             if screen != context.screen:
                 self._choices += [Choice(screen, action) for action in actions_on(screen, "screen")]
-        self._own = [fold(choice.action.label_on(choice.screen)) for choice in self._choices]
+        self._own = [fold(_called(choice.action.label_on(choice.screen))) for choice in self._choices]
+        self._also = [fold(f"{own} {_also(choice)}") for own, choice in zip(self._own, self._choices, strict=True)]
         self._names = [fold(self._label(choice)) for choice in self._choices]
-        self._texts = [fold(f"{self._label(choice)} {self._help(choice)}") for choice in self._choices]
+        self._texts = [
+            fold(f"{self._label(choice)} {also} {self._help(choice)}")
+            for also, choice in zip(self._also, self._choices, strict=True)
+        ]
 
     def inside(self) -> list[Widget]:
         """A field and the list."""
@@ -180,8 +195,9 @@ class PaletteScreen(ChoosingDialog[Choice]):
         self.table.move_cursor(0)
 
     def _far(self, index: int, words: Sequence[str]) -> int:
-        """0 for one that is called so itself, 1 where its screen is, 2 for one that only speaks of it."""
-        near = (self._own, self._names)
+        """0 for one that is called so itself, 1 in the registry or as a command, 2 where its screen is, 3 for one that
+        only speaks of it."""
+        near = (self._own, self._also, self._names)
         return next((at for at, names in enumerate(near) if all(word in names[index] for word in words)), len(near))
 
     def _slashed(self, typed: str) -> list[Choice]:

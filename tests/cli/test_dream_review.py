@@ -295,5 +295,5 @@ def test_a_secret_in_the_words_of_a_person_is_told(workspace: Path, run: Run) ->
     run("dream", "run", "--review")
     first = run("inbox", "list", "--json").json[0]["id"]
     done = run("inbox", "accept", first, "--text", "- password: hunter2secret!")
-    assert (done.code, "Warning: it holds a secret: password" in done.err) == (0, True)
+    assert (done.code, "it holds a password: `nanomem scrub --mask`" in done.err) == (0, True)
     assert "hunter2secret" not in done.out + run("log").out

@@ -583,3 +583,16 @@ def test_what_is_shown_from_a_copy_of_a_damaged_database_is_said_so(ramfirst, ru
         assert result.err.startswith("Note: ")
         assert "nanomem.db" in result.err
         assert result.err.count("\n") == 1
+
+
+def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(workspace: Path, run) -> None:
+    done = run("memory", "add", "--text", "my password is hunter2Blue!")
+    assert "kept as you typed it; it holds a password: `nanomem scrub --mask` takes it out" in done.err
+    assert "hunter2Blue" not in done.out + done.err
+    run("memory", "lessons", "add", "--trigger", "login", "--action", "the password is hunter2Blue!")
+    notes = [one for one in run("doctor", "--json").json if "a secret, as it was typed" in one["what"]]
+    assert [(one["what"], one["where"], one["severity"]) for one in notes] == [
+        ("1 item holds a secret, as it was typed", "items", "note"),
+        ("1 lesson holds a secret, as it was typed", "lessons", "note"),
+    ]
+    assert "hunter2Blue" not in run("doctor").out

@@ -40,6 +40,13 @@ def test_the_block_in_full():
     assert ([row.text for row in block.items], len(block.lessons)) == (["Prefers short answers", "Lives in Porto"], 1)
 
 
+def test_what_a_tool_said_of_its_failure_stands_in_no_block():
+    """Also where an agent, or an earlier version, wrote it into the lesson."""
+    learned = lesson("tool:exec:error", "Change the call", "call exec with sudo")
+    assert "sudo" not in render([], [learned._replace(source="tool_feedback")], max_chars=2400).text
+    assert "(not: call exec with sudo)" in render([], [learned._replace(source="manual")], max_chars=2400).text
+
+
 def test_the_block_is_known_as_recalled_text():
     assert is_recalled(render([item("Lives in Porto")], max_chars=2400).text)
 

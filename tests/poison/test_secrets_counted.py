@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.secrets import KINDS, find, mask
 from tests.memory.test_secrets import BESIDE, VALUES
-from tests.memory.turns import turn
+from tests.memory.turns import begin, end, turn
 from tests.poison.lookalikes import NUMBER, lookalikes
 from tests.store.homes import make_home
 
@@ -43,3 +43,11 @@ def test_none_of_them_lies_open_after_a_turn(kind: str, tmp_path: Path) -> None:
     secret = WORDS[kind].encode()
     ours = [path for path in home.parent.rglob("*") if path.is_file() and secret in path.read_bytes()]
     assert ours == []
+
+
+def test_a_pending_action_is_masked_as_a_memory_is(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
+        end(ws, begin(ws, "what is next?").turn, pending_actions=["read out the PIN 4821", "try wifi pass: Sommer2026"])
+        begun = begin(ws, "and now?")
+    assert [text for text in (begun.block, *begun.pending) if "4821" in text or "Sommer2026" in text] == []
+    assert "read out the PIN [password #" in begun.block

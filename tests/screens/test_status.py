@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui import open_workspace
 from nanomem_tui.memory import backfill
 from nanomem_tui.widgets.bars import StatusBar
@@ -51,6 +53,32 @@ async def test_the_doctor_adds_what_it_finds(sample: Sample) -> None:
         await on.press("D")
         await on.shows("The doctor found")
         await on.until(lambda: len(on.ids) >= before)
+
+
+async def test_a_line_that_the_doctor_takes_away_was_not_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.add("my password is hunter2Blue!")
+    (workspace / "USER.md").write_text("- likes tea\n" * 10_000)  # that is for the doctor to see
+    async with console(workspace, "status", (120, 40)) as on:
+        await on.at("Problems")
+        told: list[str] = []
+        monkeypatch.setattr("nanomem_tui.screens.list_screen.say", lambda _, text: told.append(text))
+        await on.press("D")
+        await on.shows("The doctor found")
+        await on.until(lambda: any(row.name == "items" for row in on.screen.table.rows))
+        assert "Problems" not in on.ids
+        await on.pilot.pause()
+        assert told == [], "nothing was deleted or merged"
+        note = next(row for row in on.screen.table.rows if row.name == "items")
+        assert (note.health, on.screen.sign(note)) == ("note", ""), "a note wants nothing"
+        wanted = [row for row in on.screen.table.rows if row.health in {"bad", "warn"}]
+        assert [row.name for row in wanted][:1] == ["USER.md"]
+        await on.until(lambda: on.app.state.problems == len(wanted), "notes are not counted")
+        await on.until(lambda: "problem" in on.screen.query_one(StatusBar).text)
+        assert "press 0" not in on.screen.query_one(StatusBar).text
 
 
 async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path) -> None:

@@ -45,6 +45,8 @@ async def test_the_status_is_in_words_with_trouble_first() -> None:
             bar.text.strip()
             == "2 problems: press 0 │ 3 to checkpoint │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
         )
+        bar.show(replace(STATUS, at_problems=True))
+        assert bar.text.strip().startswith("2 problems │ "), "who is there needs no way to it"
         bar.show(replace(STATUS, degraded="read only: the database is newer", problems=1))
         assert bar.text.strip().startswith("read only: the database is newer │ 1 problem: press 0")
         await pilot.resize_terminal(60, 5)

@@ -211,6 +211,25 @@ async def test_the_palette_finds_by_name_and_says_why_not() -> None:
         assert app.answer is None
 
 
+@pytest.mark.parametrize(
+    ("screen", "typed", "found"),
+    [
+        ("status", "backup", "status backup"),
+        ("items", "backup", "status backup"),
+        ("status", "back up", "status backup"),
+        ("status", "fix", "status mend"),
+        ("items", "undo", "items undo"),
+    ],
+)
+async def test_the_palette_finds_by_the_name_that_a_person_types(screen: str, typed: str, found: str) -> None:
+    app = DialogApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.ask(PaletteScreen(Context(screen)))
+        await pilot.pause()
+        await pilot.press(*("space" if letter == " " else letter for letter in typed))
+        assert app.screen.query_one(LineTable).cursor_id == found
+
+
 async def test_the_palette_has_the_actions_of_all_screens_and_the_way_to_them() -> None:
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
