@@ -12,6 +12,7 @@ from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.errors import AccessDenied, DiskFull
+from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.receipts import Receipt
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from nanomem_tui.purge.texts import Sought
 
 SHOWN = 40
-"""Places that are named; the rest are counted."""
+"""Places and rows that are named; the rest are counted."""
+SAID = 60
+"""Cells of what a row says."""
+LINES = 8
+"""Lines of a file that are named for a person; --json has more."""
 
 
 def _everywhere(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,9 +136,10 @@ def forget(
         sought, known = meant(ws, wish)
     memory, wanted = _memory(state), Wanted(git, backups)
     found = _look(memory, sought, wanted)
-    preview = {"found": _told(found)}
+    preview = {"found": _told(found), **_going(found)}
     what = " and ".join(words.counted(number, name) for name, number in asked.items())
-    lines = [*_lines(found), _sum(found) if found.places else "It is found nowhere; it is kept out from now on."]
+    none = "It is found nowhere; once it is forgotten it is kept out."
+    lines = [*_lines(found), *_rows_that_go(found), _sum(found) if found.places else none, *_unread(found)]
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
@@ -193,9 +199,34 @@ def _told(found: Looked) -> list[dict[str, Any]]:
     return [{"where": one.where, "found": dict(one.found), "stays": one.stays} for one in found.places]
 
 
+def _going(found: Looked) -> dict[str, Any]:
+    """The rows that go as a whole, and the lines of files, for --json: as many as a person is shown."""
+    rows = [{**row._asdict(), "said": one_line(row.said, SAID)} for row in found.rows[:SHOWN]]
+    lines = {where: list(numbers) for where, numbers in found.lines.items()}
+    return {"rows": rows, "more_rows": max(0, len(found.rows) - SHOWN), "lines": lines}
+
+
+def _rows_that_go(found: Looked) -> list[str]:
+    """The rows that go as a whole, by name: what a count does not tell is whether the right ones are meant."""
+    shown = [f"Goes: {row.table} {row.id}: {one_line(row.said, SAID)}" for row in found.rows[:SHOWN]]
+    more = len(found.rows) - SHOWN
+    return [*shown, *([f"and {words.counted(more, 'more row')}"] if more > 0 else [])]
+
+
+def _numbers(found: Looked, where: str) -> str:
+    """` (lines 3, 8, 20 and more)`: where in a file it is."""
+    numbers = found.lines.get(where, ())
+    if not numbers:
+        return ""
+    listed = ", ".join(map(str, numbers[:LINES]))
+    named = "line" if len(numbers) == 1 else "lines"
+    return f" ({named} {listed}{' and more' if len(numbers) > LINES else ''})"
+
+
 def _lines(found: Looked) -> list[str]:
     lines = [
-        f"{place.where}: {_held(place.found)}" + (f" (stays: {place.stays})" if place.stays else "")
+        f"{place.where}{_numbers(found, place.where)}: {_held(place.found)}"
+        + (f" (stays: {place.stays})" if place.stays else "")
         for place in found.places
     ]
     return [*lines[:SHOWN], *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else [])]

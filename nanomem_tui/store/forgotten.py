@@ -1,7 +1,7 @@
 """What a person wanted to be forgotten, kept so that nothing brings it back, and so that nobody can read it there.
 
 Owns `forgotten.json`: a salt, and of each text, id, session and sender a keyed hash; of a text also how many words it
-has, so that it is met within a longer one. Who has the file can test a guess, and read nothing.
+has, so that it is met within a longer one (`word_runs`). Who has the file can test a guess, and read nothing.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, word_runs
+from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.text import normalised
 
 FILE = "forgotten.json"
 WHY = "a person wanted it to be forgotten"
-_ONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_ONE}]|[^\W{_ONE}]+")
-"""A word; in writings that put no spaces between words, a character."""
+_KINDS = ("words", "signs", "text")
+"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
+_OLD_WORD = re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
 
 
 class Mark(NamedTuple):
-    """One thing that is forgotten: what it is (`text`, `id`, `session`, `sender`), how many words a text has, its
-    hash, and the receipt that tells when it was."""
+    """One thing that is forgotten: what it is (one of `_KINDS`, `id`, `session`, `sender`), how many words a text has,
+    its hash, and the receipt that tells when it was."""
 
     what: str
     words: int
@@ -50,18 +51,17 @@ class Forgotten(NamedTuple):
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds."""
-        by_length: dict[int, dict[str, Mark]] = {}
-        for mark in self.marks:
-            if mark.what == "text":
-                by_length.setdefault(mark.words, {})[mark.digest] = mark
-        if not by_length:
-            return None
-        words = _words(text)
-        for length, marks in by_length.items():
-            for start in range(len(words) - length + 1):
-                found = marks.get(_digest(self.salt, "text", " ".join(words[start : start + length])))
-                if found is not None:
-                    return found
+        for kind in _KINDS:
+            by_length: dict[int, dict[str, Mark]] = {}
+            for mark in self.marks:
+                if mark.what == kind:
+                    by_length.setdefault(mark.words, {})[mark.digest] = mark
+            words = _words(kind, text) if by_length else []
+            for length, marks in by_length.items():
+                for start in range(len(words) - length + 1):
+                    found = marks.get(_digest(self.salt, kind, " ".join(words[start : start + length])))
+                    if found is not None:
+                        return found
         return None
 
     def named(self, what: str, name: str) -> Mark | None:
@@ -90,8 +90,18 @@ class Forgotten(NamedTuple):
 _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender"}
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(normalised(text))
+def _words(kind: str, text: str) -> list[str]:
+    return _old_words(text) if kind == "text" else word_runs.words_of(text, signed=kind == "signs")
+
+
+def _run(text: str) -> tuple[str, tuple[str, ...]]:
+    signed, words = word_runs.run_of(text)
+    return "signs" if signed else "words", words
+
+
+def _old_words(text: str) -> list[str]:
+    """The words of a text as earlier versions hashed them."""
+    return _OLD_WORD.findall(normalised(text))
 
 
 def _digest(salt: bytes, what: str, text: str) -> str:
@@ -156,11 +166,20 @@ def allowed(paths: Paths, operation: Operation) -> Operation:
 
 
 def _brought(kept: Forgotten, change: Change) -> Mark | None:
-    """The mark of what a change brings back; a document that holds it already may be changed in another place."""
+    """The mark of what a change brings back. A document that holds it already may be changed in another place, and a
+    row that does in what it does not say; a text that is written anew is looked at whole."""
     if change.after is None:
         return None
     found = kept.value({"id": change.key, **change.after})
-    return None if found is None or (change.before and kept.value(dict(change.before))) else found
+    if found is None or not change.before:
+        return found
+    if change.layer in ROW_LAYERS and any(change.before.get(name) != change.after.get(name) for name in _SAYS):
+        return found
+    return None if kept.value(dict(change.before)) else found
+
+
+_SAYS = ("text", "trigger", "bad_action", "better_action")
+"""The fields of a row that say something."""
 
 
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
@@ -171,10 +190,10 @@ def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None
     known = {(mark.what, mark.digest) for mark in before.marks}
     for what, names in things.items():
         for name in names:
-            words = _words(name) if what == "text" else [name]
-            digest = _digest(salt, what, " ".join(words))
-            if words and (what, digest) not in known:
-                marks[Mark(what, len(words), digest, receipt)] = None
+            kind, words = _run(name) if what == "text" else (what, (name,))
+            digest = _digest(salt, kind, " ".join(words))
+            if words and (kind, digest) not in known:
+                marks[Mark(kind, len(words), digest, receipt)] = None
     _keep(paths, salt, marks)
 
 
