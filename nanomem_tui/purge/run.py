@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Sought, in_bytes
-from nanomem_tui.store import atomic, backup, reader, tier_schema
+from nanomem_tui.store import atomic, backup, openers, reader, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
 from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
@@ -103,8 +103,9 @@ def take_out(
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
     refuse(memory)
-    done = _through(memory, sought, wanted, progress, write=True)
-    after = _through(memory, sought, wanted, progress, write=False)
+    with openers.alone(memory.paths):
+        done = _through(memory, sought, wanted, progress, write=True)
+        after = _through(memory, sought, wanted, progress, write=False)
     told = {place.where for place in after.places}
     raw = [Place(*one) for one in raw_bytes.left(memory.paths, sought) if one[0] not in told]
     return done, after._replace(places=(*after.places, *raw))
@@ -115,6 +116,8 @@ def refuse(memory: Memory) -> None:
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
+    with openers.alone(memory.paths):
+        pass
     backup.refuse_beside(memory.paths)
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"

@@ -20,7 +20,7 @@ from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup_files, backup_place
+from nanomem_tui.store import atomic, backup_files, backup_place, openers
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
@@ -169,6 +169,11 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
     `others`: also where the database holds other workspaces, which go back too. Raises Refused beside another process
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
+    with openers.alone(paths):
+        return _restore_alone(paths, layout, path, others=others)
+
+
+def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool) -> Restored:
     refuse_beside(paths)
     shared = _others(paths)
     if shared and not others:

@@ -120,6 +120,15 @@ def load(paths: Paths) -> Forgotten:
     return _load(path, found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def stamp(paths: Paths) -> tuple[int, int, int]:
+    """What changes when something is forgotten, or may be remembered again; zeros where nothing ever was."""
+    try:
+        found = (paths.data / FILE).stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def trouble(paths: Paths) -> Problem | None:
     """Why it cannot be read; what agents wrote is not taken in until it can."""
     try:
@@ -180,6 +189,19 @@ def _brought(kept: Forgotten, change: Change) -> Mark | None:
 
 _SAYS = ("text", "trigger", "bad_action", "better_action")
 """The fields of a row that say something."""
+
+
+def without(kept: Forgotten, operation: Operation) -> Operation:
+    """An operation that was recorded before, without the changes that would bring back what is forgotten now, and
+    without its words; the very same one where it says nothing of it."""
+    stay = tuple(one for one in operation.changes if not _holds(kept, one))
+    if len(stay) == len(operation.changes) and kept.text(operation.label) is None:
+        return operation
+    return operation._replace(changes=stay, label=f"{operation.kind}: [forgotten]")
+
+
+def _holds(kept: Forgotten, change: Change) -> bool:
+    return any(value and kept.value({"id": change.key, **value}) for value in (change.before, change.after))
 
 
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:

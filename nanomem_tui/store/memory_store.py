@@ -17,8 +17,7 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, provenance, unfinished
-from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store import atomic, forgotten, ledger_order, provenance, unfinished
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
 from nanomem_tui.store.rows import RowStore
@@ -76,6 +75,9 @@ class MemoryStore(RowStore):
         when the change itself failed (a `void` operation says so in the log).
         """
         operation = forgotten.allowed(self.paths, operation)
+        if self._loaded:
+            with self._lock:
+                self._forget_since()
         if self.server is not None:
             operation = _without_nul(operation)
         by_layer = _by_layer(operation.changes)
@@ -254,6 +256,7 @@ class MemoryStore(RowStore):
 
         with self._lock:
             self.load()
+            self._forget_since()
             self.files.settle_here()
             if self.source.damage is not None:
                 self._repair()
@@ -303,7 +306,7 @@ class MemoryStore(RowStore):
             self._notice_agent(wait=None)
         self.before_checkpoint()
         pending = [operation for operation in self.ledger.pending if operation.id not in self._unfinished]
-        operations = ledger_files.in_order([self._replayed, self._noticed, pending])
+        operations = ledger_order.in_order([self._replayed, self._noticed, pending])
         rows = self.snapshot.dirty_rows() if self._adopted else self.snapshot.all_rows()
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
@@ -332,8 +335,8 @@ class MemoryStore(RowStore):
         for operation, _ in list(self._unfinished.values()):
             self._finish(operation)
         files = self.ledger.adopt()
-        operations = ledger_files.in_order(file.operations for file in files)
-        done = self._known(operations) | ledger_files.voided([*operations, *self.ledger.pending])
+        operations = ledger_order.in_order(file.operations for file in files)
+        done = self._known(operations) | ledger_order.voided([*operations, *self.ledger.pending])
         fresh = [operation for operation in operations if operation.id not in done]
         places = {(c.layer, c.key) for operation in fresh for c in operation.changes if c.layer in ROW_LAYERS}
         if places:
