@@ -261,3 +261,22 @@ def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: 
     told = run("forget", "--text", "zeppelin", "--dry-run")
     assert told.out.count("Goes: ") == 40
     assert "and 5 more rows" in told.out
+
+
+@pytest.mark.parametrize("line", [["forget", "--text", planted.TEXT], ["scrub", "--mask"]])
+def test_undo_after_it_takes_back_nothing_else(line: list[str], workspace: Path, run: Run) -> None:
+    run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
+    run("memory", "add", "--text", "coffee at nine")
+    older = run("log", "--json").json[0]["id"]
+    assert run(*line, "--yes", "--git", "--backups").code == 0
+    for more in ([], ["--dry-run"]):
+        refused = run("undo", *more)
+        assert refused.code == 1
+        assert f"the last change was a {line[0]}, which nothing takes back" in refused.err
+        assert "`nanomem undo ID`" in refused.err
+    assert "coffee at nine" in run("memory", "list", "--json").out
+    assert run("memory", "add", "--text", "tea at ten").code == 0
+    assert run("undo").code == 0
+    assert run("undo").code == 1
+    assert run("undo", older).code == 0
+    assert "coffee at nine" not in run("memory", "list", "--json").out
