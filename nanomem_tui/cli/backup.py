@@ -17,6 +17,7 @@ from nanomem_tui.cli.tables import Column, table
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
+    from nanomem_tui.purge.kept import TakenOutAgain
     from nanomem_tui.store.backup import Made, Restored
     from nanomem_tui.store.backup_prune import Pruned
 
@@ -223,15 +224,41 @@ def restore_backup(
     if not (plan.changed or plan.removed):
         state.show(_restored(plan), [f"Everything is as in {path.name}."])
         return
-    if not agreed(state, _restored(plan), _plan_lines(plan), f"Restore {path.name}?", yes=yes, dry_run=dry_run):
+    if not agreed(state, _restored(plan), [*_plan_lines(plan), *_kept_out(paths)], f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return
-    done = backups.restore(paths, layout, path, others=with_others)
+    again = _taken_out_again(state)
+    done = backups.restore(paths, layout, path, others=with_others, then=again)
     undo = done.undo.name if done.undo is not None else ""
     lines = [
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
         f"`nanomem backup restore {undo}` takes it back.",
+        *_again_lines(again),
     ]
     state.show(_restored(done), lines)
+
+
+def _taken_out_again(state: State) -> TakenOutAgain:
+    from nanomem_tui.purge.kept import TakenOutAgain
+    from nanomem_tui.purge.run import Memory
+
+    with state.open(forgiving=True) as ws:
+        return TakenOutAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
+
+
+def _again_lines(again: TakenOutAgain) -> list[str]:
+    """What is forgotten, came back and is gone again."""
+    places = [f"Forgotten, and taken out again: {place.where}" for place in again.places]
+    more = [f"  and {words.counted(len(places) - SHOWN, 'more place')}"] if len(places) > SHOWN else []
+    left = [f"Forgotten, and left: {place.where} ({place.stays or 'it came back'})" for place in again.left]
+    return [*places[:SHOWN], *more, *left]
+
+
+def _kept_out(paths: Paths) -> list[str]:
+    """That what is forgotten does not come back with a backup of before."""
+    from nanomem_tui.store import forgotten
+
+    kept = words.counted(len(forgotten.load(paths).every), "thing")
+    return [f"Stays forgotten: {kept}; what comes back of it is taken out again"] if forgotten.load(paths) else []
 
 
 def _plan_lines(plan: Restored) -> list[str]:

@@ -281,7 +281,7 @@ def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.store import forgotten
 
     with state.open(forgiving=True) as ws:
-        held = [mark for mark in forgotten.load(ws.paths).marks if mark.receipt == key]
+        held = [mark for mark in forgotten.load(ws.paths).every if mark.receipt == key]
         if not held:
             raise errors.NotFound("no receipt of that name keeps anything out", key, "see `nanomem forget --list`")
         what = words.counted(len(held), "thing")

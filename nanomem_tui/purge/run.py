@@ -84,10 +84,11 @@ class Memory(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What else is to be dealt with: the history in git, the backups."""
+    """What else is to be dealt with: the history in git, the backups. `archives`: these are looked through at all."""
 
     git: bool = False
     backups: bool = False
+    archives: bool = True
 
 
 def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
@@ -104,8 +105,15 @@ def take_out(
     """
     refuse(memory)
     with openers.alone(memory.paths):
-        done = _through(memory, sought, wanted, progress, write=True)
-        after = _through(memory, sought, wanted, progress, write=False)
+        return clean(memory, sought, wanted, progress)
+
+
+def clean(
+    memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None
+) -> tuple[Looked, Looked]:
+    """`take_out` for who is alone with the memory."""
+    done = _through(memory, sought, wanted, progress, write=True)
+    after = _through(memory, sought, wanted, progress, write=False)
     told = {place.where for place in after.places}
     raw = [Place(*one) for one in raw_bytes.left(memory.paths, sought) if one[0] not in told]
     return done, after._replace(places=(*after.places, *raw))
@@ -173,7 +181,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried(paths.relative(git_dir), partial(_git, memory, git_dir, sought, tell, write=write and wanted.git,
                                                stays="" if wanted.git else GIT))  # fmt: skip
     held: list[Path] = []
-    for path in stored_files.archives(paths):
+    for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
@@ -278,6 +286,14 @@ def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> 
                 atomic.sync_folder(path.parent)
     finally:
         database.close()
+
+
+def in_history(memory: Memory, sought: Sought) -> bool:
+    """Whether the git history holds it."""
+    found: list[Found] = []
+    for git_dir in filter(Path.is_dir, memory.paths.git_dirs):
+        _git(memory, git_dir, sought, lambda _where, here, _stays: found.append(here), write=False, stays="")
+    return any(found)
 
 
 def _git(

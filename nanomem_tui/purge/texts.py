@@ -117,12 +117,7 @@ class Words:
 
     def clean_lines(self, text: str, found: Found) -> str:
         """A document without the lines that hold it: what is left of such a line says what it was about."""
-        places = self._runs.found_in(text)
-        if not places:
-            return text
-        found["text"] += len(places)
-        lines = _with(_GONE, text, places).splitlines(keepends=True)
-        return "".join(line for line in lines if _GONE not in line)
+        return marked(text, self._runs.found_in(text), found, lines=True)
 
     def drops(self, key: str) -> bool:
         """Those named as a session."""
@@ -136,6 +131,17 @@ class Words:
             or (sessions and (value.get("session_key") in sessions or value.get("session") in sessions))
             or (senders and str(value.get("sender_id", value.get("sender"))) in senders)
         )
+
+
+def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines: bool = False) -> str:
+    """A text with `[forgotten]` in these places, or without the lines that have one; they are counted."""
+    if not places:
+        return text
+    found["text"] += len(places)
+    if not lines:
+        return _with(FORGOTTEN, text, places)
+    every = _with(_GONE, text, places).splitlines(keepends=True)
+    return "".join(line for line in every if _GONE not in line)
 
 
 def _with(mark: str, text: str, places: Sequence[tuple[int, int]]) -> str:

@@ -20,7 +20,7 @@ from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup_files, backup_place, openers
+from nanomem_tui.store import atomic, backup_files, backup_place, forgotten, openers
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
@@ -163,17 +163,23 @@ def restore_plan(paths: Paths, layout: Layout, path: Path) -> Restored:
         return _plan(paths, layout, archive)
 
 
-def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -> Restored:
+def restore(
+    paths: Paths, layout: Layout, path: Path, *, others: bool = False, then: Callable[[], None] = lambda: None
+) -> Restored:
     """Bring a backup back in place, after one of what is there. Killed at any step, it is done again to the end.
 
+    What is forgotten stays that: `forgotten.json` and the receipts are those of now and of then. `then`: takes out
+    again what came back of it, before the restore is at its end.
     `others`: also where the database holds other workspaces, which go back too. Raises Refused beside another process
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
     with openers.alone(paths):
-        return _restore_alone(paths, layout, path, others=others)
+        return _restore_alone(paths, layout, path, others=others, then=then)
 
 
-def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool) -> Restored:
+def _restore_alone(
+    paths: Paths, layout: Layout, path: Path, *, others: bool, then: Callable[[], None]
+) -> Restored:
     refuse_beside(paths)
     shared = _others(paths)
     if shared and not others:
@@ -186,10 +192,13 @@ def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool) ->
         marker = folder_of(paths) / RESTORING
         atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
         base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
+        if (kept := entries.get(_forgotten(paths))) is not None:
+            forgotten.join(paths, b"".join(archive.data(kept)))
         backup_place.remove([base / name for name in plan.removed])
         for name in plan.changed:
             target = user_settings() if name == SETTINGS else base / name
             backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
+        then()
         os.unlink(marker)
         atomic.sync_folder(marker.parent)
         return plan._replace(undo=safe)
@@ -292,20 +301,26 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
         raise Refused("a backup with another name of the workspace", manifest.workspace, "use --to FOLDER")
     then = {entry.path: entry for entry in manifest.entries}
     now = [name for name, _ in backup_files.found(paths, layout, lambda _path, _why: None)]
-    changed = [name for name, entry in then.items() if _is_changed(_target(base, name), entry)]
+    stays = _forgotten(paths)
+    changed = [name for name, entry in then.items() if name != stays and _is_changed(_target(base, name), entry)]
     for name in changed:
         if name != SETTINGS:
             backup_place.refuse_links(base / name, base)
     own = f"{paths.data.relative_to(base).as_posix()}/"
     since = [name for name in now if name not in then]
-    kept = (f"{own}quarantine/", f"{own}backups/")
+    kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", stays)
     removed = [
         name
         for name in since
         if _is_reference(name) or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
     ]
-    stays = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
-    return Restored(tuple(changed), tuple(removed), tuple(stays))
+    since_then = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
+    return Restored(tuple(changed), tuple(removed), tuple(since_then))
+
+
+def _forgotten(paths: Paths) -> str:
+    """What keeps forgotten things out, as a backup names it: of now and of then, never of then alone."""
+    return (paths.data / forgotten.FILE).relative_to(base_of(paths)).as_posix()
 
 
 def _target(base: Path, name: str) -> Path:

@@ -41,13 +41,19 @@ class Mark(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """All of them."""
+    """All of them. `others`: those under another key, which came with a backup."""
 
     salt: bytes = b""
     marks: tuple[Mark, ...] = ()
+    others: tuple[Forgotten, ...] = ()
+
+    @property
+    def every(self) -> tuple[Mark, ...]:
+        """The marks under whichever key."""
+        return (*self.marks, *(mark for one in self.others for mark in one.every))
 
     def __bool__(self) -> bool:
-        return bool(self.marks)
+        return bool(self.every)
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds."""
@@ -62,14 +68,28 @@ class Forgotten(NamedTuple):
                     found = marks.get(_digest(self.salt, kind, " ".join(words[start : start + length])))
                     if found is not None:
                         return found
-        return None
+        return next((found for one in self.others if (found := one.text(text))), None)
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where a text holds what is forgotten."""
+        found: list[tuple[int, int]] = []
+        for kind in _KINDS:
+            digests = {mark.digest: mark.words for mark in self.marks if mark.what == kind}
+            words, at = _spans(kind, text) if digests else ([], [])
+            for length in sorted(set(digests.values())):
+                found += [
+                    (at[start][0], at[start + length - 1][1])
+                    for start in range(len(words) - length + 1)
+                    if _digest(self.salt, kind, " ".join(words[start : start + length])) in digests
+                ]
+        return word_runs.apart([*found, *(place for one in self.others for place in one.places(text))])
 
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender."""
-        if not any(mark.what == what for mark in self.marks):
-            return None
-        digest = _digest(self.salt, what, name)
-        return next((mark for mark in self.marks if mark.what == what and mark.digest == digest), None)
+        marks = {mark.digest: mark for mark in self.marks if mark.what == what}
+        if marks and (here := marks.get(_digest(self.salt, what, name))) is not None:
+            return here
+        return next((found for one in self.others if (found := one.named(what, name))), None)
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -92,6 +112,13 @@ _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender"}
 
 def _words(kind: str, text: str) -> list[str]:
     return _old_words(text) if kind == "text" else word_runs.words_of(text, signed=kind == "signs")
+
+
+def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    if kind != "text":
+        return word_runs.spans(text, signed=kind == "signs")
+    found = list(_OLD_WORD.finditer(text))
+    return [one[0].lower() for one in found], [one.span() for one in found]
 
 
 def _run(text: str) -> tuple[str, tuple[str, ...]]:
@@ -141,14 +168,23 @@ def trouble(paths: Paths) -> Problem | None:
 @lru_cache(4)
 def _load(path: Path, _time: int, _size: int, _inode: int) -> Forgotten:
     try:
-        value = json.loads(regular.read(path))
-        marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
-        return Forgotten(bytes.fromhex(value["salt"]), marks)
+        return _read(regular.read(path), str(path))
     except OSError as error:
         raise from_os_error(error, f"reading {path.name}") from error
+
+
+def _read(data: bytes, where: str) -> Forgotten:
+    try:
+        value = json.loads(data)
+        return _of_json(value)._replace(others=tuple(_of_json(one) for one in value.get("others", ())))
     except (ValueError, KeyError, TypeError, RecursionError):
         fix = "put it back from a backup; without it what was forgotten may come back"
-        raise StoreError("what is to stay forgotten cannot be read", str(path), fix) from None
+        raise StoreError("what is to stay forgotten cannot be read", where, fix) from None
+
+
+def _of_json(value: Any) -> Forgotten:
+    marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
+    return Forgotten(bytes.fromhex(value["salt"]), marks)
 
 
 def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
@@ -216,19 +252,46 @@ def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None
             digest = _digest(salt, kind, " ".join(words))
             if words and (kind, digest) not in known:
                 marks[Mark(kind, len(words), digest, receipt)] = None
-    _keep(paths, salt, marks)
+    _keep(paths, before._replace(salt=salt, marks=tuple(marks)))
+
+
+def join(paths: Paths, data: bytes) -> None:
+    """Keep as forgotten what another `forgotten.json` does, too: that of a backup. Nothing that is forgotten here is
+    remembered again by that. Raises StoreError where that file cannot be read, and as `add`."""
+    here, there = load(paths), _read(data, FILE)
+    if not here or not there:
+        kept = here or there
+    elif here.salt == there.salt:
+        kept = here._replace(marks=tuple(dict.fromkeys((*here.marks, *there.marks))))
+    else:  # hashes under another key stay what they are
+        beside = {one.salt: one for one in (*here.others, *there.others, there._replace(others=()))}
+        kept = here._replace(others=tuple(beside.values()))
+    if kept != here:
+        _keep(paths, kept)
 
 
 def lift(paths: Paths, receipt: str) -> int:
     """Let what a receipt made forgotten come back; how many things that were. Raises as `add`."""
     before = load(paths)
-    left = [mark for mark in before.marks if mark.receipt != receipt]
-    if len(left) < len(before.marks):
-        _keep(paths, before.salt, left)
-    return len(before.marks) - len(left)
+    after = _lifted(before, receipt)
+    lifted = len(before.every) - len(after.every)
+    if lifted:
+        _keep(paths, after)
+    return lifted
 
 
-def _keep(paths: Paths, salt: bytes, marks: Iterable[Mark]) -> None:
+def _lifted(kept: Forgotten, receipt: str) -> Forgotten:
+    left = tuple(mark for mark in kept.marks if mark.receipt != receipt)
+    return Forgotten(kept.salt, left, tuple(_lifted(one, receipt) for one in kept.others))
+
+
+def _keep(paths: Paths, kept: Forgotten) -> None:
     atomic.make_folder(paths.data)
-    body = json.dumps({"salt": salt.hex(), "marks": [list(mark) for mark in marks]}, indent=1)
-    atomic.write_atomic(paths.data / FILE, body.encode())
+    body: dict[str, Any] = _as_json(kept)
+    if kept.others:
+        body["others"] = [_as_json(one) for one in kept.others]
+    atomic.write_atomic(paths.data / FILE, json.dumps(body, indent=1).encode())
+
+
+def _as_json(kept: Forgotten) -> dict[str, Any]:
+    return {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}

@@ -82,6 +82,17 @@ def spans(text: str, *, signed: bool = False) -> Spans:
     return Spans(words, places)
 
 
+def apart(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places in their order, those that overlap as one."""
+    kept: list[tuple[int, int]] = []
+    for begin, end in sorted(places):
+        if not kept or begin >= kept[-1][1]:
+            kept.append((begin, end))
+        elif end > kept[-1][1]:
+            kept[-1] = (kept[-1][0], end)
+    return kept
+
+
 class Runs:
     """Many runs, looked for at once: the time does not grow with their number."""
 
@@ -101,14 +112,7 @@ class Runs:
         if not self._may_be_in(text):
             return []
         found = [place for signed, firsts in self._by_first.items() if firsts for place in _met(text, firsts, signed)]
-        found.sort(key=lambda place: (place[0], -place[1]))
-        kept: list[tuple[int, int]] = []
-        for begin, end in found:
-            if not kept or begin >= kept[-1][1]:
-                kept.append((begin, end))
-            elif end > kept[-1][1]:
-                kept[-1] = (kept[-1][0], end)
-        return kept
+        return apart(found)
 
     def cut_in(self, text: str) -> list[tuple[int, int]]:
         """Where the beginning of one of them stands before the dots by which a label or an excerpt was cut off."""
