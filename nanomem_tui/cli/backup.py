@@ -224,7 +224,8 @@ def restore_backup(
     if not (plan.changed or plan.removed):
         state.show(_restored(plan), [f"Everything is as in {path.name}."])
         return
-    if not agreed(state, _restored(plan), [*_plan_lines(plan), *_kept_out(paths)], f"Restore {path.name}?", yes=yes, dry_run=dry_run):
+    lines = [*_plan_lines(plan), *_kept_out(paths)]
+    if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return
     again = _taken_out_again(state)
     done = backups.restore(paths, layout, path, others=with_others, then=again)

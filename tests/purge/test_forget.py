@@ -280,3 +280,31 @@ def test_undo_after_it_takes_back_nothing_else(line: list[str], workspace: Path,
     assert run("undo").code == 1
     assert run("undo", older).code == 0
     assert "coffee at nine" not in run("memory", "list", "--json").out
+
+
+@pytest.mark.parametrize("option", ["--person", "--session", "--id"])
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_none(option: str, name: str, workspace: Path, run: Run) -> None:
+    refused = run("forget", option, name, "--yes")
+    assert (refused.code, f"an empty {option} names nothing" in refused.err) == (2, True)
+    assert run("forget", "--list", "--json").json == []
+
+
+def test_what_is_found_nowhere_is_not_said_to_be_kept_out_before_it_is(workspace: Path, run: Run) -> None:
+    asked = run("forget", "--text", "no such thing")
+    assert asked.code == 2
+    assert "from now on" not in asked.out
+    assert "once it is forgotten it is kept out" in asked.out
+    assert run("memory", "add", "--text", "no such thing").code == 0
+
+
+def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
+    for text in ("no such thing", "nor this one"):
+        assert run("forget", "--text", text, "--yes").code == 0
+    _, oldest = run("forget", "--list", "--json").json
+    assert run("forget", "--lift", oldest["id"], "--yes").code == 0
+    lines = run("forget", "--list").out.splitlines()
+    assert ["lifted" in line for line in lines] == [False, True]
+    assert ["lifted" in one for one in run("forget", "--list", "--json").json] == [False, True]
+    assert run("memory", "add", "--text", "no such thing").code == 0
+    assert run("memory", "add", "--text", "nor this one").code == 2
