@@ -212,7 +212,8 @@ def restore_backup(
             state.show({"files": len(manifest.entries)}, [told, *(one.text() for one in problems)])
             return
         done = backups.restore_to(path, Path(place))
-        state.show(_restored(done), [f"{words.counted(len(done.changed), 'file')} written to {place}."])
+        lines = [f"{words.counted(len(done.changed), 'file')} written to {place}.", *_not_kept_out(state, Path(place))]
+        state.show(_restored(done), lines)
         return
     paths, layout = _found(state)
     from nanomem_tui.store.presence import look
@@ -252,6 +253,21 @@ def _again_lines(again: TakenOutAgain) -> list[str]:
     more = [f"  and {words.counted(len(places) - SHOWN, 'more place')}"] if len(places) > SHOWN else []
     left = [f"Forgotten, and left: {place.where} ({place.stays or 'it came back'})" for place in again.left]
     return [*places[:SHOWN], *more, *left]
+
+
+def _not_kept_out(state: State, place: Path) -> list[str]:
+    """That a copy of then holds what was forgotten since: it is another memory, which nothing was taken out of."""
+    from nanomem_tui.store import forgotten
+
+    try:
+        kept = set(forgotten.load(_found(state)[0]).every)
+    except errors.NanomemError:  # there may be no memory here any more
+        return []
+    for file in place.rglob(forgotten.FILE):
+        kept -= set(forgotten.read(file).every)
+    if not kept:
+        return []
+    return [f"Note: it holds what was forgotten since: {words.counted(len(kept), 'thing')}; forget it there, too."]
 
 
 def _kept_out(paths: Paths) -> list[str]:

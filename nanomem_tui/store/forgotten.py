@@ -167,6 +167,11 @@ def trouble(paths: Paths) -> Problem | None:
 
 @lru_cache(4)
 def _load(path: Path, _time: int, _size: int, _inode: int) -> Forgotten:
+    return read(path)
+
+
+def read(path: Path) -> Forgotten:
+    """What a file keeps as forgotten. Raises as `load`."""
     try:
         return _read(regular.read(path), str(path))
     except OSError as error:

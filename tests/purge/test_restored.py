@@ -71,6 +71,19 @@ def test_what_a_backup_has_as_forgotten_is_joined(workspace: Path, run: Run) -> 
     assert run("memory", "add", "--text", "my red hat and green hat").code == 0
 
 
+def test_a_copy_at_a_new_place_is_said_to_hold_what_was_forgotten_since(
+    workspace: Path, run: Run, tmp_path: Path
+) -> None:
+    assert run("memory", "add", "--text", "the red hat is old").code == 0
+    run("backup", "make")
+    assert "forgotten" not in run("backup", "restore", "latest", "--to", tmp_path / "before").out
+    assert run("forget", "--text", "red hat", "--yes").code == 1  # the backup
+    told = run("backup", "restore", "latest", "--to", tmp_path / "new")
+    assert (told.code, "it holds what was forgotten since: 1 thing" in told.out) == (0, True)
+    run("backup", "make")
+    assert "forgotten" not in run("backup", "restore", "latest", "--to", tmp_path / "after").out
+
+
 @pytest.fixture
 def paths(workspace: Path) -> Paths:
     """The small home."""
