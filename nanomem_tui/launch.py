@@ -56,9 +56,11 @@ def _show(workspace: str | None, ascii_only: bool) -> int:
     with terminal("loading") as ending:
         from nanomem_tui import config, paths
         from nanomem_tui.opening import Opening
+        from nanomem_tui.store import openers
 
         found = paths.locate(workspace)
-        return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
+        with openers.staying(found):
+            return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
 
 
 def _demonstrate(ascii_only: bool) -> int:

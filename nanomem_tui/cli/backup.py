@@ -17,6 +17,7 @@ from nanomem_tui.cli.tables import Column, table
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
+    from nanomem_tui.purge.kept import TakenOutAgain
     from nanomem_tui.store.backup import Made, Restored
     from nanomem_tui.store.backup_prune import Pruned
 
@@ -211,7 +212,8 @@ def restore_backup(
             state.show({"files": len(manifest.entries)}, [told, *(one.text() for one in problems)])
             return
         done = backups.restore_to(path, Path(place))
-        state.show(_restored(done), [f"{words.counted(len(done.changed), 'file')} written to {place}."])
+        lines = [f"{words.counted(len(done.changed), 'file')} written to {place}.", *_not_kept_out(state, Path(place))]
+        state.show(_restored(done), lines)
         return
     paths, layout = _found(state)
     from nanomem_tui.store.presence import look
@@ -223,15 +225,57 @@ def restore_backup(
     if not (plan.changed or plan.removed):
         state.show(_restored(plan), [f"Everything is as in {path.name}."])
         return
-    if not agreed(state, _restored(plan), _plan_lines(plan), f"Restore {path.name}?", yes=yes, dry_run=dry_run):
+    lines = [*_plan_lines(plan), *_kept_out(paths)]
+    if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return
-    done = backups.restore(paths, layout, path, others=with_others)
+    again = _taken_out_again(state)
+    done = backups.restore(paths, layout, path, others=with_others, then=again)
     undo = done.undo.name if done.undo is not None else ""
     lines = [
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
         f"`nanomem backup restore {undo}` takes it back.",
+        *_again_lines(again),
     ]
     state.show(_restored(done), lines)
+
+
+def _taken_out_again(state: State) -> TakenOutAgain:
+    from nanomem_tui.purge.kept import TakenOutAgain
+    from nanomem_tui.purge.run import Memory
+
+    with state.open(forgiving=True) as ws:
+        return TakenOutAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
+
+
+def _again_lines(again: TakenOutAgain) -> list[str]:
+    """What is forgotten, came back and is gone again."""
+    places = [f"Forgotten, and taken out again: {place.where}" for place in again.places]
+    more = [f"  and {words.counted(len(places) - SHOWN, 'more place')}"] if len(places) > SHOWN else []
+    left = [f"Forgotten, and left: {place.where} ({place.stays or 'it came back'})" for place in again.left]
+    return [*places[:SHOWN], *more, *left]
+
+
+def _not_kept_out(state: State, place: Path) -> list[str]:
+    """That a copy of then holds what was forgotten since: it is another memory, which nothing was taken out of."""
+    from nanomem_tui.store import forgotten
+
+    try:
+        kept = set(forgotten.load(_found(state)[0]).every)
+    except errors.NanomemError:  # there may be no memory here any more
+        return []
+    for file in place.rglob(forgotten.FILE):
+        kept -= set(forgotten.read(file).every)
+    if not kept:
+        return []
+    return [f"Note: it holds what was forgotten since: {words.counted(len(kept), 'thing')}; forget it there, too."]
+
+
+def _kept_out(paths: Paths) -> list[str]:
+    """That what is forgotten does not come back with a backup of before."""
+    from nanomem_tui.store import forgotten
+
+    kept = words.counted(len(forgotten.load(paths).every), "thing")
+    return [f"Stays forgotten: {kept}; what comes back of it is taken out again"] if forgotten.load(paths) else []
 
 
 def _plan_lines(plan: Restored) -> list[str]:

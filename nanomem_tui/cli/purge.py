@@ -12,6 +12,7 @@ from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.errors import AccessDenied, DiskFull
+from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.receipts import Receipt
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from nanomem_tui.purge.texts import Sought
 
 SHOWN = 40
-"""Places that are named; the rest are counted."""
+"""Places and rows that are named; the rest are counted."""
+SAID = 60
+"""Cells of what a row says."""
+LINES = 8
+"""Lines of a file that are named for a person; --json has more."""
 
 
 def _everywhere(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,7 +65,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
         state.show({"found": _told(found), "receipt": None}, [*lines, *_unread(found)])
         return 1 if found.places or found.unread else 0
     question = f"Mask what was found in {words.counted(len(found.can_go), 'place')}? Nothing brings it back."
-    if not agreed(state, {"found": _told(found)}, [*_lines(found), _sum(found)], question, yes=yes, dry_run=dry_run):
+    lines = [*_mask_lines(found), *_none_left(memory, found, wanted), *_unread(found)]
+    if not agreed(state, {"found": _told(found)}, lines, question, yes=yes, dry_run=dry_run):
         return 0
     from nanomem_tui.purge import receipts
 
@@ -114,6 +120,7 @@ def forget(
       nanomem forget --session telegram:20417 --git --backups
       nanomem forget --list
     """
+    from nanomem_tui.purge import run
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wishes import Wish, meant
 
@@ -130,14 +137,16 @@ def forget(
     with state.open() as ws:
         sought, known = meant(ws, wish)
     memory, wanted = _memory(state), Wanted(git, backups)
-    found = _look(memory, sought, wanted)
-    preview = {"found": _told(found)}
+    found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
+    preview = {"found": _told(found), **_going(found)}
     what = " and ".join(words.counted(number, name) for name, number in asked.items())
-    lines = [*_lines(found), _sum(found) if found.places else "It is found nowhere; it is kept out from now on."]
+    none = "It is found nowhere; once it is forgotten it is kept out."
+    lines = [*_lines(found), *_rows_that_go(found), _sum(found) if found.places else none]
+    lines += [*_none_left(memory, found, wanted), *_unread(found)]
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.purge import receipts, run
+    from nanomem_tui.purge import receipts
     from nanomem_tui.store import forgotten
 
     run.refuse(memory)
@@ -175,7 +184,8 @@ def _done(
     receipt = receipts.receipt_of(key, kind, asked, done, after)
     with state.open(forgiving=True) as ws:
         receipts.keep(ws, receipt)
-    state.show({"found": _told(after), "receipt": receipt.to_json()}, [*_receipt_lines(receipt), *_unread(after)])
+    lines = [*_receipt_lines(receipt), *_backups_left(memory, done, wanted), *_unread(after)]
+    state.show({"found": _told(after), "receipt": receipt.to_json()}, lines)
     return 1 if receipt.left else 0
 
 
@@ -193,9 +203,34 @@ def _told(found: Looked) -> list[dict[str, Any]]:
     return [{"where": one.where, "found": dict(one.found), "stays": one.stays} for one in found.places]
 
 
+def _going(found: Looked) -> dict[str, Any]:
+    """The rows that go as a whole, and the lines of files, for --json: as many as a person is shown."""
+    rows = [{**row._asdict(), "said": one_line(row.said, SAID)} for row in found.rows[:SHOWN]]
+    lines = {where: list(numbers) for where, numbers in found.lines.items()}
+    return {"rows": rows, "more_rows": max(0, len(found.rows) - SHOWN), "lines": lines}
+
+
+def _rows_that_go(found: Looked) -> list[str]:
+    """The rows that go as a whole, by name: what a count does not tell is whether the right ones are meant."""
+    shown = [f"Goes: {row.table} {row.id}: {one_line(row.said, SAID)}" for row in found.rows[:SHOWN]]
+    more = len(found.rows) - SHOWN
+    return [*shown, *([f"and {words.counted(more, 'more row')}"] if more > 0 else [])]
+
+
+def _numbers(found: Looked, where: str) -> str:
+    """` (lines 3, 8, 20 and more)`: where in a file it is."""
+    numbers = found.lines.get(where, ())
+    if not numbers:
+        return ""
+    listed = ", ".join(map(str, numbers[:LINES]))
+    named = "line" if len(numbers) == 1 else "lines"
+    return f" ({named} {listed}{' and more' if len(numbers) > LINES else ''})"
+
+
 def _lines(found: Looked) -> list[str]:
     lines = [
-        f"{place.where}: {_held(place.found)}" + (f" (stays: {place.stays})" if place.stays else "")
+        f"{place.where}{_numbers(found, place.where)}: {_held(place.found)}"
+        + (f" (stays: {place.stays})" if place.stays else "")
         for place in found.places
     ]
     return [*lines[:SHOWN], *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else [])]
@@ -203,6 +238,46 @@ def _lines(found: Looked) -> list[str]:
 
 NAMED = 3
 """Fingerprints of a kind that are shown for a place; --json has all of them."""
+
+
+def _mask_lines(found: Looked) -> list[str]:
+    """What a mask would do, place by place: what is masked, and what stays."""
+    lines = [
+        f"{'Would stay' if place.stays else 'Would be masked'}: {line}"
+        for place, line in zip(found.places, _lines(found), strict=False)
+    ]
+    stay = len(found.places) - len(found.can_go)
+    times = words.counted(sum(sum(place.found.values()) for place in found.can_go), "time")
+    rest = f"; {words.counted(stay, 'place')} would stay" if stay else ""
+    more = [f"and {words.counted(len(found.places) - SHOWN, 'more place')}"] if len(found.places) > SHOWN else []
+    return [*lines[:SHOWN], *more, f"Would mask {times} in {words.counted(len(found.can_go), 'place')}{rest}."]
+
+
+def _none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
+    """That no backup would be left, where those that hold it are removed."""
+    from nanomem_tui.store import backup
+    from nanomem_tui.store.backup_files import folder_of
+
+    if not wanted.backups:
+        return []
+    made = {one.path.name for one in backup.listed(folder_of(memory.paths))}
+    held = made & {place.where for place in found.places}
+    if not held:
+        return []
+    rest = "; none would be left" if held == made else ""
+    return [f"Would remove {words.counted(len(held), 'backup')}, and those that build on them{rest}."]
+
+
+def _backups_left(memory: Memory, done: Looked, wanted: Wanted) -> list[str]:
+    """That the last backup is gone, and how another is made."""
+    from nanomem_tui.store import backup
+    from nanomem_tui.store.backup_archive import SUFFIX
+    from nanomem_tui.store.backup_files import folder_of
+
+    removed = wanted.backups and any(place.where.endswith(SUFFIX) for place in done.can_go)
+    if not removed or backup.listed(folder_of(memory.paths)):
+        return []
+    return ["No backup is left: `nanomem backup make` makes one."]
 
 
 def _held(found: Mapping[str, int]) -> str:
@@ -242,15 +317,17 @@ def _list(state: State) -> int:
 
 def _asked(receipt: dict[str, Any]) -> str:
     what = ", ".join(words.counted(number, name) for name, number in receipt["asked"].items()) or "secrets"
-    return f"{what}, taken out of {words.counted(len(receipt['taken']), 'place')}"
+    since = f"; lifted {words.when(str(receipt['lifted']))}: may be remembered again" if receipt.get("lifted") else ""
+    return f"{what}, taken out of {words.counted(len(receipt['taken']), 'place')}{since}"
 
 
 def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui import errors
+    from nanomem_tui.purge import receipts
     from nanomem_tui.store import forgotten
 
     with state.open(forgiving=True) as ws:
-        held = [mark for mark in forgotten.load(ws.paths).marks if mark.receipt == key]
+        held = [mark for mark in forgotten.load(ws.paths).every if mark.receipt == key]
         if not held:
             raise errors.NotFound("no receipt of that name keeps anything out", key, "see `nanomem forget --list`")
         what = words.counted(len(held), "thing")
@@ -260,5 +337,6 @@ def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
         ):
             return 0 if dry_run else 1
         forgotten.lift(ws.paths, key)
+        receipts.lifted(ws.paths, key)
     state.show({"lifts": len(held)}, [f"{what} may be remembered again; what was taken out stays out."])
     return 0

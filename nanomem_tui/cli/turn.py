@@ -80,7 +80,9 @@ def serve(state: State) -> None:
     Example:
       nanomem turn serve < requests.jsonl
     """
-    with state.open(starting=True) as ws:
+    from nanomem_tui.store import openers
+
+    with state.open(starting=True) as ws, openers.staying(ws.paths):
         ws.start_checkpoints()
         if ws.settings.memory_enabled:
             ws.recall.warm()

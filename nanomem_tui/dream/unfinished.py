@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.store import git_tidy, ledger
+from nanomem_tui.store import git_tidy, ledger, ledger_order
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Change, Operation
@@ -22,7 +22,7 @@ def problems(ws: Workspace) -> Iterator[Problem]:
     """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
     commits left undone in the repository."""
     files = [ledger.read_file(path) for path in ws.store.ledger.left()]
-    void = ledger.voided(operation for file in files for operation in file.operations)
+    void = ledger_order.voided(operation for file in files for operation in file.operations)
     for file in files:
         last = file.operations[-1] if file.operations else None
         if last is not None and last.id not in void and not ws.store.knows(last):

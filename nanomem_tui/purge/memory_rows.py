@@ -25,6 +25,12 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 """The fields of each layer that hold words; the others say where a row belongs."""
 Tell = Callable[[str, Found], None]
 """Is told what was found where: the table or the file, and the counts."""
+Name = Callable[[str, str, str], None]
+"""Is told of each row that goes as a whole: its table, its id, what it says."""
+
+
+def unnamed(_table: str, _key: str, _said: str) -> None:
+    """For who asks for the counts alone."""
 
 
 class Gone(NamedTuple):
@@ -38,9 +44,12 @@ class Gone(NamedTuple):
         return bool(self.rows or self.cleaned)
 
 
-def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> Gone:
+def clean(
+    connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed
+) -> Gone:
     """Look through every table of one workspace, and with `write` take out what is sought, in the transaction of the
-    caller. Tells what was found even where nothing is written. Raises the driver's errors."""
+    caller. Tells what was found, and names the rows that go, even where nothing is written. Raises the driver's
+    errors."""
     marks = sought.marks if isinstance(sought, Words) else Marks()
     head = chain.of(connection, workspace_id) if write else ""
     gone: set[tuple[str, str]] = set()
@@ -53,10 +62,12 @@ def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell,
             if belongs(row, marks):
                 found["row"] += 1
                 gone.add((layer, row.id))
+                name(reader.ROW_TABLES[layer], row.id, _said(row))
                 continue
             cleaned = _cleaned(layer, row, sought, found)
             if cleaned is None:
                 gone.add((layer, row.id))
+                name(reader.ROW_TABLES[layer], row.id, _said(row))
             elif cleaned is not row:
                 changed[layer, row.id] = cleaned
         tell(f"nanomem.db, {reader.ROW_TABLES[layer]}", found)
@@ -70,6 +81,10 @@ def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell,
         told = chain.rewritten(connection, workspace_id, head, clock.iso(clock.now()), why)
         checkpoint.remember(connection, workspace_id, (), told)
     return done
+
+
+def _said(row: AnyRow) -> str:
+    return f"{row.trigger} → {row.better_action}" if isinstance(row, Lesson) else row.text
 
 
 def belongs(row: AnyRow, marks: Marks) -> bool:

@@ -69,6 +69,15 @@ def keep(ws: Workspace, receipt: Receipt) -> None:
     ws.perform(new_operation(receipt.kind, receipt.label, (), meta={"receipt": receipt.id}))
 
 
+def lifted(paths: Paths, key: str) -> None:
+    """Note on a receipt that what it names may be remembered again. Raises the errors of `from_os_error`."""
+    path = paths.data / "receipts" / f"{key}.json"
+    told = next((one for one in listed(paths) if one.get("id") == key), None)
+    if told is not None:
+        body = json.dumps({**told, "lifted": clock.iso(clock.now())}, ensure_ascii=False, indent=1)
+        atomic.write_atomic(path, f"{body}\n".encode())
+
+
 def listed(paths: Paths) -> list[dict[str, Any]]:
     """The receipts that can be read, the newest first."""
     found: list[dict[str, Any]] = []

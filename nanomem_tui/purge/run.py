@@ -7,19 +7,17 @@ and a look through all of it again. Killed at any step, the same command again f
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, NanomemError, Refused
-from nanomem_tui.purge import memory_rows, stored_files, work_rows
-from nanomem_tui.purge.texts import FEW, Found, Sought, Words, in_bytes
-from nanomem_tui.store import atomic, backup, moved, reader, sql, tier_schema
+from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.purge.texts import Found, Sought, in_bytes
+from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
 from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
@@ -47,11 +45,22 @@ class Place(NamedTuple):
     stays: str = ""
 
 
+class Goes(NamedTuple):
+    """A row that goes as a whole: its table, its id, what it says (untrusted)."""
+
+    table: str
+    id: str
+    said: str
+
+
 class Looked(NamedTuple):
-    """What was found, place by place, and the files that could not be looked through, with the reason."""
+    """What was found, place by place, and the files that could not be looked through, with the reason. `rows`: those
+    that go as a whole; `lines`: of files that stay, the numbers of the first lines that hold it."""
 
     places: tuple[Place, ...]
     unread: tuple[tuple[str, str], ...]
+    rows: tuple[Goes, ...] = ()
+    lines: Mapping[str, Sequence[int]] = {}
 
     @property
     def can_go(self) -> list[Place]:
@@ -75,10 +84,11 @@ class Memory(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What else is to be dealt with: the history in git, the backups."""
+    """What else is to be dealt with: the history in git, the backups. `archives`: these are looked through at all."""
 
     git: bool = False
     backups: bool = False
+    archives: bool = True
 
 
 def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
@@ -94,31 +104,19 @@ def take_out(
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
     refuse(memory)
+    with openers.alone(memory.paths):
+        return clean(memory, sought, wanted, progress)
+
+
+def clean(
+    memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None
+) -> tuple[Looked, Looked]:
+    """`take_out` for who is alone with the memory."""
     done = _through(memory, sought, wanted, progress, write=True)
     after = _through(memory, sought, wanted, progress, write=False)
     told = {place.where for place in after.places}
-    raw = [place for place in _raw(memory, sought) if place.where not in told] if isinstance(sought, Words) else []
+    raw = [Place(*one) for one in raw_bytes.left(memory.paths, sought) if one[0] not in told]
     return done, after._replace(places=(*after.places, *raw))
-
-
-def _raw(memory: Memory, sought: Words) -> Iterator[Place]:
-    """The files of ours that hold one of the longest texts in their bytes, whatever their form says: a freed page, an
-    index."""
-    sought_for = {form.encode() for text in sought.texts[:FEW] for form in (text, text.lower())}
-    for path in sorted(memory.paths.data.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            if found := _forms(path, sought_for):
-                where = memory.paths.relative(path)
-                yield Place(where, {"bytes": found}, "in bytes that belong to nothing: remove the file")
-
-
-def _forms(path: Path, sought_for: set[bytes]) -> int:
-    """How many of the texts a file holds, however large it is."""
-    with regular.opened(path) as file:
-        if not os.fstat(file.fileno()).st_size:
-            return 0
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return sum(data.find(form) >= 0 for form in sought_for)
 
 
 def refuse(memory: Memory) -> None:
@@ -126,6 +124,8 @@ def refuse(memory: Memory) -> None:
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
+    with openers.alone(memory.paths):
+        pass
     backup.refuse_beside(memory.paths)
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"
@@ -146,6 +146,11 @@ def _holders(folder: Path, proc: Path = Path("/proc")) -> Iterator[int]:
 def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress, *, write: bool) -> Looked:
     places: list[Place] = []
     unread: list[tuple[str, str]] = []
+    rows: list[Goes] = []
+    lines: dict[str, Sequence[int]] = {}
+
+    def name(table: str, key: str, said: str) -> None:
+        rows.append(Goes(table, key, said))
 
     def tell(where: str, found: Found, stays: str = "") -> None:
         if found:
@@ -161,35 +166,40 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
             unread.append((where, error.line()))
 
     paths = memory.paths
-    tried("nanomem.db", partial(_memory, memory, sought, tell, write=write))
-    tried("tiers.db", partial(_work, memory, sought, tell, write=write))
+    tried("nanomem.db", partial(_memory, memory, sought, tell, name, write=write))
+    tried("tiers.db", partial(_work, memory, sought, tell, name, write=write))
     files = list(stored_files.places(paths, memory.layout))
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(_copies, memory, sought, files))
     for place in files:
         told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
+        before = len(places)
         tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
+        if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
+            lines[place.where] = numbers
     for git_dir in filter(Path.is_dir, paths.git_dirs):
         tried(paths.relative(git_dir), partial(_git, memory, git_dir, sought, tell, write=write and wanted.git,
                                                stays="" if wanted.git else GIT))  # fmt: skip
     held: list[Path] = []
-    for path in stored_files.archives(paths):
+    for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
         _remove_archives(held)
-    return Looked(tuple(places), tuple(unread))
+    return Looked(tuple(places), tuple(unread), tuple(rows), lines)
 
 
-def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+def _memory(
+    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+) -> None:
     if memory.server is not None:
-        _on_server(memory, memory.server, sought, tell, write=write)
+        _on_server(memory, memory.server, sought, tell, name, write=write)
     path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
     if not reader.is_made(path):
         return
     if not write:
         with reader.open_database(path) as connection:
-            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
+            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
     found: Found = Counter()
@@ -202,13 +212,15 @@ def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bo
         with database.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
-        if found:
+        if found or raw_bytes.may_hold(path, sought):
             _compact(database)
     finally:
         database.close()
 
 
-def _on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+def _on_server(
+    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+) -> None:
     from nanomem_tui.store.postgres import schema
     from nanomem_tui.store.postgres.database import PgDatabase
 
@@ -217,7 +229,7 @@ def _on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows
             return
     if not write:
         with server.reading() as connection:
-            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
+            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
         memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
@@ -242,35 +254,39 @@ def _compact(database: Database) -> None:
         memory_rows.compact(connection, memory_rows.indexes(connection))
 
 
-def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+def _work(
+    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+) -> None:
     if memory.server is not None:
-        _work_on_server(memory, memory.server, sought, tell, write=write)
+        _work_on_server(memory, memory.server, sought, tell, name, write=write)
     path = memory.paths.tiers_database  # beside a server what a move there left behind
     if not reader.is_made(path, tier_schema.VERSION):
         return
     if not write:
         with reader.open_database(path, tier_schema.VERSION) as connection:
-            work_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
+            work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
     try:
         with database.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             found = work_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-        if found:
+        if found or raw_bytes.may_hold(path, sought):
             _compact(database)
     finally:
         database.close()
 
 
-def _work_on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+def _work_on_server(
+    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+) -> None:
     from nanomem_tui.store.postgres import tier_schema as tables
     from nanomem_tui.store.postgres.tiers import PgTiers
 
     tiers = PgTiers(server, memory.paths.tiers_database)
     if not tiers.exists:
         return
-    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write)
+    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name)
     found = tiers.write(clean, durable=True) if write else tiers.read(clean)
     if write and found:
         _vacuum(server, tables.tables())
@@ -283,7 +299,7 @@ def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> 
     held = [place for place in files if place.kind == "copy"]
     for place in held:
         stored_files.clean(place, sought, lambda _where, here: found.update(here), write=False)
-    if not found:
+    if not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
         return
     copies = Copies(paths.backups, paths.ledger, memory.workspace_id)
     old = copies.found()
@@ -296,6 +312,14 @@ def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> 
                 atomic.sync_folder(path.parent)
     finally:
         database.close()
+
+
+def in_history(memory: Memory, sought: Sought) -> bool:
+    """Whether the git history holds it."""
+    found: list[Found] = []
+    for git_dir in filter(Path.is_dir, memory.paths.git_dirs):
+        _git(memory, git_dir, sought, lambda _where, here, _stays: found.append(here), write=False, stays="")
+    return any(found)
 
 
 def _git(

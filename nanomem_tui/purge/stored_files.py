@@ -12,6 +12,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_na
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge.memory_rows import Tell
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_bytes, in_value
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_bytes, in_value, numbers_in
 from nanomem_tui.store import atomic, backup_files, year_archive
 from nanomem_tui.store.backup_archive import SUFFIX, Archive
 from nanomem_tui.store.reader import open_database
@@ -129,6 +130,17 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         place.path.unlink(missing_ok=True)
         atomic.sync_folder(place.path.parent)
     tell(place.where, found)
+
+
+MOST_LINES = 40
+"""Numbers of lines that are told of a file."""
+
+
+def lines_of(place: Place, sought: Sought) -> list[int]:
+    """The numbers of the first lines of a file that hold it; none where it is no file of lines."""
+    if place.kind not in ("file", "transcript") or not place.path.is_file():
+        return []
+    return list(islice(numbers_in(_read(place.path), sought), MOST_LINES))
 
 
 def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:

@@ -9,21 +9,19 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.memory import secrets
+from nanomem_tui.store.word_runs import Runs, run_of
 
 FORGOTTEN = "[forgotten]"
 """What stands where a text was that a person wanted to be forgotten."""
 SHORTEST = 3
 """Characters that a text to forget has at least: less stands in everything."""
 FEW = 64
-"""Texts that are looked for all at once; of more, those whose first letters stand in a text."""
-TELLS = 8
-"""Characters of the beginning of a text by which it is known where the rest was cut off."""
-_CUT = re.compile(r"…|\.\.\.")
+"""Texts that are looked for in the bytes of files."""
 _GONE = "\x00"
 _ENVELOPE = re.compile(rb'\{"c":"([0-9a-f]{8})","r":(.*)\}', re.DOTALL)
 _HARMLESS = re.compile(
@@ -98,7 +96,7 @@ class Marks(NamedTuple):
 
 
 class Words:
-    """Texts that a person wants to be forgotten: by their words, whatever the spaces and the case."""
+    """Texts that a person wants to be forgotten: by their words, whatever their case and what stands between them."""
 
     whole = True
 
@@ -106,43 +104,20 @@ class Words:
         sought = {" ".join(text.split()) for text in texts}
         self.texts = tuple(sorted((text for text in sought if len(text) >= SHORTEST), key=len, reverse=True))
         self.marks = marks or Marks()
-        self._few = _pattern(self.texts) if len(self.texts) <= FEW else None
-        self._by_start: dict[str, list[str]] = {}
-        for text in self.texts if self._few is None else ():
-            self._by_start.setdefault(_flat(text)[:2], []).append(text)
+        self._runs = Runs(run_of(text) for text in self.texts)
 
     def clean(self, text: str, found: Found) -> str:
         """The text with `[forgotten]` in its place."""
-        pattern = self._sought_in(text)
-        if pattern is None:
-            return text
-        cleaned, number = pattern.subn(FORGOTTEN, text)
-        cut = _CUT.search(cleaned) is not None
-        for begin in filter(None, map(_beginning, self.texts)) if cut else ():
-            cleaned, more = begin.subn(FORGOTTEN, cleaned)
-            number += more
-        if number:
-            found["text"] += number
-        return cleaned
-
-    def _sought_in(self, text: str) -> re.Pattern[str] | None:
-        """What of it may stand in the text; None: nothing can."""
-        if self._few is not None or not self._by_start:
-            return self._few
-        flat = _flat(text)
-        starts = {flat[at : at + 2] for at in range(len(flat))} & self._by_start.keys()
-        return _pattern(tuple(sorted(one for start in starts for one in self._by_start[start]))) if starts else None
+        whole = self._runs.found_in(text)
+        cleaned = _with(FORGOTTEN, text, whole)
+        cut = self._runs.cut_in(cleaned)
+        if whole or cut:
+            found["text"] += len(whole) + len(cut)
+        return _with(FORGOTTEN, cleaned, cut)
 
     def clean_lines(self, text: str, found: Found) -> str:
         """A document without the lines that hold it: what is left of such a line says what it was about."""
-        pattern = self._sought_in(text)
-        if pattern is None:
-            return text
-        marked, number = pattern.subn(_GONE, text)
-        if not number:
-            return text
-        found["text"] += number
-        return "".join(line for line in marked.splitlines(keepends=True) if _GONE not in line)
+        return marked(text, self._runs.found_in(text), found, lines=True)
 
     def drops(self, key: str) -> bool:
         """Those named as a session."""
@@ -158,35 +133,34 @@ class Words:
         )
 
 
-@lru_cache(256)
-def _pattern(texts: tuple[str, ...]) -> re.Pattern[str] | None:
-    longest = sorted(texts, key=len, reverse=True)
-    return re.compile("|".join(map(_spaced, longest)), re.IGNORECASE) if texts else None
+def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines: bool = False) -> str:
+    """A text with `[forgotten]` in these places, or without the lines that have one; they are counted."""
+    if not places:
+        return text
+    found["text"] += len(places)
+    if not lines:
+        return _with(FORGOTTEN, text, places)
+    every = _with(_GONE, text, places).splitlines(keepends=True)
+    return "".join(line for line in every if _GONE not in line)
 
 
-@lru_cache(1 << 12)
-def _beginning(text: str) -> re.Pattern[str] | None:
-    """The beginning of a text before the dots with which a label or an excerpt was cut; None for a short one."""
-    if len(text) <= TELLS:
-        return None
-    rest = ""
-    for letter in reversed(text[TELLS:-1]):
-        rest = f"(?:{_spaced_letter(letter)}{rest})?"
-        if len(rest) > 4_000:  # a cut text is shorter than that
-            break
-    return re.compile(f"{_spaced(text[:TELLS])}{rest}\\s*(?:…|\\.\\.\\.)", re.IGNORECASE)
+def _with(mark: str, text: str, places: Sequence[tuple[int, int]]) -> str:
+    """A text with a mark in the places of it."""
+    if not places:
+        return text
+    ends = [0, *(end for _, end in places)]
+    parts = [text[after:begin] for after, (begin, _) in zip(ends, places, strict=False)]
+    return mark.join([*parts, text[ends[-1] :]])
 
 
-def _spaced_letter(letter: str) -> str:
-    return r"\s+" if letter.isspace() else re.escape(letter)
+_ESCAPE = re.compile(r"(\\[nrt])")
 
 
-def _spaced(text: str) -> str:
-    return r"\s+".join(map(re.escape, text.split()))
-
-
-def _flat(text: str) -> str:
-    return re.sub(r"\s+", " ", text.casefold())
+def torn(text: str, sought: Sought, found: Found) -> str:
+    """What may be a part of JSON without what is sought: no letter of an escape is one of the word behind it."""
+    if "\\" not in text:
+        return sought.clean(text, found)
+    return "".join(part if _ESCAPE.fullmatch(part) else sought.clean(part, found) for part in _ESCAPE.split(text))
 
 
 def in_value(value: Any, sought: Sought, found: Found) -> Any:
@@ -270,6 +244,15 @@ def _lines(text: str, sought: Sought, found: Found, *, redact: bool) -> str:
     return "\n".join(parts)
 
 
+def numbers_in(data: bytes, sought: Sought) -> Iterator[int]:
+    """The numbers of the lines of a file that hold it, the first is 1."""
+    for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
+        mine: Found = Counter()
+        _line(line, sought, mine, redact=False)
+        if mine:
+            yield number
+
+
 def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | None:
     """One line of JSON without what is sought, with a checksum that fits; None: it goes as a whole."""
     sealed = _ENVELOPE.fullmatch(line.encode("utf-8", "surrogateescape")) if line.startswith('{"c":"') else None
@@ -277,7 +260,7 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        return sought.clean(line, found) if line else line
+        return torn(line, sought, found) if line else line
     if isinstance(value, dict) and sought.takes(value) and not (redact and value.get("content") == FORGOTTEN):
         found["line"] += 1
         if not redact:

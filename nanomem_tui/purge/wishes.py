@@ -38,12 +38,15 @@ class Wish(NamedTuple):
 def meant(ws: Workspace, wish: Wish) -> tuple[Words, tuple[str, ...]]:
     """What is to be looked for, and the ids of the rows that go by what they say of themselves.
 
-    Raises BadInput for a text that says nothing, NotFound for an id that is nowhere, also in no operation.
+    Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, also in no operation.
     """
     for text in wish.texts:
         if len("".join(text.split())) < SHORTEST:
             fix = f"give at least {SHORTEST} characters: less stands in everything"
             raise BadInput("a text too short to be forgotten", repr(text), fix)
+    for what, names in (("id", wish.ids), ("session", wish.sessions), ("person", wish.persons)):
+        if not all(name.strip() for name in names):
+            raise BadInput(f"an empty --{what} names nothing", "", "say which one is to be forgotten")
     ws.flush()
     marks = Marks(frozenset(wish.ids), frozenset(wish.sessions), frozenset(wish.persons))
     known = list(_rows(ws, marks))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanomem_tui import json_text
-from nanomem_tui.purge.memory_rows import Tell
+from nanomem_tui.purge.memory_rows import Name, Tell, unnamed
 from nanomem_tui.purge.texts import Found, Marks, Sought, Words, in_value
 from nanomem_tui.store import knowledge_rows, sql, tier_rows, tier_runs
 from nanomem_tui.store.sql import Connection
@@ -17,9 +17,11 @@ from nanomem_tui.store.tier_kinds import KINDS, Kind
 from nanomem_tui.store.tier_values import TierRecord
 
 
-def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> bool:
+def clean(
+    connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed
+) -> bool:
     """Look through every table, and with `write` take out what is sought, in the transaction of the caller; whether
-    there was anything. Raises the driver's errors."""
+    there was anything. Names the rows that go. Raises the driver's errors."""
     every: Found = Counter()
 
     def told(where: str, found: Found) -> None:
@@ -30,7 +32,8 @@ def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell,
         found: Found = Counter()
         for table in kind.tables.values():
             for record in list(tier_rows.each(connection, workspace_id, kind, table)):
-                _record(connection, workspace_id, kind, record, sought, found, write=write)
+                if _record(connection, workspace_id, kind, record, sought, found, write=write):
+                    name(kind.name, record.id, record.title)
         told(kind.name, found)
     told("record_changes", _changes(connection, workspace_id, sought, write=write))
     told("knowledge", _documents(connection, workspace_id, sought, write=write))
@@ -41,23 +44,26 @@ def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell,
 def _record(
     connection: Connection, workspace_id: str, kind: Kind, record: TierRecord, sought: Sought, found: Found,
     *, write: bool,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
+    """Look at one record; whether it goes as a whole."""
     mine: Found = Counter()
     goes = _belongs(record, sought)
     fields = in_value(dict(record.fields), sought, mine)
     if not goes and fields == dict(record.fields):
-        return
+        return False
     found.update({"row": 1} if goes else mine)
+    goes = goes or sought.whole
     if not write:
-        return
+        return goes
     query = "DELETE FROM record_vectors WHERE workspace_id = ? AND kind = ? AND id = ?"
     connection.execute(query, (workspace_id, kind.name, record.id))
-    if goes or sought.whole:
+    if goes:
         tier_rows.delete(connection, workspace_id, kind, [record.id])
         query = "DELETE FROM record_changes WHERE workspace_id = ? AND kind = ? AND id = ?"
         connection.execute(query, (workspace_id, kind.name, record.id))
     else:
         tier_rows.put(connection, workspace_id, [record._replace(fields=fields)])
+    return goes
 
 
 def _belongs(record: TierRecord, sought: Sought) -> bool:

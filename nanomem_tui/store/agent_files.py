@@ -19,7 +19,7 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, exchange, here
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
-from nanomem_tui.store.ledger import voided
+from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.values import Row
 

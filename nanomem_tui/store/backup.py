@@ -20,7 +20,7 @@ from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, kept_id, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup_files, backup_place, backup_server
+from nanomem_tui.store import atomic, backup_files, backup_place, backup_server, forgotten, openers
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
@@ -172,12 +172,23 @@ def restore_plan(paths: Paths, layout: Layout, path: Path) -> Restored:
         return _plan(paths, layout, archive)
 
 
-def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -> Restored:
+def restore(
+    paths: Paths, layout: Layout, path: Path, *, others: bool = False, then: Callable[[], None] = lambda: None
+) -> Restored:
     """Bring a backup back in place, after one of what is there. Killed at any step, it is done again to the end.
 
+    What is forgotten stays that: `forgotten.json` and the receipts are those of now and of then. `then`: takes out
+    again what came back of it, before the restore is at its end.
     `others`: also where the database holds other workspaces, which go back too. Raises Refused beside another process
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
+    with openers.alone(paths):
+        return _restore_alone(paths, layout, path, others=others, then=then)
+
+
+def _restore_alone(
+    paths: Paths, layout: Layout, path: Path, *, others: bool, then: Callable[[], None]
+) -> Restored:
     refuse_beside(paths)
     shared = sharing(paths)
     if shared and not others:
@@ -190,6 +201,8 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
         marker = folder_of(paths) / RESTORING
         atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
         base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
+        if (kept := entries.get(_forgotten(paths))) is not None:
+            forgotten.join(paths, b"".join(archive.data(kept)))
         backup_place.remove([base / name for name in plan.removed])
         url = backup_server.url_now(paths)  # as it was then, by the plan
         for name in plan.changed:
@@ -198,6 +211,7 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
                 backup_server.bring_back(paths, url, part, archive, entries[name])
                 continue
             backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
+        then()
         os.unlink(marker)
         atomic.sync_folder(marker.parent)
         return plan._replace(undo=safe)
@@ -302,10 +316,12 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     url = backup_server.server_of(paths, archive, then)
     found = backup_files.found(paths, layout, lambda _path, _why: None, served=bool(url))
     now = [name for name, file in found if not (url and backup_server.part_of(paths, file))]
+    stays = _forgotten(paths)
     changed = [
         name
         for name, entry in then.items()
-        if (
+        if name != stays
+        and (
             backup_server.differs(paths, url, part, archive, entry)
             if url and (part := backup_server.part_of(paths, _target(base, name))) is not None
             else _is_changed(_target(base, name), entry)
@@ -316,14 +332,19 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
             backup_place.refuse_links(base / name, base)
     own = f"{paths.data.relative_to(base).as_posix()}/"
     since = [name for name in now if name not in then]
-    kept = (f"{own}quarantine/", f"{own}backups/")
+    kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", stays)
     removed = [
         name
         for name in since
         if _is_reference(name) or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
     ]
-    stays = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
-    return Restored(tuple(changed), tuple(removed), tuple(stays))
+    since_then = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
+    return Restored(tuple(changed), tuple(removed), tuple(since_then))
+
+
+def _forgotten(paths: Paths) -> str:
+    """What keeps forgotten things out, as a backup names it: of now and of then, never of then alone."""
+    return (paths.data / forgotten.FILE).relative_to(base_of(paths)).as_posix()
 
 
 def _target(base: Path, name: str) -> Path:

@@ -14,7 +14,7 @@ from pathlib import Path
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, ledger, reader
+from nanomem_tui.store import atomic, ledger, ledger_order, reader
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
@@ -57,7 +57,7 @@ class Copies:
 
     def operations(self) -> list[Operation]:
         """Those operations in the order in which they were made, whoever committed first."""
-        return ledger.as_made(one for file in self.kept() for one in file.operations)
+        return ledger_order.as_made(one for file in self.kept() for one in file.operations)
 
     def lost(self, known: Callable[[list[str]], set[str]], waiting: Collection[str] = ()) -> list[Operation]:
         """The kept operations that the database does not have although it had them: its newest commits are gone.
@@ -81,7 +81,7 @@ class Copies:
                 pairs = zip(ids, lines, strict=True)
                 found = [one for key, line in pairs if key not in present and (one := ledger.decode(line)) is not None]
             lost |= {one.id: one for one in found if one.id not in present}
-        return ledger.as_made(lost.values())
+        return ledger_order.as_made(lost.values())
 
     def _last_id(self, path: Path) -> str | None:
         """The id of the last operation of a kept file; None when it cannot be told. Read once for what is in it."""

@@ -1,7 +1,7 @@
 """What a person wanted to be forgotten, kept so that nothing brings it back, and so that nobody can read it there.
 
 Owns `forgotten.json`: a salt, and of each text, id, session and sender a keyed hash; of a text also how many words it
-has, so that it is met within a longer one. Who has the file can test a guess, and read nothing.
+has, so that it is met within a longer one (`word_runs`). Who has the file can test a guess, and read nothing.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, word_runs
+from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.text import normalised
 
 FILE = "forgotten.json"
 WHY = "a person wanted it to be forgotten"
-_ONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_ONE}]|[^\W{_ONE}]+")
-"""A word; in writings that put no spaces between words, a character."""
+_KINDS = ("words", "signs", "text")
+"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
+_OLD_WORD = re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
 
 
 class Mark(NamedTuple):
-    """One thing that is forgotten: what it is (`text`, `id`, `session`, `sender`), how many words a text has, its
-    hash, and the receipt that tells when it was."""
+    """One thing that is forgotten: what it is (one of `_KINDS`, `id`, `session`, `sender`), how many words a text has,
+    its hash, and the receipt that tells when it was."""
 
     what: str
     words: int
@@ -40,36 +41,55 @@ class Mark(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """All of them."""
+    """All of them. `others`: those under another key, which came with a backup."""
 
     salt: bytes = b""
     marks: tuple[Mark, ...] = ()
+    others: tuple[Forgotten, ...] = ()
+
+    @property
+    def every(self) -> tuple[Mark, ...]:
+        """The marks under whichever key."""
+        return (*self.marks, *(mark for one in self.others for mark in one.every))
 
     def __bool__(self) -> bool:
-        return bool(self.marks)
+        return bool(self.every)
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds."""
-        by_length: dict[int, dict[str, Mark]] = {}
-        for mark in self.marks:
-            if mark.what == "text":
-                by_length.setdefault(mark.words, {})[mark.digest] = mark
-        if not by_length:
-            return None
-        words = _words(text)
-        for length, marks in by_length.items():
-            for start in range(len(words) - length + 1):
-                found = marks.get(_digest(self.salt, "text", " ".join(words[start : start + length])))
-                if found is not None:
-                    return found
-        return None
+        for kind in _KINDS:
+            by_length: dict[int, dict[str, Mark]] = {}
+            for mark in self.marks:
+                if mark.what == kind:
+                    by_length.setdefault(mark.words, {})[mark.digest] = mark
+            words = _words(kind, text) if by_length else []
+            for length, marks in by_length.items():
+                for start in range(len(words) - length + 1):
+                    found = marks.get(_digest(self.salt, kind, " ".join(words[start : start + length])))
+                    if found is not None:
+                        return found
+        return next((found for one in self.others if (found := one.text(text))), None)
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where a text holds what is forgotten."""
+        found: list[tuple[int, int]] = []
+        for kind in _KINDS:
+            digests = {mark.digest: mark.words for mark in self.marks if mark.what == kind}
+            words, at = _spans(kind, text) if digests else ([], [])
+            for length in sorted(set(digests.values())):
+                found += [
+                    (at[start][0], at[start + length - 1][1])
+                    for start in range(len(words) - length + 1)
+                    if _digest(self.salt, kind, " ".join(words[start : start + length])) in digests
+                ]
+        return word_runs.apart([*found, *(place for one in self.others for place in one.places(text))])
 
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender."""
-        if not any(mark.what == what for mark in self.marks):
-            return None
-        digest = _digest(self.salt, what, name)
-        return next((mark for mark in self.marks if mark.what == what and mark.digest == digest), None)
+        marks = {mark.digest: mark for mark in self.marks if mark.what == what}
+        if marks and (here := marks.get(_digest(self.salt, what, name))) is not None:
+            return here
+        return next((found for one in self.others if (found := one.named(what, name))), None)
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -91,8 +111,25 @@ NOTHING = Forgotten()
 _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender"}
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(normalised(text))
+def _words(kind: str, text: str) -> list[str]:
+    return _old_words(text) if kind == "text" else word_runs.words_of(text, signed=kind == "signs")
+
+
+def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    if kind != "text":
+        return word_runs.spans(text, signed=kind == "signs")
+    found = list(_OLD_WORD.finditer(text))
+    return [one[0].lower() for one in found], [one.span() for one in found]
+
+
+def _run(text: str) -> tuple[str, tuple[str, ...]]:
+    signed, words = word_runs.run_of(text)
+    return "signs" if signed else "words", words
+
+
+def _old_words(text: str) -> list[str]:
+    """The words of a text as earlier versions hashed them."""
+    return _OLD_WORD.findall(normalised(text))
 
 
 def _digest(salt: bytes, what: str, text: str) -> str:
@@ -113,6 +150,18 @@ def load(paths: Paths) -> Forgotten:
     return _load(path, found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def stamp(paths: Paths) -> tuple[int, int, int]:
+    """What changes when something is forgotten, or may be remembered again; zeros where nothing ever was."""
+    path = f"{paths.data}/{FILE}"
+    if not os.access(path, os.F_OK):
+        return 0, 0, 0
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def trouble(paths: Paths) -> Problem | None:
     """Why it cannot be read; what agents wrote is not taken in until it can."""
     try:
@@ -124,16 +173,29 @@ def trouble(paths: Paths) -> Problem | None:
 
 @lru_cache(4)
 def _load(where: str, _time: int, _size: int, _inode: int) -> Forgotten:
-    path = Path(where)
+    return read(Path(where))
+
+
+def read(path: Path) -> Forgotten:
+    """What a file keeps as forgotten. Raises as `load`."""
     try:
-        value = json.loads(regular.read(path))
-        marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
-        return Forgotten(bytes.fromhex(value["salt"]), marks)
+        return _read(regular.read(path), str(path))
     except OSError as error:
         raise from_os_error(error, f"reading {path.name}") from error
+
+
+def _read(data: bytes, where: str) -> Forgotten:
+    try:
+        value = json.loads(data)
+        return _of_json(value)._replace(others=tuple(_of_json(one) for one in value.get("others", ())))
     except (ValueError, KeyError, TypeError, RecursionError):
         fix = "put it back from a backup; without it what was forgotten may come back"
-        raise StoreError("what is to stay forgotten cannot be read", str(path), fix) from None
+        raise StoreError("what is to stay forgotten cannot be read", where, fix) from None
+
+
+def _of_json(value: Any) -> Forgotten:
+    marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
+    return Forgotten(bytes.fromhex(value["salt"]), marks)
 
 
 def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
@@ -160,11 +222,33 @@ def allowed(paths: Paths, operation: Operation) -> Operation:
 
 
 def _brought(kept: Forgotten, change: Change) -> Mark | None:
-    """The mark of what a change brings back; a document that holds it already may be changed in another place."""
+    """The mark of what a change brings back. A document that holds it already may be changed in another place, and a
+    row that does in what it does not say; a text that is written anew is looked at whole."""
     if change.after is None:
         return None
     found = kept.value({"id": change.key, **change.after})
-    return None if found is None or (change.before and kept.value(dict(change.before))) else found
+    if found is None or not change.before:
+        return found
+    if change.layer in ROW_LAYERS and any(change.before.get(name) != change.after.get(name) for name in _SAYS):
+        return found
+    return None if kept.value(dict(change.before)) else found
+
+
+_SAYS = ("text", "trigger", "bad_action", "better_action")
+"""The fields of a row that say something."""
+
+
+def without(kept: Forgotten, operation: Operation) -> Operation:
+    """An operation that was recorded before, without the changes that would bring back what is forgotten now, and
+    without its words; the very same one where it says nothing of it."""
+    stay = tuple(one for one in operation.changes if not _holds(kept, one))
+    if len(stay) == len(operation.changes) and kept.text(operation.label) is None:
+        return operation
+    return operation._replace(changes=stay, label=f"{operation.kind}: [forgotten]")
+
+
+def _holds(kept: Forgotten, change: Change) -> bool:
+    return any(value and kept.value({"id": change.key, **value}) for value in (change.before, change.after))
 
 
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
@@ -175,23 +259,50 @@ def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None
     known = {(mark.what, mark.digest) for mark in before.marks}
     for what, names in things.items():
         for name in names:
-            words = _words(name) if what == "text" else [name]
-            digest = _digest(salt, what, " ".join(words))
-            if words and (what, digest) not in known:
-                marks[Mark(what, len(words), digest, receipt)] = None
-    _keep(paths, salt, marks)
+            kind, words = _run(name) if what == "text" else (what, (name,))
+            digest = _digest(salt, kind, " ".join(words))
+            if words and (kind, digest) not in known:
+                marks[Mark(kind, len(words), digest, receipt)] = None
+    _keep(paths, before._replace(salt=salt, marks=tuple(marks)))
+
+
+def join(paths: Paths, data: bytes) -> None:
+    """Keep as forgotten what another `forgotten.json` does, too: that of a backup. Nothing that is forgotten here is
+    remembered again by that. Raises StoreError where that file cannot be read, and as `add`."""
+    here, there = load(paths), _read(data, FILE)
+    if not here or not there:
+        kept = here or there
+    elif here.salt == there.salt:
+        kept = here._replace(marks=tuple(dict.fromkeys((*here.marks, *there.marks))))
+    else:  # hashes under another key stay what they are
+        beside = {one.salt: one for one in (*here.others, *there.others, there._replace(others=()))}
+        kept = here._replace(others=tuple(beside.values()))
+    if kept != here:
+        _keep(paths, kept)
 
 
 def lift(paths: Paths, receipt: str) -> int:
     """Let what a receipt made forgotten come back; how many things that were. Raises as `add`."""
     before = load(paths)
-    left = [mark for mark in before.marks if mark.receipt != receipt]
-    if len(left) < len(before.marks):
-        _keep(paths, before.salt, left)
-    return len(before.marks) - len(left)
+    after = _lifted(before, receipt)
+    lifted = len(before.every) - len(after.every)
+    if lifted:
+        _keep(paths, after)
+    return lifted
 
 
-def _keep(paths: Paths, salt: bytes, marks: Iterable[Mark]) -> None:
+def _lifted(kept: Forgotten, receipt: str) -> Forgotten:
+    left = tuple(mark for mark in kept.marks if mark.receipt != receipt)
+    return Forgotten(kept.salt, left, tuple(_lifted(one, receipt) for one in kept.others))
+
+
+def _keep(paths: Paths, kept: Forgotten) -> None:
     atomic.make_folder(paths.data)
-    body = json.dumps({"salt": salt.hex(), "marks": [list(mark) for mark in marks]}, indent=1)
-    atomic.write_atomic(paths.data / FILE, body.encode())
+    body: dict[str, Any] = _as_json(kept)
+    if kept.others:
+        body["others"] = [_as_json(one) for one in kept.others]
+    atomic.write_atomic(paths.data / FILE, json.dumps(body, indent=1).encode())
+
+
+def _as_json(kept: Forgotten) -> dict[str, Any]:
+    return {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}

@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic, owners
+from nanomem_tui.store.ledger_order import in_order
 
 SUFFIX = ".ledger"
 _AT_ONCE = 500
@@ -135,37 +136,6 @@ def _among_junk(line: bytes) -> list[Operation]:
     return found
 
 
-def in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
-    """The operations of several processes as one sequence: each one's own order is kept, whatever the clock did."""
-    placed: list[tuple[str, Operation]] = []
-    for sequence in sequences:
-        latest = ""
-        for operation in sequence:
-            latest = max(latest, operation.at)
-            placed.append((latest, operation))
-    return [operation for _, operation in sorted(placed, key=lambda pair: pair[0])]
-
-
-def as_made(operations: Iterable[Operation]) -> list[Operation]:
-    """Operations that several processes wrote into one file, each when it came to it, in the order in which they were
-    made. An id tells its process and which one of that process it is (`new_operation`)."""
-    processes: dict[str, list[tuple[int, Operation]]] = {}
-    for operation in operations:
-        *_, process, number = ["", "", *operation.id.split("_")]
-        own = processes.setdefault(process, [])
-        count = int(number) if number.isdigit() else 0
-        place = len(own)
-        while place and own[place - 1][0] > count and own[place - 1][1].at > operation.at:  # by its number and its time
-            place -= 1
-        own.insert(place, (count, operation))
-    return in_order([operation for _, operation in own] for own in processes.values())
-
-
-def voided(operations: Iterable[Operation]) -> set[str]:
-    """The ids of those that were recorded and then could not be done."""
-    return {operation.undoes for operation in operations if operation.kind == "void" and operation.undoes}
-
-
 Stamps = tuple[tuple[str, int, int], ...]
 """What tells that ledger files were written: the name, time and size of each."""
 
@@ -220,6 +190,32 @@ class Ledger:
                 raise from_os_error(error, "recording the change in the ledger") from error
             self.pending.append(operation)
             self._lines[operation.id] = line
+
+    def reword(self, reworded: Callable[[Operation], Operation]) -> None:
+        """Say otherwise what waits, in the file too: a new one is written whole before the old one goes. Raises the
+        errors of `from_os_error`."""
+        with self._lock:
+            told = [reworded(operation) for operation in self.pending]
+            if all(new is old for new, old in zip(told, self.pending, strict=True)):
+                return
+            self.pending = told
+            self._lines = {operation.id: encode(operation) for operation in told}
+            old, path = self._handle, self._path
+            if old is None or path is None:
+                return
+            adopted = frozenset().union(*(file.ids for file in self._adopted))
+            lines = b"".join(line for key, line in self._lines.items() if key not in adopted)
+            try:
+                self._handle = None
+                handle = self._open()
+                atomic.write_all(handle, lines)
+                os.fsync(handle)
+                self._end = len(lines)
+                os.unlink(path)
+                os.close(old)
+                atomic.sync_folder(self.folder)
+            except OSError as error:
+                raise from_os_error(error, "writing the ledger anew") from error
 
     def line_of(self, operation: Operation) -> bytes:
         """The line of an operation: the one that was written, where it is this process's own and still pending."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nanomem_tui.errors import Problem, StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader, stored_operations
-from nanomem_tui.store.ledger import voided
+from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item, Lesson, Record
 from nanomem_tui.text import normalised

@@ -17,8 +17,7 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, moved, provenance, signing, unfinished, where_kept
-from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store import atomic, forgotten, ledger_order, moved, provenance, signing, unfinished, where_kept
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.exports import ExportedRows
 from nanomem_tui.store.row_layer import RowLayer
@@ -77,6 +76,9 @@ class MemoryStore(ExportedRows):
         when the change itself failed (a `void` operation says so in the log).
         """
         operation = signing.signed(forgotten.allowed(self.paths, operation), self.signature)
+        if self._loaded:
+            with self._lock:
+                self._forget_since()
         if self.server is not None:
             from nanomem_tui.store.postgres.texts import without_nul
 
@@ -249,6 +251,7 @@ class MemoryStore(ExportedRows):
 
         with self._lock:
             self.load()
+            self._forget_since()
             self.files.settle_here()
             if self.source.damage is not None:
                 self._repair()
@@ -298,7 +301,7 @@ class MemoryStore(ExportedRows):
             self._notice_agent(wait=None)
         self.before_checkpoint()
         pending = [operation for operation in self.ledger.pending if operation.id not in self._unfinished]
-        operations = ledger_files.in_order([self._replayed, self._noticed, pending])
+        operations = ledger_order.in_order([self._replayed, self._noticed, pending])
         rows = self.snapshot.dirty_rows() if self._adopted else self.snapshot.all_rows()
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
@@ -330,8 +333,8 @@ class MemoryStore(ExportedRows):
         for operation, _ in list(self._unfinished.values()):
             self._finish(operation)
         files = self.ledger.adopt()
-        operations = ledger_files.in_order(file.operations for file in files)
-        done = self._known(operations) | ledger_files.voided([*operations, *self.ledger.pending])
+        operations = ledger_order.in_order(file.operations for file in files)
+        done = self._known(operations) | ledger_order.voided([*operations, *self.ledger.pending])
         fresh = [operation for operation in operations if operation.id not in done]
         places = {(c.layer, c.key) for operation in fresh for c in operation.changes if c.layer in ROW_LAYERS}
         if places:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import ledger, reader, stored_operations
+from nanomem_tui.store import ledger_order, reader, stored_operations
 from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of, row_hash
 
@@ -81,7 +81,7 @@ def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, AnyRow]:
         return {}
     rows = {(layer_of(row), row.id): row for row in found}
     fresh = {operation.id: operation for operation in operations if operation.id not in known}
-    void = ledger.voided(fresh.values())
+    void = ledger_order.voided(fresh.values())
     for operation in fresh.values():
         if operation.id not in void:
             _apply(rows, operation)

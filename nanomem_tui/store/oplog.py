@@ -99,12 +99,25 @@ def _when(entry: LogEntry) -> tuple[str, int]:
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
-    """The newest operation that a person started and of which something stands."""
-    return next((e for e in entries if started_by_person(e.operation) and not e.undone), None)
+    """The newest operation that a person started and of which something stands. None behind a `forget` or `scrub`: what
+    is older has nothing to do with what he did last, and is named to be taken back."""
+    last = _last_done(entries)
+    return last if last is not None and last.operation.kind not in FINAL else None
+
+
+def _last_done(entries: Iterable[LogEntry]) -> LogEntry | None:
+    """What a person did last and stands, be it final."""
+    return next(
+        (e for e in entries if e.operation.kind in FINAL or (started_by_person(e.operation) and not e.undone)), None
+    )
 
 
 def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
     """Why there is nothing for `undo` to take back: what stands was done by an agent, and is named to be taken back."""
+    last = _last_done(entries)
+    if last is not None and last.operation.kind in FINAL:
+        what = f"the last change was a {last.operation.kind}, which nothing takes back"
+        return NothingToDo(what, "", "`nanomem undo ID` for an older one; see `nanomem log`")
     others = [e for e in entries if e.operation.changes and e.operation.kind not in BOOKKEEPING and not e.undone]
     if not others:
         return NothingToDo("nothing to undo", "")

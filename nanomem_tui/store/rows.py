@@ -14,7 +14,7 @@ from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreErro
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import forgotten, moved, reader, signing, stored_operations, where_kept
+from nanomem_tui.store import forgotten, ledger_order, moved, reader, signing, stored_operations, where_kept
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.journal import Journal
@@ -61,6 +61,7 @@ class RowStore:
         self._writing = False
         self.moved: Moved | None = None
         """Why nobody writes to this store any more."""
+        self._forgets = (0, 0, 0)
 
     @property
     def where(self) -> str:
@@ -89,7 +90,7 @@ class RowStore:
     def waiting(self) -> list[Operation]:
         """The operations in ledger files, in order, known to the database or not, and those that it had and lost."""
         files = self.ledger.files()
-        return ledger_files.in_order([self._lost(files), *(file.operations for file in files)])
+        return ledger_order.in_order([self._lost(files), *(file.operations for file in files)])
 
     def _lost(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
         """What was kept and is neither in the database nor in a ledger file.
@@ -115,6 +116,7 @@ class RowStore:
         lie in a file that cannot be read: they are not none."""
         with self._lock:
             if not self._loaded:
+                self._forgets = forgotten.stamp(self.paths)
                 self._load()
                 self._loaded = True
             problem = self.files.unreadable(layer) if layer else None
@@ -137,9 +139,9 @@ class RowStore:
         else:
             self._adopt_files()
             self._replay(lost)
-        operations = ledger_files.in_order(file.operations for file in files)
+        operations = ledger_order.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
-        done = ledger_files.voided(operations) | self._known_here(operations, files)
+        done = ledger_order.voided(operations) | self._known_here(operations, files)
         self._seen_at = max((operation.at for operation in operations), default="")
         for operation in operations:
             for change in self._unseen(operation) if operation.id in own - done else ():
@@ -161,9 +163,9 @@ class RowStore:
     def _recorded(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
         """What is in these ledger files, and what is ours to write, in the order in which it was recorded."""
         with self._lock:
-            ours = ledger_files.in_order([self._replayed, self._noticed, self.ledger.pending])
+            ours = ledger_order.in_order([self._replayed, self._noticed, self.ledger.pending])
             known = {operation.id for operation in ours}
-            return ledger_files.in_order([ours, *([o for o in f.operations if o.id not in known] for f in files)])
+            return ledger_order.in_order([ours, *([o for o in f.operations if o.id not in known] for f in files)])
 
     def _rebase(
         self, connection: Connection | None, rows: Mapping[RowKey, AnyRow | None], recorded: Sequence[Operation]
@@ -171,7 +173,7 @@ class RowStore:
         """Begin these rows anew from what the database has, with all on top that was recorded since."""
         here = {operation.id for operation in (*self._replayed, *self._noticed, *self.ledger.pending)}
         recorded = [one for one in recorded if one.kind != "agent.changed" or one.id in here]  # not what was retracted
-        done = ledger_files.voided(recorded)
+        done = ledger_order.voided(recorded)
         if connection is not None:
             done |= stored_operations.known(connection, self.workspace_id, recorded)
         steps: dict[RowKey, list[Step]] = {place: [] for place in rows}
@@ -211,7 +213,7 @@ class RowStore:
 
     def _replay(self, operations: Sequence[Operation]) -> dict[RowKey, list[Row]]:
         """Do again what the database had and lost; the next checkpoint writes it. The states of each row before."""
-        void = ledger_files.voided(operations)
+        void = ledger_order.voided(operations)
         states: dict[RowKey, list[Row]] = {}
         for operation in operations:
             for change in self._unseen(operation) if operation.id not in void else ():
@@ -229,6 +231,16 @@ class RowStore:
         self._revision, self._noticed, self._replayed = 0, [], []
         self._looked, self._looked_in, self._seen = None, (), {}
         self._load()
+
+    def _forget_since(self) -> None:
+        """Read everything anew when something was forgotten since: what is in RAM must not be written back."""
+        now = forgotten.stamp(self.paths)
+        if now == self._forgets or forgotten.trouble(self.paths) is not None:
+            return
+        kept = forgotten.load(self.paths)
+        self.ledger.reword(lambda operation: forgotten.without(kept, operation))
+        self._forgets = now
+        self._reload()
 
     def knows(self, operation: Operation) -> bool:
         """Whether the database has it."""
@@ -325,6 +337,7 @@ class RowStore:
         have yet to write."""
         with self._lock:
             self.load()
+            self._forget_since()
             wrote = self.files.read()
             recorded, now = self.ledger.stamps(), self.source.stamps()
             if (recorded, now) != (self._looked_in, self._looked):
@@ -339,10 +352,10 @@ class RowStore:
         """What others committed, and on top what they recorded; read in this order, nothing is between the two."""
         files = self.ledger.files()
         self._refresh_rows(files)
-        operations = ledger_files.in_order(file.operations for file in files)
+        operations = ledger_order.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
         theirs = [operation for operation in operations if operation.id not in own]
-        but = self._known_here(theirs, files) | ledger_files.voided(operations)
+        but = self._known_here(theirs, files) | ledger_order.voided(operations)
         self._seen_at = max([self._seen_at, *(operation.at for operation in operations)])
         for operation in theirs:
             self._show(operation, but)

@@ -1,5 +1,5 @@
 """Command lines on copies of the sample homes, as the tests of the commands have them."""
 
-from tests.cli.conftest import home, ramfirst, run
+from tests.cli.conftest import home, ramfirst, run, workspace
 
-__all__ = ["home", "ramfirst", "run"]
+__all__ = ["home", "ramfirst", "run", "workspace"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -190,3 +192,119 @@ def test_a_dream_does_not_bring_it_back(workspace: Path, run: Run) -> None:
     for name in ("memory/MEMORY.md", "USER.md", "SOUL.md"):
         assert planted.WORD not in (workspace / name).read_text()
     assert "rye bread" in "".join((workspace / name).read_text() for name in ("memory/MEMORY.md", "USER.md"))
+
+
+def test_what_differs_in_signs_alone_is_found_and_refused_alike(workspace: Path, run: Run) -> None:
+    for text in ("My blue bike is red", "The blue-bike lock code is in the drawer", "the ｂｌｕｅ bike of Ann"):
+        assert run("memory", "add", "--text", text).code == 0
+    run("memory", "add", "--text", "the drawer is open")
+    other = next(one for one in run("memory", "list", "--json").json if one["text"] == "the drawer is open")
+    run("memory", "flush")
+    done = run("forget", "--text", "blue bike", "--yes")
+    assert (done.code, done.err) == (0, ""), done.out
+    texts = [one["text"] for one in run("memory", "list", "--json").json]
+    assert "the drawer is open" in texts
+    assert not [text for text in texts if "bike" in text]
+    for line in (["memory", "add"], ["memory", "edit", other["id"]]):
+        refused = run(*line, "--text", "a blue-bike stands there")
+        assert (refused.code, "wanted it to be forgotten" in refused.err) == (2, True)
+
+
+def test_words_of_the_index_that_belong_to_a_row_that_stays_are_nothing_left(workspace: Path, run: Run) -> None:
+    assert run("memory", "add", "--text", "blue bikes stand there").code == 0  # "blue bike" in the index
+    assert run("memory", "add", "--text", "I have a blue bike").code == 0
+    assert run("memory", "flush").code == 0
+    done = run("forget", "--text", "blue bike", "--yes")
+    assert (done.code, "Left" in done.out, "remove the file" in done.out) == (0, False, False), done.out
+    assert "blue bikes stand there" in [one["text"] for one in run("memory", "list", "--json").json]
+
+
+def test_what_lies_in_a_freed_page_is_written_over_and_is_no_reason_to_remove_the_database(
+    workspace: Path, run: Run
+) -> None:
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE gone (said TEXT)")
+        connection.executemany("INSERT INTO gone VALUES (?)", [("a purple zeppelin " * 200,)] * 20)
+        connection.commit()
+        connection.execute("DROP TABLE gone")
+        connection.commit()
+    assert b"purple zeppelin" in database.read_bytes()
+    done = run("forget", "--text", "purple zeppelin", "--yes")
+    assert (done.code, "remove the file" in done.out) == (0, False), done.out
+    assert b"purple zeppelin" not in database.read_bytes()
+
+
+def test_a_preview_names_the_rows_that_go_and_the_lines(workspace: Path, run: Run) -> None:
+    for text in ("Mum likes tea", "Summer in Mumbai is hot"):
+        assert run("memory", "add", "--text", text).code == 0
+    (workspace / "memory" / "MEMORY.md").write_text("# M\n\n- a\n- Mum is 60\n- Summer\n")
+    told = run("forget", "--text", "mum", "--dry-run")
+    assert "Goes: memory_entries ltm_" in told.out
+    assert "Mum likes tea" in told.out
+    assert "Summer" not in told.out
+    assert "memory/MEMORY.md (line 4)" in told.out
+    preview = run("forget", "--text", "mum", "--dry-run", "--json").json
+    assert [one["said"] for one in preview["rows"]] == ["Mum likes tea"]
+    assert preview["lines"]["workspace/memory/MEMORY.md"] == [4]
+    asked = run("forget", "--text", "mum")
+    assert (asked.code, "Mum likes tea" in asked.out) == (2, True)
+    assert run("forget", "--text", "mum", "--yes").code in (0, 1)
+    assert "Summer in Mumbai is hot" in [one["text"] for one in run("memory", "list", "--json").json]
+    assert (workspace / "memory" / "MEMORY.md").read_text() == "# M\n\n- a\n- Summer\n"
+
+
+def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: Run) -> None:
+    for number in range(45):
+        assert run("memory", "add", "--text", f"zeppelin number {number}").code == 0
+    told = run("forget", "--text", "zeppelin", "--dry-run")
+    assert told.out.count("Goes: ") == 40
+    assert "and 5 more rows" in told.out
+
+
+@pytest.mark.parametrize("line", [["forget", "--text", planted.TEXT], ["scrub", "--mask"]])
+def test_undo_after_it_takes_back_nothing_else(line: list[str], workspace: Path, run: Run) -> None:
+    run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
+    run("memory", "add", "--text", "coffee at nine")
+    older = run("log", "--json").json[0]["id"]
+    assert run(*line, "--yes", "--git", "--backups").code == 0
+    for more in ([], ["--dry-run"]):
+        refused = run("undo", *more)
+        assert refused.code == 1
+        assert f"the last change was a {line[0]}, which nothing takes back" in refused.err
+        assert "`nanomem undo ID`" in refused.err
+    assert "coffee at nine" in run("memory", "list", "--json").out
+    assert run("memory", "add", "--text", "tea at ten").code == 0
+    assert run("undo").code == 0
+    assert run("undo").code == 1
+    assert run("undo", older).code == 0
+    assert "coffee at nine" not in run("memory", "list", "--json").out
+
+
+@pytest.mark.parametrize("option", ["--person", "--session", "--id"])
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_none(option: str, name: str, workspace: Path, run: Run) -> None:
+    refused = run("forget", option, name, "--yes")
+    assert (refused.code, f"an empty {option} names nothing" in refused.err) == (2, True)
+    assert run("forget", "--list", "--json").json == []
+
+
+def test_what_is_found_nowhere_is_not_said_to_be_kept_out_before_it_is(workspace: Path, run: Run) -> None:
+    asked = run("forget", "--text", "no such thing")
+    assert asked.code == 2
+    assert "from now on" not in asked.out
+    assert "once it is forgotten it is kept out" in asked.out
+    assert run("memory", "add", "--text", "no such thing").code == 0
+
+
+def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
+    for text in ("no such thing", "nor this one"):
+        assert run("forget", "--text", text, "--yes").code == 0
+    _, oldest = run("forget", "--list", "--json").json
+    assert run("forget", "--lift", oldest["id"], "--yes").code == 0
+    lines = run("forget", "--list").out.splitlines()
+    assert ["lifted" in line for line in lines] == [False, True]
+    assert ["lifted" in one for one in run("forget", "--list", "--json").json] == [False, True]
+    assert run("memory", "add", "--text", "no such thing").code == 0
+    assert run("memory", "add", "--text", "nor this one").code == 2

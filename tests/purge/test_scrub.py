@@ -85,5 +85,24 @@ def test_a_file_that_cannot_be_read_is_told_and_stops_no_other(workspace: Path, 
 def test_options_of_the_change_need_the_change(workspace: Path, run: Run) -> None:
     for option in ("--yes", "--dry-run", "--git", "--backups"):
         assert run("scrub", option).code == 2
-    assert "Found" in run("scrub", "--mask", "--dry-run").out
+    assert "Would mask" in run("scrub", "--mask", "--dry-run").out
     assert run("scrub", "--mask", "--dry-run").code == 0
+
+
+def test_a_preview_of_the_mask_says_what_would_be_done(workspace: Path, run: Run) -> None:
+    told = run("scrub", "--mask", "--dry-run").out
+    assert "Would be masked: nanomem.db, memory_entries" in told
+    assert "Would stay: .git" in told
+    assert "Would mask" in told.splitlines()[-1]
+    assert "would stay" in told.splitlines()[-1]
+    assert "Would" not in run("scrub").out
+
+
+def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: Run) -> None:
+    run("backup", "make")
+    told = run("scrub", "--mask", "--backups", "--dry-run").out
+    assert "Would remove 1 backup, and those that build on them; none would be left." in told
+    done = run("scrub", "--mask", "--git", "--backups", "--yes")
+    assert "No backup is left: `nanomem backup make` makes one." in done.out
+    assert run("backup", "list", "--json").json == []
+    assert "No backup is left" not in run("scrub", "--mask", "--backups", "--yes").out

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nanomem_tui.paths import Paths, locate
 from nanomem_tui.purge.texts import FORGOTTEN, Marks, Secrets, Words, in_bytes, in_value
+from nanomem_tui.store import forgotten, word_runs
 
 NEEDLE = "Quxwhalery painting"
 WORDS = Words([NEEDLE])
@@ -20,6 +24,13 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    """An empty workspace of its own."""
+    (tmp_path / "memory").mkdir()
+    return locate(tmp_path, starting=True)
 
 
 def cleaned(data: bytes, sought: Any = WORDS, **more: Any) -> tuple[bytes, Counter[str]]:
@@ -42,7 +53,7 @@ def test_nothing_of_it_is_left_in_lines_and_each_stays_json(
     values: list[Any], around: str, plain: bool, tight: bool
 ) -> None:
     lines = [
-        {"id": number, "said": [value, {around: f"{around}{NEEDLE}{around}"}]} for number, value in enumerate(values)
+        {"id": number, "said": [value, {around: f"{around} {NEEDLE}, {around}"}]} for number, value in enumerate(values)
     ]
     form: dict[str, Any] = {"ensure_ascii": plain, "separators": (",", ":") if tight else None}
     text = "".join(json.dumps(line, **form) + "\n" for line in lines)
@@ -118,3 +129,60 @@ def test_the_beginning_of_it_is_known_where_the_rest_was_cut(cut: str) -> None:
     assert " yes" in cleaned
     assert found["text"] == 1
     assert WORDS.clean("Quxwh… is another thing…", Counter()) == "Quxwh… is another thing…"
+
+
+@pytest.mark.parametrize(
+    ("sought", "holds", "holds_not"),
+    [
+        ("Mum", ["Mum's birthday", "my mum.", "MUM", "_mum_"], ["Mumbai", "maximum", "xmum"]),
+        ("blue bike", ["blue-bike", "Blue  Bike", "blue_bike", "ｂｌｕｅ　ｂｉｋｅ", "“blue” bike", "blue\u200b bike"],
+         ["blue bikes", "bluebike", "a blue", "bike blue"]),
+        ("小明的", ["我是小明的朋友", "a小明的b"], ["小明"]),
+        ("C++", ["I like C++.", "c++11 is", "(C++)"], ["vitamin C", "C+", "Abc++"]),
+        ("CAFÉ nord", ["the café-nord", "cafe\u0301 Nord"], ["cafe nord"]),
+        ("It is so.", ["it is so", "It is so, really"], ["it is sober"]),
+        ("#tag", ["a #tag", "x#tag"], ["tag", "#tags"]),
+    ],
+)  # fmt: skip
+def test_a_text_is_met_in_whole_words_whatever_their_form_and_by_the_gate_alike(
+    sought: str, holds: list[str], holds_not: list[str], paths: Paths
+) -> None:
+    words = Words([sought])
+    forgotten.add(paths, "receipt_1", {"text": [sought]})
+    gate = forgotten.load(paths)
+    for text in holds:
+        assert (words.clean(text, Counter()) != text, gate.text(text) is not None) == (True, True), text
+    for text in holds_not:
+        assert (words.clean(text, Counter()), gate.text(text)) == (text, None), text
+
+
+@given(st.text(alphabet="ab c-_.…é中+\n", max_size=12), st.text(alphabet="ab c-_.…é中+\n", min_size=3, max_size=5))
+def test_gate_and_search_agree(text: str, sought: str) -> None:
+    words, run = Words([sought]), word_runs.run_of(sought)
+    assume(run.words and words.texts and "…" not in text and "..." not in text)
+    salt = b"salt"
+    digest = forgotten._digest(salt, "signs" if run.signed else "words", " ".join(run.words))
+    mark = forgotten.Mark("signs" if run.signed else "words", len(run.words), digest, "r")
+    assert (words.clean(text, Counter()) != text) == (forgotten.Forgotten(salt, (mark,)).text(text) is not None)
+
+
+def test_what_was_forgotten_by_an_earlier_version_stays_forgotten() -> None:
+    digest = forgotten._digest(b"salt", "text", "the blue bike")
+    kept = forgotten.Forgotten(b"salt", (forgotten.Mark("text", 3, digest, "r"),))
+    assert kept.text("Is it the blue-bike?") is not None
+    assert kept.text("the blue car") is None
+
+
+def test_the_letter_of_an_escape_in_a_torn_line_is_no_part_of_the_word() -> None:
+    after, found = cleaned(b'{"a": 1}\n{"b": "x\\nquxwhalery painting\\n')
+    assert (b"quxwhalery" in after, found["text"]) == (False, 1)
+
+
+def test_hundreds_of_long_texts_cost_no_more_than_one() -> None:
+    many = Words([f"message {number} of the conversation says {number * 7} long and tedious words" * 3
+                  for number in range(400)])  # fmt: skip
+    lines = [f"something else that was said on day {number}… and so on" for number in range(4_000)]
+    began = time.process_time()
+    for line in lines:
+        many.clean(line, Counter())
+    assert time.process_time() - began < 2

@@ -14,6 +14,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NotFound
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store import ledger_order
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.snapshot import change_of
@@ -496,9 +497,9 @@ def test_operations_of_several_processes_are_ordered_as_they_were_made() -> None
         return new_operation("x", "x", ())._replace(id=f"op_1_{process}_{number}", at=f"2026-01-01T00:00:{second:02}")
 
     late, early, back = made(5, 40), made(3, 37), made(6, 10)
-    assert ledger_files.as_made([late, early]) == [early, late], "by its number and its time it was made before"
-    assert ledger_files.as_made([late, back]) == [late, back], "a clock that went back"
+    assert ledger_order.as_made([late, early]) == [early, late], "by its number and its time it was made before"
+    assert ledger_order.as_made([late, back]) == [late, back], "a clock that went back"
     reused = made(1, 50)
-    assert ledger_files.as_made([late, reused]) == [late, reused], "another process of the same number"
+    assert ledger_order.as_made([late, reused]) == [late, reused], "another process of the same number"
     other = made(9, 38, process=8)
-    assert ledger_files.as_made([late, other, early]) == [early, other, late]
+    assert ledger_order.as_made([late, other, early]) == [early, other, late]

@@ -1,0 +1,78 @@
+"""What is forgotten, sought by the hashes that are kept of it: for what a restore brought back.
+
+A text is met whole; of one that was cut in a label only the label of an operation that held it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from nanomem_tui.purge import run
+from nanomem_tui.purge.texts import Found, Marks, Words, marked
+from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import Forgotten
+
+
+class _Hashed(frozenset[str]):
+    """Names of which the hashes are kept: what is one of them can be asked, which they are cannot."""
+
+    _what: str
+    _kept: Forgotten
+
+    @classmethod
+    def of(cls, kept: Forgotten, what: str) -> _Hashed:
+        """Those of a kind: `id`, `session`, `sender`."""
+        made = cls()
+        made._what, made._kept = what, kept
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._kept.named(self._what, name) is not None
+
+    def __and__(self, others: AbstractSet[object]) -> frozenset[str]:
+        return frozenset(name for name in others if isinstance(name, str) and name in self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __bool__(self) -> bool:
+        return any(mark.what == self._what for mark in self._kept.every)
+
+
+class KeptWords(Words):
+    """What `forgotten.json` says, as something to be looked for."""
+
+    def __init__(self, kept: Forgotten) -> None:
+        ids, sessions, senders = (_Hashed.of(kept, what) for what in ("id", "session", "sender"))
+        super().__init__((), Marks(ids, sessions, senders))
+        self._kept = kept
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text with `[forgotten]` in its place."""
+        return marked(text, self._kept.places(text), found)
+
+    def clean_lines(self, text: str, found: Found) -> str:
+        """A document without the lines that hold it."""
+        return marked(text, self._kept.places(text), found, lines=True)
+
+
+class TakenOutAgain:
+    """What a restore calls before its end: what is forgotten and came back is taken out. A history in git that held
+    none of it is written anew; one that held it before, because nobody asked for more, stays."""
+
+    def __init__(self, memory: run.Memory) -> None:
+        self._memory = memory
+        kept = forgotten.load(memory.paths)
+        self._held = bool(kept) and run.in_history(memory, KeptWords(kept))
+        self.places: tuple[run.Place, ...] = ()
+        """What came back, and is gone again."""
+        self.left: tuple[run.Place, ...] = ()
+
+    def __call__(self) -> None:
+        """Take it out. Raises the store's errors."""
+        kept = forgotten.load(self._memory.paths)
+        if kept:
+            wanted = run.Wanted(git=not self._held, archives=False)
+            done, after = run.clean(self._memory, KeptWords(kept), wanted)
+            self.places, self.left = tuple(done.can_go), after.places

@@ -1,0 +1,92 @@
+"""Who has a memory open for long, and who must be alone with it: what is in RAM elsewhere would be written back.
+
+Owns an flock on the folder of the workspace, which changes no byte of it: shared by every process that stays (console,
+servers, engine, schedule), exclusive for `forget`, `scrub --mask` and a restore in place. Where a file system has no
+such locks, nothing is held and nothing is seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from nanomem_tui.errors import Refused
+from nanomem_tui.paths import Paths
+
+PROC = Path("/proc")
+
+
+@contextlib.contextmanager
+def staying(paths: Paths) -> Iterator[None]:
+    """Have the memory open until the end of the block. Raises Refused while somebody is alone with it."""
+    with _held(paths.workspace, fcntl.LOCK_SH) as held:
+        if not held:
+            what = "a text is being forgotten, or a backup brought back, in this memory"
+            raise Refused(what, str(paths.workspace), "try again when it is done")
+        yield
+
+
+@contextlib.contextmanager
+def alone(paths: Paths) -> Iterator[None]:
+    """Be the only one who has the memory open. Raises Refused, with the name of who else has where it can be told."""
+    with _held(paths.workspace, fcntl.LOCK_EX) as held:
+        if not held:
+            raise Refused(f"{_who(paths.workspace)} has this memory open", str(paths.workspace),
+                          "close it first: it would write back what it knows")  # fmt: skip
+        yield
+
+
+@contextlib.contextmanager
+def _held(folder: Path, how: int) -> Iterator[bool]:
+    handle = None
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield handle is None or _locked(handle, how)
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked(handle: int, how: int) -> bool:
+    try:
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # no locks here
+        return True
+    return True
+
+
+def _who(folder: Path) -> str:
+    pid = next(_holders(folder), None)
+    if pid is None:
+        return "another nanomem"
+    return f"{_name(pid)} (process {pid})"
+
+
+def _holders(folder: Path) -> Iterator[int]:
+    """The processes that hold a lock of a folder, where the system tells."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        inode = str(os.stat(folder).st_ino)
+        for line in (PROC / "locks").read_text().splitlines():
+            fields = line.split()  # 1: FLOCK ADVISORY READ 1234 08:01:5678 0 EOF
+            if "->" not in fields and fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == inode:
+                yield int(fields[4])
+
+
+def _name(pid: int) -> str:
+    """What a process of ours does: `nanomem turn serve`; without more words it is the console."""
+    try:
+        words = [os.fsdecode(word) for word in (PROC / str(pid) / "cmdline").read_bytes().split(b"\0") if word]
+    except OSError:
+        return "another nanomem"
+    at = next((at for at, word in enumerate(words) if os.path.basename(word) in ("nanomem", "nanomem_tui")), None)
+    if at is None:
+        return "another program"
+    options = {place + 1 for place, word in enumerate(words) if word == "--workspace"}
+    given = [word for place, word in enumerate(words) if place > at and place not in options and word.isalpha()][:2]
+    return f"`nanomem {' '.join(given)}`" if given else "the console"
