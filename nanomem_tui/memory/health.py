@@ -68,7 +68,7 @@ def examine(
         lambda: _history(paths),
         lambda: _cursors(paths),
         lambda: _ram_first(paths),
-        lambda: _identity(paths, layout),
+        lambda: identity(paths, layout),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
         lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
@@ -186,15 +186,23 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
         yield from parse_audit(_data(log), paths.relative(log))[1]
 
 
-def _identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
+def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
     """The id by which the agent finds its sessions: what is wrong with it."""
     kept, where = agent_home.workspace_id(paths), paths.relative(paths.workspace_id_file)
     comes = "the agent makes a new one at its next start, and finds none of its sessions"
     if layout.workspace_id is not None and kept != layout.workspace_id:
         what = f"the id of the workspace is gone: {comes}" if kept is None else "no sessions lie under this id"
         yield Problem(what, where, fix=f"with the agent stopped, put {layout.workspace_id} there: they lie under that")
+    elif layout.unclaimed:
+        what = f"the id of the workspace is gone; its sessions may be {_named(layout.unclaimed)}: none is shown"
+        yield Problem(what, where, fix="with the agent stopped, put the name of the right one there")
     elif kept is None and os.path.lexists(paths.workspace_id_file):
         yield Problem(f"no id of 32 hex digits: {comes}", where, fix="put the name of the folder in `sessions/` there")
+
+
+def _named(folders: Sequence[Path]) -> str:
+    """Folders of sessions as a sentence names them."""
+    return " or ".join(f"sessions/{folder.name}" for folder in folders)
 
 
 def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:

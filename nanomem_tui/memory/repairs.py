@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
@@ -40,7 +41,7 @@ class Repair(NamedTuple):
 
 def repairs(ws: Workspace) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
-    found = [*_lines(ws), *_documents(ws), *_cursors(ws), *_sidecars(ws), *_locks(ws), *_sessions(ws)]
+    found = [*_identity(ws), *_lines(ws), *_documents(ws), *_cursors(ws), *_sidecars(ws), *_locks(ws), *_sessions(ws)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
@@ -61,6 +62,24 @@ def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
         except OSError as error:
             done.append((one, error.strerror or str(error)))
     return done
+
+
+def _identity(ws: Workspace) -> Iterator[Repair]:
+    """The id by which the agent finds its sessions, where one folder alone can be theirs."""
+    kept, known = agent_home.workspace_id(ws.paths), ws.layout.workspace_id
+    if known is None or kept == known:
+        return
+    path = ws.paths.workspace_id_file
+    what = "the id of the workspace is gone" if kept is None else "no sessions lie under this id"
+
+    def put_back() -> None:
+        before = _bytes(path)
+        if before:
+            atomic.quarantine(ws.paths.quarantine, path.name, before)
+        atomic.make_folder(path.parent)
+        atomic.write_atomic(path, f"{known}\n".encode(), expected=atomic.sha256(before) if path.exists() else "")
+
+    yield Repair(what, ws.paths.relative(path), f"it becomes {known}, under which its sessions lie", put_back)
 
 
 def _lines(ws: Workspace) -> Iterator[Repair]:
