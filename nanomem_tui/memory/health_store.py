@@ -191,8 +191,11 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
 def quarantined(paths: Paths) -> Iterator[Problem]:
     """The files that could not be read whole when they were replaced, kept as they were."""
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
-        what = f"{atomic.original_name(path.name)} could not be read whole; it is kept here as it was"
-        yield Problem(what, paths.relative(path), None, "take what is missing from it, then remove it", "warning")
+        what = f"{atomic.why_kept(path.name)}; it is kept here as it was"
+        altered = atomic.original_name(path.name).startswith(atomic.ALTERED)
+        fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
+        taken = "take what is missing from it, then remove it"
+        yield Problem(what, paths.relative(path), None, fix if altered else taken, "warning")
 
 
 def full_disk(paths: Paths) -> Iterator[Problem]:

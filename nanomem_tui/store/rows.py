@@ -26,6 +26,7 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.mending import Mended
     from nanomem_tui.store.postgres.server import Server
     from nanomem_tui.store.postgres.source import PgSource
     from nanomem_tui.store.sql import Connection
@@ -57,6 +58,7 @@ class RowStore:
         self._replayed: list[Operation] = []
         self._ledger_problems: list[Problem] = []
         self._row_problems: list[Problem] = []
+        self._mended: Mended | None = None
         self._changed_at: float | None = None
         self._export_due = False
         self._looked: tuple[object, object] | None = None
@@ -270,9 +272,10 @@ class RowStore:
             altered = mending.altered(connection, self.workspace_id, [row for rows in layers for row in rows], meta)
             self.snapshot.replace_all(*layers)
             self._export_due = meta.get(self.files.mark("exported")) != meta.get("revision")
-            self._row_problems = []
+            self._mended = None
             if altered is not None:
-                self._row_problems = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
+                self._mended = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
+            self._row_problems = list(self._mended.problems) if self._mended is not None else []
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
         self.last_at, self.last_ms = meta.get("last_at", ""), _number(meta.get("last_ms"))
