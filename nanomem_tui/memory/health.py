@@ -78,7 +78,7 @@ def examine(
         lambda: agent_settings(paths)[1],
         lambda: left_behind(paths, layout),
         lambda: health_store.repository(paths, agent),
-        lambda: health_store.databases(paths, server),
+        lambda: health_store.databases(paths, server, known),
         lambda: health_store.own_folder(paths),
         lambda: filter(None, [backup.interrupted(paths)]),
         lambda: backup_health.newest(paths),
@@ -106,8 +106,15 @@ def _placed(problem: Problem, paths: Paths) -> Problem:
 
 def _documents(paths: Paths) -> Iterator[Problem]:
     for path in (paths.soul, paths.user, paths.memory_md):
-        data = _data(path)
         where = paths.relative(path)
+        if path.is_symlink() and not path.resolve().is_relative_to(paths.workspace.resolve()):
+            what = "a link that leads out of the workspace: it can be neither shown nor edited here"
+            yield Problem(what, where, None, "replace it by a file", "warning")
+        try:
+            data = _data(path)
+        except NanomemError as error:
+            yield Problem(error.what, where, fix=error.fix)
+            continue
         yield from decode(data, where)[1]
         if len(data) > LARGE_DOCUMENT:
             fatal = len(data) > FATAL_DOCUMENT

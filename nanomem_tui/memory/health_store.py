@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,9 +83,9 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
         yield Problem("an empty git object, as a power cut leaves them", paths.relative(path), None, "run git fsck")
 
 
-def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
+def databases(paths: Paths, server: Server | None = None, known: Iterable[Problem] = ()) -> Iterator[Problem]:
     """What is wrong with our database, which may lie on a server, and with those of other systems in the agent's
-    home."""
+    home. What is `known` of ours is not told in other words."""
     if server is not None:
         from nanomem_tui.store.postgres import health
 
@@ -95,7 +95,8 @@ def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
             yield Problem(what, paths.relative(paths.database), None, "see `nanomem migrate-store --help`", "note")
     elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
-        yield from _own_database(paths)
+        if not any(is_damage(one, paths) for one in known):
+            yield from own_database(paths)
     for path in _in_home(paths):
         yield from _foreign_database(path, paths)
 
@@ -120,9 +121,17 @@ def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
     )
 
 
-def _own_database(paths: Paths) -> Iterator[Problem]:
+def is_damage(problem: Problem, paths: Paths) -> bool:
+    """Whether it says that the database itself is damaged, and not one of its rows."""
     where = paths.relative(paths.database)
-    fix = "it is kept as it is; the newest copy in nanomem/backups and the ledger hold the rest"
+    ours = problem.severity == "error" and problem.where in (where, str(paths.database))
+    return ours and problem.what.startswith(("the database ", "damaged"))
+
+
+def own_database(paths: Paths) -> Iterator[Problem]:
+    """What is wrong with the file of our database, every page of which is looked at."""
+    where = paths.relative(paths.database)
+    fix = "`nanomem doctor --fix` makes it anew from the newest copy and the operations since, and keeps this file"
     try:
         with reader.open_database(paths.database) as connection:
             damage = list(_checked(connection, where, fix))

@@ -54,7 +54,8 @@ async def back_up(screen: StatusScreen) -> None:
     """Make a backup beside the home, and say where."""
     say(screen, "A backup is made …")
     made = await screen.console.in_thread(lambda ws: _backup(ws, ""))
-    say(screen, f"{made.path}: {made.note}" if made.note else str(made.path), title=f"{counted(made.files, 'file')} backed up")
+    where = f"{made.path}: {made.note}" if made.note else str(made.path)
+    say(screen, where, title=f"{counted(made.files, 'file')} backed up")
 
 
 def _mended(ws: Workspace) -> Done:

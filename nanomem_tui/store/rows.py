@@ -115,6 +115,11 @@ class RowStore:
         return [operation for operation in lost if operation.id not in here]
 
     @property
+    def to_mend(self) -> int:
+        """How many rows and operations were put right in RAM, and are yet to be written."""
+        return len(self._replayed) + sum(problem.severity == "warning" for problem in self._row_problems)
+
+    @property
     def loaded(self) -> bool:
         """Whether the rows are in RAM."""
         return self._loaded
