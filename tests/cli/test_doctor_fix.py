@@ -157,7 +157,7 @@ def test_an_altered_row_is_put_right_and_kept(run: Run, home: Callable[[str], Pa
     assert run("log", "--verify").code == 0
 
 
-def test_a_database_that_is_a_link_is_not_written_through(run: Run, home: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str], Path], tmp_path: Path) -> None:
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     database = workspace.parent / "nanomem" / "nanomem.db"
