@@ -31,6 +31,8 @@ CHUNK = 500
 MANY, ROOM = 5_000, 64_000
 """Rows from which a batch is an import, and the kilobytes of pages that it may hold in memory."""
 VERDICT = "verdict:"
+LAST = "last_seq"
+"""The marker of the place of the newest operation: the table of keys has no index by it."""
 OLD_INDEX = "old"
 """The marker of an index that lacks rows."""
 _OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
@@ -298,8 +300,9 @@ def _insert_operations(
     if not fresh:
         return {}
     head = meta[chain.MARK] if chain.MARK in meta else chain.of(connection, workspace_id)
-    last = sql.next_number(connection, "operations", "seq", workspace_id)
-    first = max(last, sql.next_number(connection, "operation_keys", "seq", workspace_id))  # one may have been taken out
+    there = stored_operations.last_position(connection, workspace_id)
+    written = _last_written(connection, workspace_id, meta)
+    first = max(sql.next_number(connection, "operations", "seq", workspace_id), written + 1)
     rows: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
     for seq, o in enumerate(fresh, first):
@@ -309,21 +312,30 @@ def _insert_operations(
         rows.append((seq, workspace_id, o.id, o.at, o.actor, o.kind, label, len(o.changes), body, False))
         keys += [(workspace_id, layer, key, seq) for layer, key in touched]
     connection.executemany(_inserting("operations", _OPERATION), rows)
-    connection.executemany("INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?)", keys)
+    kept = "INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    connection.executemany(kept, keys)
     judge = "UPDATE operations SET undone = ? WHERE workspace_id = ? AND id = ?"
     for operation in fresh:
         if (verdict := meta.get(f"{VERDICT}{operation.id}")) is not None:
             connection.execute(judge, (verdict == "undone", workspace_id, operation.id))
             connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{VERDICT}{operation.id}",))
     bodies = [(str(row[2]), str(row[8])) for row in rows]
-    waiting = {chain.MARK: chain.extended(head, bodies)}
-    if first > last and (mended := chain.mended(connection, workspace_id, head, bodies, last)):
+    waiting = {chain.MARK: chain.extended(head, bodies), LAST: str(first + len(rows) - 1)}
+    if written > there and (mended := chain.mended(connection, workspace_id, head, bodies, there + 1)):
         waiting[chain.MARK] = mended
     for operation in fresh:
         for target, undone in verdicts(operation, _finder(connection, workspace_id)):
             if not connection.execute(judge, (undone, workspace_id, target)).rowcount:
                 waiting[f"{VERDICT}{target}"] = "undone" if undone else "stands"
     return waiting
+
+
+def _last_written(connection: Connection, workspace_id: str, meta: Mapping[str, str]) -> int:
+    """The place of the newest operation that was ever written: it may have been taken out, and its keys be there."""
+    if meta.get(LAST, "").isdigit():
+        return int(meta[LAST])
+    query = "SELECT coalesce(max(seq), 0) FROM operation_keys WHERE workspace_id = ?"  # of an older release, once
+    return int(connection.execute(query, (workspace_id,)).fetchone()[0])
 
 
 def _finder(connection: Connection, workspace_id: str) -> Callable[[str], Operation | None]:

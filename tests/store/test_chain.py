@@ -139,8 +139,15 @@ def test_an_operation_said_to_be_undone_by_nobody_is_named(database: Path, run: 
     assert "said to be undone" in run("doctor").out
 
 
-def test_the_newest_operation_taken_out_hinders_no_write_and_comes_back(database: Path, run: Run) -> None:  # noqa: F811
+@pytest.mark.parametrize("older", [False, True])
+def test_the_newest_operation_taken_out_hinders_no_write_and_comes_back(
+    older: bool,
+    database: Path,
+    run: Run,  # noqa: F811
+) -> None:
     head = run("log", "--verify", "--json").json["head"]
+    if older:  # a database of a release that knew no such marker
+        alter(database, "DELETE FROM memory_meta WHERE key LIKE '%:last_seq'")
     alter(database, "DELETE FROM operations WHERE seq = (SELECT max(seq) FROM operations)")
     result = run("log", "--verify")
     assert result.code == 1
