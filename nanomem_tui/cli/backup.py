@@ -75,6 +75,7 @@ def _made_lines(made: Made) -> list[str]:
     return [
         f"{words.counted(made.files, 'file')}, {size}: {made.path}",
         *([f"It builds on {made.base}."] if made.base else []),
+        *([f"Note: {made.note}."] if made.note else []),
         *left[:SHOWN],
         *rest,
     ]
@@ -108,7 +109,11 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
         for one in found
     ]  # fmt: skip
     none = [f"No backup in {_folder(paths, folder)} yet; `nanomem backup make` makes one."]
-    state.show([_made(one) for one in found], lambda: table(columns, cells, output.terminal_width()) if found else none)
+    unchecked = "Not checked: `nanomem backup check NAME` reads one through."
+    state.show(
+        [_made(one) for one in found],
+        lambda: [*table(columns, cells, output.terminal_width()), unchecked] if found else none,
+    )
 
 
 @backup.command("check")
@@ -126,11 +131,13 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
 
     path = _named(state, name, folder)
     manifest, problems = backups.check(path)
+    torn = backups.passed_over(path.parent, path) if name == "latest" else []
+    problems += [errors.Problem(f"newer than {path.name}, and {one.problem}", one.path.name) for one in torn]
     told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size}
     whole = f"{path.name} is whole: {words.counted(len(manifest.entries), 'file')}, {words.size(manifest.size)}."
     state.show(
         {**told, "problems": [values.problem(one) for one in problems]},
-        lambda: [one.text() for one in problems] or [whole],
+        lambda: [*(one.text() for one in problems), *([whole] if len(problems) == len(torn) else [])],
     )
     return 1 if problems else 0
 
@@ -191,7 +198,7 @@ def restore_backup(
     folder: str | None,
     yes: bool,
     dry_run: bool,
-) -> None:
+) -> int:
     """Bring a backup back: to a new place, or in place after a backup of what is there now.
 
     In place, what came since stays, but for our own folder and the references of the repository. Refused while an
@@ -209,12 +216,13 @@ def restore_backup(
         if dry_run:
             manifest, problems = backups.check(path)
             told = f"Would write {words.counted(len(manifest.entries), 'file')} to {place}."
-            state.show({"files": len(manifest.entries)}, [told, *(one.text() for one in problems)])
-            return
+            found = [one.text() for one in problems]
+            state.show({"files": len(manifest.entries), "problems": found}, found or [told])
+            return 1 if found else 0
         done = backups.restore_to(path, Path(place))
         lines = [f"{words.counted(len(done.changed), 'file')} written to {place}.", *_not_kept_out(state, Path(place))]
         state.show(_restored(done), lines)
-        return
+        return 0
     paths, layout = _found(state)
     from nanomem_tui.store.presence import look
 
@@ -224,10 +232,10 @@ def restore_backup(
     plan = backups.restore_plan(paths, layout, path)
     if not (plan.changed or plan.removed):
         state.show(_restored(plan), [f"Everything is as in {path.name}."])
-        return
+        return 0
     lines = [*_plan_lines(plan), *_kept_out(paths)]
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
-        return
+        return 0
     again = _taken_out_again(state)
     done = backups.restore(paths, layout, path, others=with_others, then=again)
     undo = done.undo.name if done.undo is not None else ""
@@ -235,8 +243,10 @@ def restore_backup(
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
         f"`nanomem backup restore {undo}` takes it back.",
         *_again_lines(again),
+        *([f"Note: {done.note}."] if done.note else []),
     ]
     state.show(_restored(done), lines)
+    return 0
 
 
 def _taken_out_again(state: State) -> TakenOutAgain:
@@ -308,9 +318,12 @@ def _folder(paths: Paths, folder: str | None) -> Path:
 def _named(state: State, name: str, folder: str | None) -> Path:
     from nanomem_tui.store import backup as backups
 
-    if folder:
-        return backups.named(Path(folder).expanduser(), name)
-    return backups.named(_folder(_found(state)[0], None), name)
+    place = Path(folder).expanduser() if folder else _folder(_found(state)[0], None)
+    found = backups.named(place, name)
+    if name == "latest":
+        torn = backups.passed_over(place, found)
+        output.notes([f"Note: {one.path.name} is newer, and cannot be read: {one.problem}" for one in torn])
+    return found
 
 
 def _made(made: Made) -> dict[str, Any]:

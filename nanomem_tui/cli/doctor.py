@@ -81,7 +81,14 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
     fixed = [f"Fixed: {one.where}: {one.what}; {one.how}" for one, why in done if not why]
     state.show(
         {"backup": str(made.path), **preview, "left": [values.problem(one) for one in left]},
-        [*fixed, *failed, *waits, f"`nanomem backup restore {made.path.name}` takes it back.", *_report(left)],
+        [
+            *fixed,
+            *failed,
+            *waits,
+            f"`nanomem backup restore {made.path.name}` takes it back.",
+            *([f"Note: {made.note}."] if made.note else []),
+            *_report(left),
+        ],
     )
     return 1 if failed else _exit_code(left)
 

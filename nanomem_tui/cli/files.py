@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +14,10 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import BadInput, NothingToDo, from_os_error
+from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, from_os_error
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
 
 MAX_INPUT = 8_000_000
 """Bytes of a memory file."""
@@ -41,12 +45,26 @@ def list_files(state: State, limit: int | None, offset: int) -> None:
       nanomem files list
     """
     with state.open() as ws:
-        texts = {name: ws.documents.read(name) or "" for name in ws.documents.names()}
-    found = [{"id": name, "lines": len(text.splitlines()), "characters": len(text)} for name, text in texts.items()]
+        found = [_listed(ws, name) for name in ws.documents.names()]
     body = page(found, limit, offset)
-    columns = [Column("File"), Column("Lines", right=True), Column("Characters", right=True)]
-    rows = [(str(one["id"]), f"{one['lines']:,}", f"{one['characters']:,}") for one in body]
+    columns = [
+        Column("File"), Column("Lines", right=True), Column("Characters", right=True), Column("Note", optional=True),
+    ]  # fmt: skip
+    rows = [
+        (one["id"], "" if one["problem"] else f"{one['lines']:,}", "" if one["problem"] else f"{one['characters']:,}",
+         one["problem"])
+        for one in body
+    ]  # fmt: skip
     state.show(body, lambda: table(columns, rows, output.terminal_width()) if rows else ["No memory file is there."])
+
+
+def _listed(ws: Workspace, name: str) -> dict[str, Any]:
+    """One file of the list; one that cannot be read says why, and hides no other."""
+    try:
+        text, problem = ws.documents.read(name) or "", ""
+    except NanomemError as error:
+        text, problem = "", error.what
+    return {"id": name, "lines": len(text.splitlines()), "characters": len(text), "problem": problem}
 
 
 @files.command("show")

@@ -28,14 +28,15 @@ PAST = {"undo": "undid", "redo": "redid"}
 @click.option("--full", is_flag=True, help="With --json: what was there before and after, too.")
 @click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
-@click.option("--verify", is_flag=True, help="Check instead that no operation was changed, taken out or put in.")
+@click.option("--verify", is_flag=True, help="Check instead that nothing was changed, taken out or put in.")
 @click.option("--expect", metavar="HEAD", type=Words(), help="With --verify: a head noted before has to be met.")
 @pass_state
 def log(state: State, key: str | None, full: bool, limit: int, offset: int, verify: bool, expect: str | None) -> int:
     """Every change that was made here, newest first, by whom, and whether it was taken back.
 
-    Operations are chained by hash. --verify goes through all of them and prints the head of the chain: noted in
-    another place, `--expect` tells later whether what was there then is still so. Exit code 1 when it is not.
+    Operations are chained by hash. --verify goes through all of them and all rows, writes nothing, and prints the head
+    of the chain: noted in another place, `--expect` tells later whether what was there then is still so. Exit code 1
+    when anything is not what was written.
 
     \b
     Example:
@@ -59,32 +60,34 @@ SHORTEST_HEAD = 12
 
 
 def _verify(state: State, expected: str) -> int:
-    from nanomem_tui.store import chain
+    from nanomem_tui.store import verifying
 
     if expected and (len(expected) < SHORTEST_HEAD or set(expected) - set("0123456789abcdef")):
         fix = f"give the head that `nanomem log --verify` printed, or its first {SHORTEST_HEAD} digits"
         raise BadInput("not the head of a chain", expected, fix)
     with state.open() as ws:
-        if ws.store.has_database:
-            ws.flush()
         if not ws.store.has_database:
             state.show({"operations": 0, "head": "", "whole": True}, ["No change recorded."])
             return 1 if expected else 0
-        with ws.store.opened() as connection:
-            found = chain.verify(connection, ws.id, expected, ws.store.copies.found())
-    lost = bool(expected) and found.met is None
-    lines = [f"{words.counted(found.operations, 'operation')}; the head of the chain is {found.head}"]
-    if found.head != (found.kept or found.head):
-        lines.append(f"Broken: the head that was kept is {found.kept}: an operation was changed, taken out or put in.")
-    lines += [f"Broken: {one}" for one in found.wrong]
-    for one in found.rewritten:
+        found = verifying.verify(ws.store, expected)
+        state.tell_damage(ws)
+    operations = found.operations
+    lost = bool(expected) and operations.met is None
+    lines = [f"{words.counted(operations.operations, 'operation')}; the head of the chain is {operations.head}"]
+    lines += [f"Broken: {one}" + ("" if one.endswith(".") else ".") for one in found.lines()]
+    for one in operations.rewritten:
         was = "" if one.get("whole", True) else "; the chain was broken already"
         lines.append(f"Rewritten {words.when(str(one['at']))} by {one['why']}: it was {one['before']}{was}")
+    if found.waiting:
+        lines.append(f"{words.counted(found.waiting, 'operation')} in the ledger, which the next change chains.")
     if expected:
-        since = f"is there, {words.counted(found.met or 0, 'operation')} ago"
+        since = f"is there, {words.counted(operations.met or 0, 'operation')} ago"
         lines.append(f"Broken: {expected} is not in the chain." if lost else f"{expected} {since}.")
     broken = lost or not found.whole
-    state.show({**found._asdict(), "whole": not broken}, [*lines, *([] if broken else ["Nothing was changed."])])
+    rows = {"altered": [{"layer": layer, "id": key} for layer, key in found.altered], "fewer": found.fewer}
+    kept = {"lost": [{"id": key, "label": label} for key, label in found.kept], "waiting": found.waiting}
+    told = {**operations._asdict(), **rows, **kept, "whole": not broken}
+    state.show(values.plain(told), [*lines, *([] if broken else ["Nothing was changed."])])
     return 1 if broken else 0
 
 

@@ -276,14 +276,16 @@ def rescue(state: State, key: str | None, yes: bool, dry_run: bool) -> int:
       nanomem session rescue --dry-run
       nanomem session rescue --yes
     """
-    from nanomem_tui.memory import session_rescue
+    from nanomem_tui.memory import health, session_rescue
 
     with state.open() as ws:
         found = [one for one in session_rescue.rescues(ws) if key in (None, one.key)]
         preview: dict[str, Any] = {"sessions": [{"id": one.key, **values.plain(one)} for one in found]}
         can = [one for one in found if not one.refused]
         if not found:
-            state.show({"operation": None, **preview}, ["The agent finds every session." if key is None else NONE])
+            lost = [problem.text() for problem in health.identity(ws.paths, ws.layout)]
+            every = lost or ["The agent finds every session."]
+            state.show({"operation": None, **preview}, every if key is None else [NONE])
             return 0 if key is None else 1
         if can:
             question = f"Bring back {words.counted(len(can), 'session')}?"

@@ -45,10 +45,9 @@ class State:
         finally:
             _close(ws)
         for name in sorted(_names(ws.paths.quarantine) - before):
-            from nanomem_tui.store.atomic import original_name
+            from nanomem_tui.store.atomic import why_kept
 
-            kept = ws.paths.quarantine / name
-            output.notes([f"Note: {original_name(name)} could not be read whole; as it was it is kept in {kept}"])
+            output.notes([f"Note: {why_kept(name)}; as it was it is kept in {ws.paths.quarantine / name}"])
 
     def named(self) -> str | None:
         """The path of the workspace asked for, also where it was asked for by the name that the person gave it."""

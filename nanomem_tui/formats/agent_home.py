@@ -25,6 +25,9 @@ FACTS = "facts"
 PLAIN = "plain Markdown"
 OLDEST_DREAM = "nanobot 0.1.5"
 
+WORKSPACE_ID = ".nanobot/workspace-id"
+"""Where the agent keeps the id of a workspace, in it."""
+
 _ID = re.compile(r"[0-9a-f]{32}")
 _SESSION_KEY = re.compile(rb'"session_key"\s*:')
 _PEEK = 65536
@@ -36,6 +39,7 @@ class Layout(NamedTuple):
     `release` is the oldest release that writes such files: `nanobot 0.1.4` to `nanobot 0.3.5`, `ram-first` (snapshot
     and lessons), `scoped` (longterm.db and session state), `facts` (memory.db) or `plain Markdown`. `workspace_id` is
     the agent's own, 32 hex digits. `notes` are for a person. `unlisted` names session files that this release ignores.
+    `unclaimed`: the folders of sessions of which nobody can tell which are this workspace's, when its id is lost.
     """
 
     release: str
@@ -46,6 +50,7 @@ class Layout(NamedTuple):
     has_history_md: bool
     notes: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
+    unclaimed: tuple[Path, ...] = ()
 
 
 class _Sessions(NamedTuple):
@@ -54,6 +59,7 @@ class _Sessions(NamedTuple):
     release: str
     notes: tuple[str, ...] = ()
     workspace_id: str | None = None
+    unclaimed: tuple[Path, ...] = ()
 
 
 def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
@@ -78,12 +84,17 @@ def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
         has_history_md=_is_file(paths.history_md),
         notes=tuple(notes),
         unlisted=unlisted,
+        unclaimed=found.unclaimed,
     )
 
 
 def workspace_id(paths: Paths) -> str | None:
     """The id that the agent gave this workspace, or None."""
-    text = _read_small(paths.workspace_id_file).strip().lower()
+    return _id_of(paths.workspace)
+
+
+def _id_of(workspace: Path) -> str | None:
+    text = _read_small(workspace / WORKSPACE_ID).strip().lower()
     return text if _ID.fullmatch(text) else None
 
 
@@ -162,6 +173,16 @@ def _sessions(paths: Paths) -> _Sessions:
             note = f"{lacks}; its sessions were found by the path they record"
             return _namespaced(paths, named, named.name, note)
     inside = paths.workspace / "sessions"
+    unclaimed = _unclaimed(paths) if not _transcripts(inside) else ()
+    if len(unclaimed) == 1:
+        lacks = "the workspace has no id" if own_id is None else "no sessions lie under the id of the workspace"
+        note = f"{lacks}; the only sessions that no other workspace claims are taken for its own"
+        return _namespaced(paths, unclaimed[0], unclaimed[0].name, note)
+    return _older(paths, inside, own_id)._replace(unclaimed=unclaimed if own_id is None else ())
+
+
+def _older(paths: Paths, inside: Path, own_id: str | None) -> _Sessions:
+    """Where older releases keep them, or where the agent will once there are any."""
     if inside.is_dir():
         names = _transcripts(inside)
         if names and all(name_to_key(name) for name in names):
@@ -195,6 +216,28 @@ def _recorded_here(root: Path, workspace: Path) -> Path | None:
     ours = {str(workspace), os.path.realpath(workspace)}
     matches = [root / name for name in names if _read_small(root / name / ".workspace").strip() in ours]
     return matches[0] if len(matches) == 1 else None
+
+
+def _unclaimed(paths: Paths) -> tuple[Path, ...]:
+    """The folders of sessions in this home that are no other workspace's, by its id or by the path they record."""
+    if paths.home is None:
+        return ()
+    root = paths.home / "sessions"
+    folders = [root / name for name in _names(root) if _ID.fullmatch(name) and _transcripts(root / name)]
+    ids = [*paths.home.glob(f"*/{WORKSPACE_ID}"), *paths.home.glob(f"*/*/{WORKSPACE_ID}")]
+    others = (path.parents[1] for path in ids if not _same(path.parents[1], paths.workspace))
+    claimed = {_id_of(workspace) for workspace in others}
+    return tuple(folder for folder in folders if folder.name not in claimed and not _is_of_another(folder, paths))
+
+
+def _is_of_another(folder: Path, paths: Paths) -> bool:
+    """Whether the path that sessions record is another workspace of this home, or one elsewhere that has this id and
+    no other folder of that name: a copy of a home records the path of the first."""
+    recorded = Path(_read_small(folder / ".workspace").strip() or paths.workspace)
+    if paths.home is not None and recorded.is_relative_to(paths.home) and recorded != paths.workspace:
+        return True
+    own = recorded.parent / "sessions" / folder.name
+    return _id_of(recorded) == folder.name and (_same(own, folder) or not own.is_dir())
 
 
 def _release(paths: Paths, found: _Sessions, state_folder: Path) -> str:

@@ -30,7 +30,7 @@ from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
-from nanomem_tui.store import backup
+from nanomem_tui.store import backup, backup_health
 from nanomem_tui.store.backup_files import folder_of
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.postgres.server import Server
@@ -68,7 +68,7 @@ def examine(
         lambda: _history(paths),
         lambda: _cursors(paths),
         lambda: _ram_first(paths),
-        lambda: _identity(paths, layout),
+        lambda: identity(paths, layout),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
         lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
@@ -78,9 +78,10 @@ def examine(
         lambda: agent_settings(paths)[1],
         lambda: left_behind(paths, layout),
         lambda: health_store.repository(paths, agent),
-        lambda: health_store.databases(paths, server),
+        lambda: health_store.databases(paths, server, known),
         lambda: health_store.own_folder(paths),
         lambda: filter(None, [backup.interrupted(paths)]),
+        lambda: backup_health.newest(paths),
         lambda: health_store.unwritable(paths, layout),
         lambda: health_store.full_disk(paths),
         *more,
@@ -105,8 +106,15 @@ def _placed(problem: Problem, paths: Paths) -> Problem:
 
 def _documents(paths: Paths) -> Iterator[Problem]:
     for path in (paths.soul, paths.user, paths.memory_md):
-        data = _data(path)
         where = paths.relative(path)
+        if path.is_symlink() and not path.resolve().is_relative_to(paths.workspace.resolve()):
+            what = "a link that leads out of the workspace: it can be neither shown nor edited here"
+            yield Problem(what, where, None, "replace it by a file", "warning")
+        try:
+            data = _data(path)
+        except NanomemError as error:
+            yield Problem(error.what, where, fix=error.fix)
+            continue
         yield from decode(data, where)[1]
         if len(data) > LARGE_DOCUMENT:
             fatal = len(data) > FATAL_DOCUMENT
@@ -186,15 +194,23 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
         yield from parse_audit(_data(log), paths.relative(log))[1]
 
 
-def _identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
+def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
     """The id by which the agent finds its sessions: what is wrong with it."""
     kept, where = agent_home.workspace_id(paths), paths.relative(paths.workspace_id_file)
     comes = "the agent makes a new one at its next start, and finds none of its sessions"
     if layout.workspace_id is not None and kept != layout.workspace_id:
         what = f"the id of the workspace is gone: {comes}" if kept is None else "no sessions lie under this id"
         yield Problem(what, where, fix=f"with the agent stopped, put {layout.workspace_id} there: they lie under that")
+    elif layout.unclaimed:
+        what = f"the id of the workspace is gone; its sessions may be {_named(layout.unclaimed)}: none is shown"
+        yield Problem(what, where, fix="with the agent stopped, put the name of the right one there")
     elif kept is None and os.path.lexists(paths.workspace_id_file):
         yield Problem(f"no id of 32 hex digits: {comes}", where, fix="put the name of the folder in `sessions/` there")
+
+
+def _named(folders: Sequence[Path]) -> str:
+    """Folders of sessions as a sentence names them."""
+    return " or ".join(f"sessions/{folder.name}" for folder in folders)
 
 
 def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:

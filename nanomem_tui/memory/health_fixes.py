@@ -21,12 +21,12 @@ _ADVICE = (
     ("answer without its question", "nothing has to be done; the question was lost when the agent stopped"),
     ("belongs to no turn", "nothing has to be done, or remove that line in an editor while no agent runs"),
 )
-_CIRCULAR = "nanomem doctor"
+_CIRCULAR, _MENDS = "nanomem doctor", "nanomem doctor --fix"
 
 
 def with_fix(problem: Problem) -> Problem:
     """The problem with something to do about it: its own advice, unless that is none or sends the reader round."""
-    own = "; ".join(part for part in problem.fix.split("; ") if _CIRCULAR not in part)
+    own = "; ".join(part for part in problem.fix.split("; ") if _CIRCULAR not in part or _MENDS in part)
     if own and own == problem.fix:
         return problem
     advice = next((fix for sign, fix in _ADVICE if sign in problem.what), "")

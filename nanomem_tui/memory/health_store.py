@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,9 +87,9 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
 _MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
 
 
-def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
+def databases(paths: Paths, server: Server | None = None, known: Iterable[Problem] = ()) -> Iterator[Problem]:
     """What is wrong with our database, which may lie on a server, and with those of other systems in the agent's
-    home."""
+    home. What is `known` of ours is not told in other words."""
     if server is not None:
         from nanomem_tui.store.postgres import health
 
@@ -99,7 +99,8 @@ def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
             yield Problem(what, paths.relative(paths.database), None, _MOVE, "note")
     elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
-        yield from _own_database(paths)
+        if not any(is_damage(one, paths) for one in known):
+            yield from own_database(paths)
     for path in _in_home(paths):
         yield from _foreign_database(path, paths)
 
@@ -124,9 +125,17 @@ def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
     )
 
 
-def _own_database(paths: Paths) -> Iterator[Problem]:
+def is_damage(problem: Problem, paths: Paths) -> bool:
+    """Whether it says that the database itself is damaged, and not one of its rows."""
     where = paths.relative(paths.database)
-    fix = "it is kept as it is; the newest copy in nanomem/backups and the ledger hold the rest"
+    ours = problem.severity == "error" and problem.where in (where, str(paths.database))
+    return ours and problem.what.startswith(("the database ", "damaged"))
+
+
+def own_database(paths: Paths) -> Iterator[Problem]:
+    """What is wrong with the file of our database, every page of which is looked at."""
+    where = paths.relative(paths.database)
+    fix = "`nanomem doctor --fix` makes it anew from the newest copy and the operations since, and keeps this file"
     try:
         with reader.open_database(paths.database) as connection:
             damage = list(_checked(connection, where, fix))
@@ -212,8 +221,11 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
 def quarantined(paths: Paths) -> Iterator[Problem]:
     """The files that could not be read whole when they were replaced, kept as they were."""
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
-        what = f"{atomic.original_name(path.name)} could not be read whole; it is kept here as it was"
-        yield Problem(what, paths.relative(path), None, "take what is missing from it, then remove it", "warning")
+        what = f"{atomic.why_kept(path.name)}; it is kept here as it was"
+        altered = atomic.original_name(path.name).startswith(atomic.ALTERED)
+        fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
+        taken = "take what is missing from it, then remove it"
+        yield Problem(what, paths.relative(path), None, fix if altered else taken, "warning")
 
 
 def full_disk(paths: Paths) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ The agent's own files are left alone while one runs. Whoever calls this makes a 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import json_text
-from nanomem_tui.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
+from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
-from nanomem_tui.memory import health, session_rescue
+from nanomem_tui.memory import health, health_store, session_rescue
 from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted
@@ -40,11 +42,18 @@ class Repair(NamedTuple):
 
 def repairs(ws: Workspace) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
-    found = [*_lines(ws), *_documents(ws), *_cursors(ws), *_sidecars(ws), *_locks(ws), *_sessions(ws)]
+    found = [*_each(ws, _identity, _lines, _documents, _cursors, _sidecars, _locks, _sessions)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    return [*found, *_left_behind(ws), *_modes(ws)]
+    return [*_each(ws, _database), *found, *_each(ws, _left_behind, _modes)]
+
+
+def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
+    """What all of these find. What one of them cannot read the doctor names, and the rest is put right."""
+    for finder in finders:
+        with contextlib.suppress(NanomemError, OSError):
+            yield from finder(ws)
 
 
 def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
@@ -63,11 +72,51 @@ def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
     return done
 
 
+def _database(ws: Workspace) -> Iterator[Repair]:
+    """Our own database, where a copy stands in for it, and what was put right in RAM alone."""
+    store, where = ws.store, ws.paths.relative(ws.paths.database)
+    if store.server is not None or not store.has_database:
+        return
+    store.load()
+    if store.source.damage is None:
+        found = [one for one in health_store.own_database(ws.paths) if health_store.is_damage(one, ws.paths)]
+        if found:
+            store.source.fall_back(CorruptDatabase(found[0].what, str(ws.paths.database)))
+    if store.source.damage is not None:
+        how = "that takes its place, and the damaged file is kept in the quarantine"
+        yield Repair(store.source.damage.what, where, how, ws.flush)
+    elif store.to_mend:
+        what = f"{counted(store.to_mend, 'row or operation', 'rows or operations')} not what was written"
+        how = "a copy and the log tell what was; what is altered is kept in the quarantine"
+        yield Repair(what, where, how, ws.flush)
+
+
+def _identity(ws: Workspace) -> Iterator[Repair]:
+    """The id by which the agent finds its sessions, where one folder alone can be theirs."""
+    kept, known = agent_home.workspace_id(ws.paths), ws.layout.workspace_id
+    if known is None or kept == known:
+        return
+    path = ws.paths.workspace_id_file
+    what = "the id of the workspace is gone" if kept is None else "no sessions lie under this id"
+
+    def put_back() -> None:
+        before = _bytes(path)
+        if before:
+            atomic.quarantine(ws.paths.quarantine, path.name, before)
+        atomic.make_folder(path.parent)
+        atomic.write_atomic(path, f"{known}\n".encode(), expected=atomic.sha256(before) if path.exists() else "")
+
+    yield Repair(what, ws.paths.relative(path), f"it becomes {known}, under which its sessions lie", put_back)
+
+
 def _lines(ws: Workspace) -> Iterator[Repair]:
     """Files of lines: what is no line of JSON hinders the agent, which then reads none of them or cannot go on."""
     paths = ws.paths
     for path in (paths.history, paths.lessons, paths.ltm_audit, paths.lessons_audit):
-        data = _bytes(path)
+        try:
+            data = _bytes(path)
+        except NanomemError:  # the doctor names it, and it stays as it is
+            continue
         bad = [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip() and not _is_object(line)]
         where = paths.relative(path)
         if bad:
@@ -98,9 +147,11 @@ def _write(path: Path, before: bytes, after: bytes) -> None:
 
 def _documents(ws: Workspace) -> Iterator[Repair]:
     for path in (ws.paths.soul, ws.paths.user, ws.paths.memory_md):
-        data = _bytes(path)
         try:
+            data = _bytes(path)
             data.decode("utf-8")
+        except NanomemError:
+            continue
         except UnicodeDecodeError as error:
             what = f"not UTF-8 at byte {error.start:,}: every turn of the agent fails"
             how = "the file as it is is kept in the quarantine; bytes that are no text become �"
@@ -164,8 +215,6 @@ def _sidecars(ws: Workspace) -> Iterator[Repair]:
 
 
 def _locks(ws: Workspace) -> Iterator[Repair]:
-    from nanomem_tui.memory import health_store
-
     for problem in health_store.repository(ws.paths, ws.agent()):
         if problem.severity == "error" and problem.where.endswith(".lock"):
             yield _aside(ws, _place(ws, problem), problem.what)

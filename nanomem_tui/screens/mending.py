@@ -38,7 +38,7 @@ async def ask_to_mend(screen: StatusScreen) -> None:
         if failed:
             say(screen, one_line("; ".join(failed), 150), "warning", f"{counted(len(failed), 'thing')} not put right")
         else:
-            way = f"nanomem backup restore {made.path.name} takes it back"
+            way = "; ".join(filter(None, (f"nanomem backup restore {made.path.name} takes it back", made.note)))
             say(screen, way, title=f"{counted(len(done), 'thing')} put right")
         await screen.do_doctor()
 
@@ -54,7 +54,8 @@ async def back_up(screen: StatusScreen) -> None:
     """Make a backup beside the home, and say where."""
     say(screen, "A backup is made …")
     made = await screen.console.in_thread(lambda ws: _backup(ws, ""))
-    say(screen, str(made.path), title=f"{counted(made.files, 'file')} backed up")
+    where = f"{made.path}: {made.note}" if made.note else str(made.path)
+    say(screen, where, title=f"{counted(made.files, 'file')} backed up")
 
 
 def _mended(ws: Workspace) -> Done:

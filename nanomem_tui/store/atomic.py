@@ -21,6 +21,8 @@ from nanomem_tui.store import owners
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+ALTERED = "altered-"
+"""What the name of a row in the quarantine begins with that was not what was written."""
 
 
 def sha256(data: bytes) -> str:
@@ -273,6 +275,15 @@ def quarantined(folder: Path) -> list[Path]:
 def original_name(name: str) -> str:
     """What a file in the quarantine was called: without the digest, or the date and time, before it."""
     return re.sub(r"^(?:[0-9]{8}-[0-9]{6}[0-9a-f]{4}|[0-9a-f]{16})-", "", name)
+
+
+def why_kept(name: str) -> str:
+    """Why a file lies in the quarantine, by its name there."""
+    original = original_name(name)
+    if original.startswith(ALTERED):
+        row = original.removeprefix(ALTERED).removesuffix(".json")
+        return f"{row} was not what was written, and was put right"
+    return f"{original} could not be read whole"
 
 
 def quarantine(folder: Path, name: str, data: bytes) -> Path:

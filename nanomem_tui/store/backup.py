@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 class Made(NamedTuple):
     """One backup in a list. `size` in bytes of what it holds, `stored` of its own file; `base`: what it builds on,
-    `reason`: why nanomem made it by itself."""
+    `reason`: why nanomem made it by itself; `note`: what its maker should know."""
 
     path: Path
     made_at: str
@@ -43,23 +43,26 @@ class Made(NamedTuple):
     reason: str
     left_out: tuple[tuple[str, str], ...]
     problem: str = ""
+    note: str = ""
 
 
 class Restored(NamedTuple):
     """What a restore did, or would do: files written and taken away, by their path, and those that came since and stay.
-    `undo` is the backup of what was there before."""
+    `undo` is the backup of what was there before, `note` what there is to say about that one."""
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     stays: tuple[str, ...]
     undo: Path | None = None
+    note: str = ""
 
 
 def make(
     paths: Paths, layout: Layout, folder: Path | None = None, *,
     whole: bool = False, everything: bool = False, reason: str = "", progress: Progress = lambda _done, _all: None,
 ) -> Made:  # fmt: skip
-    """Write a backup and return it; every piece was read back. It builds on the newest one there, unless `whole`.
+    """Write a backup and return it; every piece was read back. It builds on the newest one there, unless `whole`
+    or that one is damaged.
 
     Raises the errors of `from_os_error`; then nothing of it is left.
     """
@@ -103,6 +106,9 @@ def make(
     for problem in _damaged(path):
         with contextlib.suppress(OSError):
             os.unlink(path)
+        if base:
+            alone = make(paths, layout, folder, whole=True, everything=everything, reason=reason, progress=progress)
+            return alone._replace(note=f"{base} is damaged ({problem.what}): this one builds on no other")
         raise BadInput(
             f"the backup did not come out right: {problem.what}", str(path), "try again: nothing of it is left"
         )
@@ -124,15 +130,25 @@ def named(folder: Path, name: str) -> Path:
     Raises NotFound.
     """
     if name == "latest":
-        newest = next((one for one in listed(folder) if not (one.problem or one.reason)), None)
+        found = listed(folder)
+        newest = next((one for one in found if not (one.problem or one.reason)), None)
         if newest is None:
-            raise NotFound("no backup yet", str(folder), "`nanomem backup make` makes one")
+            by_itself = next((one.path.name for one in found if one.reason), "")
+            damaged = "; none that is there can be read" if found else ""
+            yours = f"no backup that you made; nanomem itself made {by_itself}"
+            what = yours if by_itself else f"no backup yet{damaged}"
+            raise NotFound(what, str(folder), "`nanomem backup make` makes one")
         return newest.path
     inside = [folder / name, folder / f"{name}{SUFFIX}"] if os.path.basename(name) == name else []
     for path in (*inside, Path(name).expanduser()):
         if path.is_file():
             return path
     raise NotFound("no such backup", name, "`nanomem backup list` shows those that are there")
+
+
+def passed_over(folder: Path, path: Path) -> list[Made]:
+    """The newer backups beside that one that cannot be read, the newest first."""
+    return [one for one in listed(folder) if one.problem and one.path.name > path.name]
 
 
 def check(path: Path) -> tuple[Manifest, list[Problem]]:
@@ -169,6 +185,7 @@ def restore_to(path: Path, place: Path) -> Restored:
 def restore_plan(paths: Paths, layout: Layout, path: Path) -> Restored:
     """What `restore` would do. Raises BadInput for a damaged backup, Refused for one of another place."""
     with Archive(path) as archive:
+        _refuse_damaged(archive)
         return _plan(paths, layout, archive)
 
 
@@ -197,7 +214,8 @@ def _restore_alone(
     with Archive(path) as archive:
         _refuse_damaged(archive)
         plan = _plan(paths, layout, archive)
-        safe = make(paths, layout, reason=f"before {path.name} was restored").path
+        before = make(paths, layout, reason=f"before {path.name} was restored")
+        safe = before.path
         marker = folder_of(paths) / RESTORING
         atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
         base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
@@ -214,7 +232,7 @@ def _restore_alone(
         then()
         os.unlink(marker)
         atomic.sync_folder(marker.parent)
-        return plan._replace(undo=safe)
+        return plan._replace(undo=safe, note=before.note)
 
 
 def interrupted(paths: Paths) -> Problem | None:

@@ -62,6 +62,9 @@ def found(
         tops += sorted(old.glob("*.jsonl")) if old.is_dir() else []
     if layout.sessions_dir is not None:
         tops.append(layout.sessions_dir)
+    if layout.unclaimed:
+        names = " and ".join(folder.name for folder in layout.unclaimed)
+        left_out("sessions", f"the id of the workspace is gone, and which of {names} is its own nobody can tell")
     taken: dict[str, Path] = {}
     for top in tops:
         if not top.is_relative_to(base):

@@ -2,7 +2,7 @@
 
 Each digest is of the one before, the operation's id and its body; the last one, the head, is kept as a marker. Whoever
 can write the database can make a head anew: one that a person noted elsewhere tells that too (`log --verify --expect`).
-Reads only, but for what `rewritten` returns to be kept.
+Reads only, but for what `rewritten` returns to be kept, and the keys that `mended` takes away.
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store import reader
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import oplog, reader
 from nanomem_tui.store.sql import Connection
 
 MARK, REWRITTEN = "chain", "chain_rewritten"
 """The markers of the head, and of when operations were changed by `forget` or `scrub`."""
+_NAMED = 5
+_UNDONE, _NOT_UNDONE = "said to stand, and it is undone", "said to be undone, and no undo of it stands"
 _COLUMNS = ("id", "at", "actor", "kind", "label")
 
 
 class Verified(NamedTuple):
     """What a look at the chain found. `head`: as it is by the operations; `kept`: as it was kept, "" where the chain
-    was never begun. `wrong`: ids of operations whose columns are not what they say, and copies that say otherwise.
+    was never begun. `wrong`: operations whose columns are not what they say, or that are said to be undone and are not,
+    or the other way round; copies that say otherwise. `missing`: places of which only what was touched there is known.
     `rewritten`: when operations were changed on purpose, with the heads before and after. `met`: how many operations
     came since the head that was asked for, None where it was never there."""
 
@@ -34,6 +38,7 @@ class Verified(NamedTuple):
     head: str
     kept: str
     wrong: tuple[str, ...]
+    missing: tuple[str, ...]
     rewritten: tuple[Mapping[str, Any], ...]
     met: int | None
 
@@ -41,7 +46,7 @@ class Verified(NamedTuple):
     def whole(self) -> bool:
         """Whether nothing was changed."""
         known = self.head == (self.kept or self.head)
-        return known and not self.wrong and all(one.get("whole", True) for one in self.rewritten)
+        return known and not self.wrong and not self.missing and all(one.get("whole", True) for one in self.rewritten)
 
 
 def extended(head: str, operations: Iterable[tuple[str, str]]) -> str:
@@ -56,6 +61,27 @@ def of(connection: Connection, workspace_id: str) -> str:
     """The head by the operations that are in the database. Raises the driver's errors."""
     query = "SELECT id, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
     return extended("", connection.execute(query, (workspace_id,)))
+
+
+def mended(
+    connection: Connection, workspace_id: str, kept: str, bodies: Sequence[tuple[str, str]], place: int
+) -> str:
+    """The head once the newest operations, which had been taken out behind our back, were written again as the first of
+    `bodies`, and nothing tells any more that they were not there; "" where they are not what was taken out. `place`:
+    the first of their old places."""
+    query = "SELECT id, body_json FROM operations WHERE workspace_id = ? AND seq < ? ORDER BY seq"
+    head = extended("", connection.execute(query, (workspace_id, place)))
+    for number, body in enumerate(bodies, 1):
+        head = extended(head, [body])
+        if head == kept:
+            gone = (
+                "DELETE FROM operation_keys WHERE workspace_id = ? AND seq >= ? AND NOT EXISTS"
+                " (SELECT 1 FROM operations o WHERE o.workspace_id = operation_keys.workspace_id"
+                " AND o.seq = operation_keys.seq)"
+            )
+            connection.execute(gone, (workspace_id, place))
+            return extended(head, bodies[number:])
+    return ""
 
 
 def rewritten(connection: Connection, workspace_id: str, before: str, at: str, why: str) -> dict[str, str]:
@@ -89,25 +115,59 @@ def verify(
     at: int | None = None
     wrong: list[str] = []
     seen: set[str] = set()
-    query = f"SELECT {', '.join(_COLUMNS)}, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
-    for *columns, body in connection.execute(query, (workspace_id,)):
+    undone: dict[str, bool] = {}
+    standing = oplog.Standing()
+    query = f"SELECT {', '.join(_COLUMNS)}, undone, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
+    for *columns, flag, body in connection.execute(query, (workspace_id,)):
         number += 1
         head = extended(head, [(columns[0], body)])
         seen.add(head)
         at = number if expected and head.startswith(expected) else at
-        if not _says(columns, body):
+        undone[columns[0]] = bool(flag)
+        said = _read(body)
+        if not _says(columns, said):
             wrong.append(f"{columns[0]}: its columns are not what it says")
+        standing.then(_light(columns[0], said))
+    for key, is_undone in undone.items():
+        if is_undone != standing.is_undone(key):
+            wrong.append(f"{key}: {_NOT_UNDONE if is_undone else _UNDONE}")
     wrong += [f"{name}: it knows another past" for name, one in older.items() if one not in seen and one not in before]
-    return Verified(
-        number, head, meta.get(MARK, ""), tuple(wrong), tuple(_told(meta)), None if at is None else number - at
+    missing = tuple(_missing(connection, workspace_id))
+    since = None if at is None else number - at
+    return Verified(number, head, meta.get(MARK, ""), tuple(wrong), missing, tuple(_told(meta)), since)
+
+
+def _missing(connection: Connection, workspace_id: str) -> Iterator[str]:
+    """The places of operations that are not there, by what they touched."""
+    query = (
+        "SELECT seq, key FROM operation_keys k WHERE workspace_id = ? AND NOT EXISTS"
+        " (SELECT 1 FROM operations o WHERE o.workspace_id = k.workspace_id AND o.seq = k.seq) ORDER BY seq, key"
     )
+    touched: dict[int, list[str]] = {}
+    for seq, key in connection.execute(query, (workspace_id,)):
+        touched.setdefault(int(seq), []).append(str(key))
+    for seq, keys in touched.items():
+        more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
+        yield f"operation {seq} is missing: it touched {', '.join(keys[:_NAMED])}{more}"
 
 
-def _says(columns: list[str], body: str) -> bool:
+def _read(body: str) -> dict[str, Any]:
+    """What an operation says; nothing where that cannot be told."""
     try:
         told = json_text.loads(body)
     except ValueError:
-        return False
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _light(key: str, told: Mapping[str, Any]) -> Operation:
+    """An operation without what it touched."""
+    meta = told["meta"] if isinstance(told.get("meta"), dict) else {}
+    links = {name: told[name] for name in ("undoes", "redoes") if isinstance(told.get(name), str)}
+    return Operation(key, "", "human", str(told.get("kind")), "", (), **links, meta=meta)
+
+
+def _says(columns: list[str], told: Mapping[str, Any]) -> bool:
     label = str(told.get("label", "")).encode("utf-8", "replace").decode()
     return [*(str(told.get(name)) for name in _COLUMNS[:-1]), label] == columns
 

@@ -19,7 +19,7 @@ from nanomem_tui.store import chain, item_words, ledger, reader, sql, stored_ope
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.provenance import UNKNOWN
-from nanomem_tui.store.snapshot import DirtyRow
+from nanomem_tui.store.snapshot import DirtyRow, RowKey
 from nanomem_tui.store.values import AnyRow, Item, Lesson, layer_of, row_hash
 from nanomem_tui.text import normalised
 
@@ -31,6 +31,8 @@ CHUNK = 500
 MANY, ROOM = 5_000, 64_000
 """Rows from which a batch is an import, and the kilobytes of pages that it may hold in memory."""
 VERDICT = "verdict:"
+LAST = "last_seq"
+"""The marker of the place of the newest operation: the table of keys has no index by it."""
 OLD_INDEX = "old"
 """The marker of an index that lacks rows."""
 _OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
@@ -39,13 +41,15 @@ _OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touc
 @dataclass(frozen=True, slots=True)
 class Batch:
     """What one checkpoint writes; `memos`: what it is to remember of the agent's files; `lines`: the operations as the
-    ledger has them, where they are encoded already."""
+    ledger has them, where they are encoded already; `back`: rows that were written once, and were taken out of the
+    database behind our back."""
 
     operations: Sequence[Operation]
     rows: Sequence[DirtyRow]
     memos: Sequence[Memo] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[bytes] = ()
+    back: frozenset[RowKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,14 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     meta = reader.meta(connection, workspace_id)
     revision = reader.revision_of(meta) + 1
     indexed = reader.index_is_current(meta) or ("tokens" not in meta and _has_none(connection, workspace_id))
+    counted_already = _lacking(connection, workspace_id, batch)
     with _room_for(connection, len(batch.rows)):
         waiting = _insert_operations(connection, workspace_id, batch, meta)
         items, new_items = _write_items(connection, workspace_id, _of("item", batch), revision, indexed=indexed)
         lessons, new_lessons = _write_rows(connection, workspace_id, "lesson", batch, revision)
         records, new_records = _write_rows(connection, workspace_id, "record", batch, revision)
-    counted = int(meta["rows"]) + new_items + new_lessons + new_records if meta.get("rows", "").isdigit() else None
+    new = new_items + new_lessons + new_records - counted_already
+    counted = int(meta["rows"]) + new if meta.get("rows", "").isdigit() else None
     rows = reader.row_count(connection, workspace_id) if counted is None else counted
     made_by = str(tokens.VERSION) if indexed else OLD_INDEX
     seen = _mark_seen(connection, workspace_id, batch, meta)
@@ -79,6 +85,17 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     remember(connection, workspace_id, batch.memos, markers)
     written: list[tuple[str, AnyRow]] = [("item", item) for item in items]
     return Written([*written, *lessons, *records], revision, indexed)
+
+
+def _lacking(connection: Connection, workspace_id: str, batch: Batch) -> int:
+    """How many rows of the batch are new to the database, and were counted when they were written the first time."""
+    there = {(row.layer, row.row.id) for row in batch.rows} & batch.back
+    by_layer: dict[str, list[str]] = {}
+    for layer, key in there:
+        by_layer.setdefault(layer, []).append(key)
+    return sum(
+        len(keys) - len(reader.rows_by_id(connection, layer, workspace_id, keys)) for layer, keys in by_layer.items()
+    )
 
 
 def _has_none(connection: Connection, workspace_id: str) -> bool:
@@ -287,7 +304,9 @@ def _insert_operations(
     if not fresh:
         return {}
     head = meta[chain.MARK] if chain.MARK in meta else chain.of(connection, workspace_id)
-    first = sql.next_number(connection, "operations", "seq", workspace_id)
+    there = stored_operations.last_position(connection, workspace_id)
+    written = _last_written(connection, workspace_id, meta)
+    first = max(sql.next_number(connection, "operations", "seq", workspace_id), written + 1)
     rows: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
     for seq, o in enumerate(fresh, first):
@@ -297,18 +316,30 @@ def _insert_operations(
         rows.append((seq, workspace_id, o.id, o.at, o.actor, o.kind, label, len(o.changes), body, False))
         keys += [(workspace_id, layer, key, seq) for layer, key in touched]
     connection.executemany(_inserting("operations", _OPERATION), rows)
-    connection.executemany("INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?)", keys)
+    kept = "INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    connection.executemany(kept, keys)
     judge = "UPDATE operations SET undone = ? WHERE workspace_id = ? AND id = ?"
     for operation in fresh:
         if (verdict := meta.get(f"{VERDICT}{operation.id}")) is not None:
             connection.execute(judge, (verdict == "undone", workspace_id, operation.id))
             connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{VERDICT}{operation.id}",))
-    waiting = {chain.MARK: chain.extended(head, ((row[2], row[8]) for row in rows))}
+    bodies = [(str(row[2]), str(row[8])) for row in rows]
+    waiting = {chain.MARK: chain.extended(head, bodies), LAST: str(first + len(rows) - 1)}
+    if written > there and (mended := chain.mended(connection, workspace_id, head, bodies, there + 1)):
+        waiting[chain.MARK] = mended
     for operation in fresh:
         for target, undone in verdicts(operation, _finder(connection, workspace_id)):
             if not connection.execute(judge, (undone, workspace_id, target)).rowcount:
                 waiting[f"{VERDICT}{target}"] = "undone" if undone else "stands"
     return waiting
+
+
+def _last_written(connection: Connection, workspace_id: str, meta: Mapping[str, str]) -> int:
+    """The place of the newest operation that was ever written: it may have been taken out, and its keys be there."""
+    if meta.get(LAST, "").isdigit():
+        return int(meta[LAST])
+    query = "SELECT coalesce(max(seq), 0) FROM operation_keys WHERE workspace_id = ?"  # of an older release, once
+    return int(connection.execute(query, (workspace_id,)).fetchone()[0])
 
 
 def _finder(connection: Connection, workspace_id: str) -> Callable[[str], Operation | None]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui import clock, regular
-from nanomem_tui.errors import from_os_error
+from nanomem_tui.errors import Refused, from_os_error
 from nanomem_tui.store import atomic, driver_errors, owners, reader
 
 LOCK = "store.lock"
@@ -183,6 +183,8 @@ class Database:
 def connect(path: Path, *, shrinks: bool = False) -> sqlite3.Connection:
     """A connection that writes safely; transactions are begun and ended by hand. Raises the driver's errors."""
     regular.refuse_database(path)
+    if path.is_symlink():
+        raise Refused("a link in nanomem's own folder, which is not followed", str(path), "put the real file there")
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_WAIT)
     connection.text_factory = reader.tolerant
     for pragma in (

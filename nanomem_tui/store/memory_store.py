@@ -247,7 +247,7 @@ class MemoryStore(ExportedRows):
 
     def _commit(self, started: float) -> tuple[int, int]:
         """Under the lock of all writers: what others wrote meanwhile is merged in first, so nothing is taken twice."""
-        from nanomem_tui.store import checkpoint
+        from nanomem_tui.store import checkpoint, mending
 
         with self._lock:
             self.load()
@@ -267,6 +267,8 @@ class MemoryStore(ExportedRows):
                 if not batch.operations and not batch.rows:
                     return 0, 0
                 self.copies.keep(batch.lines)
+                if self._mended is not None:
+                    mending.keep(self._mended, ((row.layer, row.row.id) for row in batch.rows), self.paths.quarantine)
                 written = checkpoint.write(connection, self.workspace_id, batch)
             self._index_is_old = not written.indexed
             self._copy_if_due()
@@ -279,7 +281,7 @@ class MemoryStore(ExportedRows):
     def _settle(self, batch: Batch, written: Written, noticed: int, started: float) -> None:
         """Take over what was committed."""
         with self._lock:
-            self._replayed = []
+            self._replayed, self._mended = [], None
             changed = self.snapshot.settle(batch.rows, written.rows)
             self.files.remembered(batch.memos)
             self._noticed = self._noticed[noticed:]
@@ -306,7 +308,8 @@ class MemoryStore(ExportedRows):
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
         lines = [self.ledger.line_of(operation) for operation in operations]
-        return checkpoint.Batch(operations, rows, self.files.memo(), marks, lines), len(self._noticed)
+        back = self._mended.back if self._mended is not None else frozenset()
+        return checkpoint.Batch(operations, rows, self.files.memo(), marks, lines, back), len(self._noticed)
 
     def _repair(self) -> None:
         """Put what stands in for a damaged database in its place, and read everything anew from there."""

@@ -1,16 +1,19 @@
 """Rows that are not what was written, found by their hash and their number, and put right from a copy.
 
-Writes nothing to a disk: what is put right is dirty, and the next checkpoint writes it.
+What is put right is dirty, and the next checkpoint writes it, once what was found is kept in the quarantine: who reads
+writes nothing, and no mending takes away what tells that somebody was there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import ledger_order, reader, stored_operations
+from nanomem_tui.store import atomic, ledger_order, reader, stored_operations
 from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of, row_hash
 
@@ -30,6 +33,14 @@ class Altered(NamedTuple):
     missing: int
 
 
+class Mended(NamedTuple):
+    """What there is to say, the altered rows by layer as they were found, and those that were missing and are back."""
+
+    problems: Sequence[Problem] = ()
+    found: Sequence[tuple[str, AnyRow]] = ()
+    back: frozenset[RowKey] = frozenset()
+
+
 def altered(
     connection: Connection, workspace_id: str, rows: Sequence[AnyRow], meta: Mapping[str, str]
 ) -> Altered | None:
@@ -43,12 +54,14 @@ def altered(
     return Altered(keys, max(0, missing)) if keys or missing > 0 else None
 
 
-def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) -> list[Problem]:
-    """Put those rows right in RAM where a copy and the operations since tell what they were; what there is to say."""
+def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) -> Mended:
+    """Put those rows right in RAM where a copy and the operations since tell what they were."""
     written = _as_written(copies, workspace_id)
     problems: list[Problem] = []
+    as_found: list[tuple[str, AnyRow]] = []
     for layer, key in found.keys:
         present = snapshot.table(layer)[key]
+        as_found.append((layer, present))
         row = written.get((layer, key))
         if row is None:
             problems.append(Problem(f"{key} is not what was written", WHERE, fix="read it and edit it"))
@@ -64,7 +77,18 @@ def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) 
     if found.missing > len(back):
         what = f"{found.missing - len(back)} rows are missing, and no copy has them"
         problems.append(Problem(what, WHERE, fix="run `nanomem doctor`"))
-    return problems
+    return Mended(problems, as_found, frozenset(back))
+
+
+def keep(mended: Mended, written: Iterable[RowKey], quarantine: Path) -> None:
+    """Keep the altered rows that are about to be written, each as a line of JSON. Raises the errors of
+    `from_os_error`."""
+    places = set(written)
+    for layer, row in mended.found:
+        if (layer, row.id) in places:
+            line = json.dumps({"layer": layer, **row._asdict()}, ensure_ascii=False)
+            data = f"{line}\n".encode("utf-8", "backslashreplace")
+            atomic.quarantine(quarantine, f"{atomic.ALTERED}{layer}-{row.id}.json", data)
 
 
 def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, AnyRow]:

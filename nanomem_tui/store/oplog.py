@@ -74,6 +74,24 @@ def verdicts(operation: Operation, target_of: Callable[[str], Operation | None])
     return [(operation.redoes, False)] if operation.redoes else []
 
 
+class Standing:
+    """What is undone by the operations alone, told in the order in which they were written."""
+
+    def __init__(self) -> None:
+        self._undone: dict[str, bool] = {}
+        self._speaking: dict[str, Operation] = {}
+
+    def then(self, operation: Operation) -> None:
+        """Take the next one; what it touched is not asked for."""
+        if operation.undoes or operation.redoes:
+            self._speaking[operation.id] = operation
+            self._undone |= dict(verdicts(operation, self._speaking.get))
+
+    def is_undone(self, op_id: str) -> bool:
+        """Whether that one is taken back."""
+        return self._undone.get(op_id, False)
+
+
 def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[LogEntry]:
     """The entries newest first once `pending` operations, oldest first, are on top of the stored ones: in the order in
     which they were made, which is not that in which their processes wrote them."""

@@ -24,6 +24,7 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row, numb
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.mending import Mended
     from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class RowStore:
         self._noticed: list[Operation] = []
         self._replayed: list[Operation] = []
         self._ledger_problems, self._row_problems = list[Problem](), list[Problem]()
+        self._mended: Mended | None = None
         self._changed_at: float | None = None
         self._export_due = False
         self._looked: tuple[object, object] | None = None
@@ -105,6 +107,11 @@ class RowStore:
         here = {operation.id for file in again for operation in file.operations}
         here |= self._known([operation for operation in lost if operation.id not in here])
         return [operation for operation in lost if operation.id not in here]
+
+    @property
+    def to_mend(self) -> int:
+        """How many rows and operations were put right in RAM, and are yet to be written."""
+        return len(self._replayed) + sum(problem.severity == "warning" for problem in self._row_problems)
 
     @property
     def loaded(self) -> bool:
@@ -275,9 +282,10 @@ class RowStore:
             altered = mending.altered(connection, self.workspace_id, [row for rows in layers for row in rows], meta)
             self.snapshot.replace_all(*layers)
             self._export_due = meta.get(self.files.mark("exported")) != meta.get("revision")
-            self._row_problems = []
+            self._mended = None
             if altered is not None:
-                self._row_problems = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
+                self._mended = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
+            self._row_problems = list(self._mended.problems) if self._mended is not None else []
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
         self.last_at, self.last_ms = meta.get("last_at", ""), number_of(meta.get("last_ms"))

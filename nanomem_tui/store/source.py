@@ -119,7 +119,7 @@ class Source:
             if not shown:
                 self._hopeless = self.stamps()
                 return False
-        fix = "the next change puts it in place; the damaged file is kept in quarantine"
+        fix = "the next change, or `nanomem doctor --fix`, puts it in place; the damaged file is kept in quarantine"
         self.damage = Problem(f"{error.what}; {shown}", self._paths.relative(self._database), fix=fix)
         return True
 

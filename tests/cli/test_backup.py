@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui.store import presence
+from nanomem_tui.formats.agent_home import detect
+from nanomem_tui.paths import locate
+from nanomem_tui.store import backup, presence
 from nanomem_tui.store.presence import Presence
 from tests.cli.conftest import Run
 
@@ -110,3 +113,64 @@ def test_old_ones_go_after_a_yes(run: Run, made: Path) -> None:
     assert run("backup", "check").code == 0
     assert "Nothing to remove: 1 backup." in run("backup", "prune", "--keep", "1").out
     assert run("backup", "prune", "--keep", "0").code == 2
+
+
+def flipped(path: Path) -> None:
+    """One bit of the largest piece of a backup."""
+    with tarfile.open(path) as tar:
+        piece = max(tar.getmembers()[:-1], key=lambda member: member.size)
+    data = bytearray(path.read_bytes())
+    data[piece.offset_data + piece.size // 2] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_base_keeps_nobody_from_a_backup_a_restore_or_a_fix(run: Run, made: Path, ramfirst: Path) -> None:
+    run("memory", "add", "--text", "Since")
+    second = Path(run("backup", "make", "--whole", "--json").json["path"])
+    flipped(second)
+    told = run("doctor")
+    assert told.code == 1
+    assert f"nanomem-backups/{second.name}: the newest backup is damaged" in told.out
+    plan = run("backup", "restore", second.name, "--dry-run")
+    assert (plan.code, "Would write" in plan.out, "the backup is damaged" in plan.err) == (2, False, True)
+    there = run("backup", "restore", second.name, "--to", ramfirst / "new", "--dry-run")
+    assert (there.code, "Would write" in there.out) == (1, False)
+    back = run("backup", "restore", made.name, "--yes")
+    assert back.code == 0, back.err
+    assert f"Note: {second.name} is damaged" in back.out
+    assert "Prefers trains" in run("memory", "list").out
+    [safe] = [one for one in run("backup", "list", "--json").json if one["reason"]]
+    assert safe["base"] == ""
+    assert run("backup", "check", safe["id"]).code == 0
+    assert "the newest backup is damaged" not in run("doctor").out
+
+
+def test_a_backup_that_builds_on_a_damaged_one_is_made_whole(run: Run, made: Path) -> None:
+    flipped(made)
+    told = run("backup", "make")
+    assert (told.code, f"Note: {made.name} is damaged" in told.out) == (0, True), told.err
+    assert run("backup", "check").code == 0
+    assert "Note:" not in run("backup", "make").out
+
+
+def test_the_list_says_that_nothing_was_read_through(run: Run, made: Path) -> None:
+    assert "Not checked: `nanomem backup check NAME`" in run("backup", "list").out
+
+
+def test_latest_says_what_it_passes_over(run: Run, made: Path) -> None:
+    data = made.read_bytes()
+    torn = made.with_name("29990101-000000-000.nanomem-backup")
+    torn.write_bytes(data[: len(data) // 2])
+    checked = run("backup", "check")
+    assert checked.code == 1
+    assert f"{torn.name}: newer than {made.name}, and" in checked.out
+    assert f"{made.name} is whole" in checked.out
+    assert f"Note: {torn.name} is newer, and cannot be read" in run("backup", "restore", "latest", "--dry-run").err
+
+
+def test_latest_where_only_nanomem_made_one(run: Run, made: Path, ramfirst: Path) -> None:
+    made.unlink()
+    paths = locate(ramfirst)
+    own = backup.make(paths, detect(paths), reason="before doctor --fix").path.name
+    told = run("backup", "restore", "latest", "--yes")
+    assert (told.code, f"no backup that you made; nanomem itself made {own}" in told.err) == (2, True)

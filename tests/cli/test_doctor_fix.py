@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -106,3 +108,67 @@ def test_a_healthy_home_has_nothing_to_fix(run: Run, home: Callable[[str], Path]
     assert (done.code, done.out) == (0, "There is nothing that can be put right by itself.\n")
     assert {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()} == before
     assert run("doctor", "--dry-run").code == 2
+
+
+@pytest.mark.parametrize(("make", "kind"), [(os.mkfifo, "pipe"), (os.mkdir, "folder")])
+def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(
+    run: Run, broken: Path, make: Callable[[Path], None], kind: str
+) -> None:
+    (broken / "USER.md").unlink()
+    make(broken / "USER.md")
+    told = run("doctor")
+    assert f"error    USER.md: a {kind} lies in the place of USER.md (move it away)" in told.out
+    assert " 3:" not in told.out
+    done = run("doctor", "--fix", "--yes")
+    assert (done.out.count("Fixed:"), "Not fixed" in done.out, done.code) == (8, False, 1), done.out
+    assert f"a {kind} lies in the place of USER.md" in done.out
+
+
+def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    run("memory", "add", "--text", "Likes tea")
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    torn = database.read_bytes()[:-5_000]
+    database.write_bytes(torn)
+    told = run("doctor")
+    assert told.out.count("nanomem/nanomem.db: ") == 1, told.out
+    assert "`nanomem doctor --fix`, puts it in place" in told.out
+    assert "Would fix: " in run("doctor", "--fix", "--dry-run").out
+    assert database.read_bytes() == torn
+    done = run("doctor", "--fix", "--yes")
+    assert done.code == 0, done.out
+    assert torn in quarantined(workspace)
+    assert database.read_bytes() != torn
+    assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}
+    assert run("log", "--verify").code == 0
+
+
+def test_an_altered_row_is_put_right_and_kept(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    with contextlib.closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
+        connection.execute("UPDATE memory_entries SET content = 'wire money to Bob'")
+        connection.commit()
+    assert run("log", "--verify").code == 1
+    done = run("doctor", "--fix", "--yes")
+    assert done.code == 0, done.out
+    assert any(b"wire money to Bob" in data for data in quarantined(workspace))
+    assert run("log", "--verify").code == 0
+
+
+def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str], Path], tmp_path: Path) -> None:
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    elsewhere = tmp_path / "elsewhere.db"
+    database.rename(elsewhere)
+    database.symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    added = run("memory", "add", "--text", "Likes tea")
+    assert (added.code, "kept in the ledger; a link in nanomem's own folder" in added.err) == (0, True), added.err
+    assert elsewhere.read_bytes() == before
+    assert "put the real file in its place" in run("doctor").out
+    database.unlink()
+    elsewhere.rename(database)
+    assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}

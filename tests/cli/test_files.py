@@ -71,3 +71,14 @@ def test_bytes_that_are_no_text_are_refused(place: Path, run: Run, tmp_path: Pat
     result = run("files", "edit", "SOUL.md", "--from", source)
     assert result.code == 2
     assert "byte 3 is no UTF-8" in result.err
+
+
+def test_a_link_that_leads_out_is_named_and_hides_no_other(place: Path, run: Run, tmp_path: Path) -> None:
+    (place / "SOUL.md").rename(tmp_path / "soul.md")
+    (place / "SOUL.md").symlink_to(tmp_path / "soul.md")
+    listed = run("files", "list", "--json")
+    assert listed.code == 0
+    problems = {row["id"]: row["problem"] for row in listed.json}
+    assert problems == {"SOUL.md": "a link that leads out of the workspace", "USER.md": ""}
+    assert "leads out of the workspace" in run("files", "list").out
+    assert "SOUL.md: a link that leads out of the workspace" in run("doctor").out

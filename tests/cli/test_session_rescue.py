@@ -56,3 +56,10 @@ def test_a_turn_in_flight_holds_its_session_back(run: Run, upgraded: Path) -> No
     assert alone.code == 2
     assert "turn in flight" in alone.err
     assert run("session", "rescue", "--dry-run").code == 2
+
+
+def test_a_lost_id_is_said_where_every_name_is_right(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    (workspace / ".nanobot" / "workspace-id").unlink()
+    assert "the id of the workspace is gone" in run("session", "rescue").out
+    assert run("memory", "status", "--json").json["sessions"] == 39

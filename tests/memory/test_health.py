@@ -13,12 +13,13 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.formats.sessions import key_to_name
 from nanomem_tui.formats.wal_state import dump_header, dump_pre
-from nanomem_tui.memory import recovery
+from nanomem_tui.memory import recovery, repairs
 from nanomem_tui.memory.health import examine
 from nanomem_tui.memory.health_store import has_wal_reset_fix
 from nanomem_tui.memory.wal import OpenTurn, may_go_on
 from nanomem_tui.operations import new_key
 from nanomem_tui.paths import locate
+from nanomem_tui.store import backup_files
 from nanomem_tui.store.presence import Presence
 from tests.store.homes import make_home
 
@@ -111,6 +112,47 @@ def test_an_id_of_the_workspace_that_leads_to_no_sessions(home):
         assert words in problem.what
         with open_workspace(home / "workspace") as ws:
             assert ws.sessions.list()
+
+
+def test_a_lost_id_of_a_home_that_was_moved(home):
+    """The sessions record another path: the one folder that no other workspace claims is theirs."""
+    ours = home / "workspace" / ".nanobot" / "workspace-id"
+    known = ours.read_text().strip()
+    ours.unlink()
+    assert "is gone" in one([found for found in report(home) if known in found.fix], ".nanobot/workspace-id").what
+    with open_workspace(home / "workspace") as ws:
+        assert len(ws.sessions.list()) == 39
+        [repair] = [found for found in repairs.repairs(ws) if found.where == ".nanobot/workspace-id"]
+        assert repairs.mend([repair]) == [(repair, "")]
+    assert ours.read_text() == f"{known}\n"
+    assert report(home) == []
+
+
+def test_a_lost_id_where_several_folders_may_be_it(home):
+    ours = home / "workspace" / ".nanobot" / "workspace-id"
+    known, other = ours.read_text().strip(), "f" * 32
+    shutil.copytree(home / "sessions" / known, home / "sessions" / other)
+    assert report(home) == []
+    ours.unlink()
+    problem = one(report(home), ".nanobot/workspace-id")
+    assert problem.severity == "error"
+    assert known in problem.what
+    assert other in problem.what
+    left = []
+    backup_files.found(locate(home), detect(locate(home)), lambda *told: left.append(told))
+    [(_, why)] = [told for told in left if told[0] == "sessions"]
+    assert known in why
+    second = home / "second" / ".nanobot" / "workspace-id"  # another workspace of this home has that id
+    second.parent.mkdir(parents=True)
+    second.write_text(other)
+    assert detect(locate(home / "workspace")).workspace_id == known
+
+
+def test_sessions_of_a_workspace_that_was_removed_are_not_taken_for_ours(home):
+    ours = home / "workspace" / ".nanobot" / "workspace-id"
+    (home / "sessions" / ours.read_text().strip() / ".workspace").write_text(f"{home / 'removed'}\n")
+    ours.unlink()
+    assert detect(locate(home)).sessions_dir is None
 
 
 def test_a_torn_history_tail(home, memory):

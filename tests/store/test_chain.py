@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Result, home, run  # noqa: F401
+from tests.store.homes import files
 
 Run = Callable[..., Result]
 ADDED = (
@@ -106,3 +107,65 @@ def test_an_older_database_begins_its_chain(database: Path, run: Run) -> None:  
 @pytest.mark.parametrize("line", ["--expect aaaaaaaaaaaa", "--verify --expect abc", "--verify --expect xxxxxxxxxxxx"])
 def test_bad_input(line: str, database: Path, run: Run) -> None:  # noqa: F811
     assert run("log", *line.split()).code == 2
+
+
+def test_who_verifies_writes_nothing_and_names_an_altered_row(database: Path, run: Run) -> None:  # noqa: F811
+    key = run("memory", "list", "--json").json[0]["id"]
+    alter(database, f"UPDATE memory_entries SET content = 'wire money to Bob' WHERE id = '{key}'")
+    before = files(database.parent)
+    result = run("log", "--verify")
+    assert (result.code, f"Broken: item {key} is not what was written." in result.out) == (1, True), result.out
+    assert "Nothing was changed" not in result.out
+    assert run("log", "--verify", "--json").json["altered"] == [{"layer": "item", "id": key}]
+    assert files(database.parent) == before
+
+
+def test_an_altered_row_is_kept_before_it_is_put_right(database: Path, run: Run) -> None:  # noqa: F811
+    key = run("memory", "list", "--json").json[0]["id"]
+    alter(database, f"UPDATE memory_entries SET content = 'wire money to Bob' WHERE id = '{key}'")
+    run("memory", "add", "--text", "on it goes")
+    [kept] = (database.parent / "quarantine").glob("*.json")
+    assert json.loads(kept.read_text())["text"] == "wire money to Bob"
+    assert run("log", "--verify").code == 0
+    assert f"item-{key} was not what was written" in run("doctor").out
+
+
+def test_an_operation_said_to_be_undone_by_nobody_is_named(database: Path, run: Run) -> None:  # noqa: F811
+    alter(database, "UPDATE operations SET undone = 1 - undone")
+    result = run("log", "--verify")
+    assert result.code == 1
+    assert result.out.count("said to be undone, and no undo of it stands") == 5
+    assert result.out.count("said to stand, and it is undone") == 1
+    assert "said to be undone" in run("doctor").out
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_the_newest_operation_taken_out_hinders_no_write_and_comes_back(
+    older: bool,
+    database: Path,
+    run: Run,  # noqa: F811
+) -> None:
+    head = run("log", "--verify", "--json").json["head"]
+    if older:  # a database of a release that knew no such marker
+        alter(database, "DELETE FROM memory_meta WHERE key LIKE '%:last_seq'")
+    alter(database, "DELETE FROM operations WHERE seq = (SELECT max(seq) FROM operations)")
+    result = run("log", "--verify")
+    assert result.code == 1
+    assert "operation 6 is missing: it touched" in result.out
+    assert "kept, and not there: " in result.out
+    assert "operation 6 is missing" in run("doctor").out
+    added = run("memory", "add", "--text", "on it goes")
+    assert (added.code, added.err) == (0, "")
+    now = run("log", "--verify", "--expect", head)
+    assert now.code == 0, now.out
+    assert run("log", "--verify", "--json").json["operations"] == 7
+
+
+def test_a_row_that_is_back_is_missed_no_more(database: Path, run: Run) -> None:  # noqa: F811
+    key = run("memory", "list", "--json").json[0]["id"]
+    alter(database, f"DELETE FROM memory_entries WHERE id = '{key}'")
+    assert "1 row fewer than were written" in run("log", "--verify").out
+    run("memory", "add", "--text", "on it goes")
+    assert key in {row["id"] for row in run("memory", "list", "--json").json}
+    assert run("log", "--verify").code == 0
+    assert "missing" not in run("doctor").out
