@@ -208,13 +208,14 @@ class NanomemApp(Switching):
         name = screen.name or ""
         if screen is not self.main_screen or not screen.is_mounted or not isinstance(screen, ListDetailScreen):
             return
-        screen.set_status(self._status(name))
+        screen.set_status(self._status())
         if name in self._stale:
             self._stale.discard(name)
             screen.reload()
 
-    def _status(self, screen: str) -> Status:
-        return status_of(self.state, str(self.opening.paths.workspace), self.notice, screen)
+    def _status(self) -> Status:
+        workspace = str(self.opening.paths.workspace)
+        return status_of(self.state, workspace, self.notice, self.main_screen.name or "")
 
     def notice_changed(self) -> None:
         """The status bar shows what was said last."""

@@ -1,0 +1,334 @@
+"""The shapes of secrets and personal numbers: of each kind the words beside it, the pattern, and when a value is one.
+
+Owns the patterns and the checks of values; where they stand in a text, and what becomes of them, is `secrets`. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Shape(NamedTuple):
+    """A kind of secret: words of which a text with it has one, and a pattern whose group `v`, or all, is the value.
+
+    `unless`: what right before it says that it is something else. A kind may have several shapes.
+    """
+
+    kind: str
+    words: str
+    pattern: str
+    valid: Callable[[str], bool] | None = None
+    guessable: bool = False
+    unless: str = ""
+
+
+def _digits(value: str) -> list[int]:
+    return [int(c) for c in value if c.isdigit()]
+
+
+def _luhn(value: str) -> bool:
+    digits = _digits(value)
+    if len(set(digits)) < 2:
+        return False
+    doubled = [d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(reversed(digits))]
+    return sum(doubled) % 10 == 0
+
+
+_ISSUERS = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14,17}|62\d{14,17}|"
+    r"6(?:011|4[4-9]\d|5\d\d)\d{12,15}|(?:50[0-4]\d|5[6-8]\d\d|6304|67\d\d)\d{8,15}|9558\d{12,15}"
+)
+"""The first digits and the lengths of payment cards: a tenth of all other numbers passes the checksum too."""
+
+
+def _issued(value: str) -> bool:
+    return _ISSUERS.fullmatch("".join(c for c in value if c.isdigit())) is not None and _luhn(value)
+
+
+_IBAN_LENGTHS = dict(
+    pair.split(":")
+    for pair in (
+        "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DK:18 "
+        "DO:28 EE:20 EG:29 ES:24 FI:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22 IL:23 "
+        "IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LI:21 LT:20 LU:20 LV:21 MC:27 MD:24 ME:22 MK:19 MR:27 MT:31 "
+        "MU:30 NL:18 NO:15 PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 SA:24 SE:24 SI:19 SK:24 SM:27 TN:24 TR:26 "
+        "UA:29 VA:22 VG:24 XK:20 "
+    ).split()
+)
+
+
+def _iban(value: str) -> bool:
+    bare = re.sub(r"[ -]", "", value).upper()
+    if len(bare) != int(_IBAN_LENGTHS.get(bare[:2], "0")):
+        return False
+    return int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
+
+
+def _resident_id(value: str) -> bool:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return "10X98765432"[sum(w * int(c) for w, c in zip(weights, value, strict=False)) % 11] == value[17].upper()
+
+
+_PLACEHOLDER = re.compile(
+    r"(?:[<\[{$%*.•#_-]|x(?=[x.*•#_-]|$))+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
+    r"getenv|process\.|os\.|none|null|undefined|true|false|string|required|optional).*",
+    re.IGNORECASE,
+)
+
+
+def _chosen(value: str) -> bool:
+    """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
+    bare = value.strip("\"'`")
+    return not _PLACEHOLDER.fullmatch(bare) and (
+        any(c.isdigit() for c in bare)
+        or (value[0] in "\"'`" and " " not in bare)
+        or bool(re.search(r"\w[!@#$%^&*]", bare))
+    )
+
+
+def _mixed(value: str) -> bool:
+    """Whether a value behind a name to log in with is a password: letters with digits or marks, no path or address."""
+    letters = sum(c.isalpha() for c in value)
+    return letters >= 2 and _chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
+
+
+_TALK = frozenset(
+    "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
+    "use get try same again never always none random words word letters characters long short required forgot "
+    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our "
+    "his her their this that these those there here when where who what how if only but still just new old der die das "
+    "ist und nicht im in am bei auf von mit".split()
+)
+"""Words of a sentence about a password; a passphrase of random words has none of them."""
+
+
+def _phrase(value: str) -> bool:
+    """Whether words beside the word password are a passphrase, and no sentence."""
+    return _TALK.isdisjoint(value.lower().replace("-", " ").split())
+
+
+def _random(value: str) -> bool:
+    """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
+    bare = value.strip("\"'`")
+    mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
+    return mixed and len(set(bare)) >= 8 and not _PLACEHOLDER.fullmatch(bare)
+
+
+_LABEL = (
+    r"(?:[\s:=#,，(\"'*]|(?i:numbers?|no\b\.?|nr\b\.?|num\b|'s|is|was|are|now|ist|lautet|es|est|of mine)|"
+    r"[是为為的号號码碼])"
+    r"{0,14}(?<![+\d])"
+)
+"""What may stand between the name of a number and the number."""
+
+_OF_WHAT = r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?:of|for|on|to|at|in) [^\n.:=：]{1,48}?)?"
+"""What a password is for, between its name and its value."""
+
+_OF_WHAT_ELSE = r"(?: (?:von|f[üu]r|zu[mr]?|du|de|del|pour|para|da|do)(?: \w{1,20}){1,3}?)?"
+"""What a password may be of, in German, French, Spanish and Portuguese."""
+
+SHAPES: tuple[Shape, ...] = (
+    Shape(
+        "private key",
+        "PRIVATE KEY",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s]{40,20000})?",
+    ),
+    Shape("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
+    Shape("Anthropic key", "sk-ant-", r"\bsk-ant-[\w-]{20,}"),
+    Shape("OpenRouter key", "sk-or-", r"\bsk-or-(?:v1-)?[\w-]{20,}"),
+    Shape("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", _random),
+    Shape("AWS access key", "AKIA|ASIA|AROA|AIDA", r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b"),
+    Shape(
+        "AWS secret key",
+        "aws|AWS|secret|Secret|SECRET",
+        r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)[\"'\s:=是为：]{1,8}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _random,
+    ),
+    Shape("GitHub token", "gh|github_pat_", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})\b"),
+    Shape("GitLab token", "gl", r"\bgl(?:pat|ptt|dt|rt|cbt|soat|agent)-[\w-]{20,}"),
+    Shape("Slack token", "xox|xapp-", r"\b(?:xox[abeoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,})"),
+    Shape("Slack webhook", "hooks.slack.com", r"https://hooks\.slack\.com/(?:services|workflows)/[\w/+-]{20,}"),
+    Shape(
+        "Stripe key", "_live_|_test_|whsec_", r"\b(?:[srp]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})\b"
+    ),
+    Shape("Google API key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
+    Shape("Google OAuth secret", "GOCSPX-|ya29.", r"\b(?:GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,})"),
+    Shape("Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}\b"),
+    Shape("npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    Shape("PyPI token", "pypi-", r"\bpypi-[\w-]{50,}"),
+    Shape("SendGrid key", "SG.", r"\bSG\.[\w-]{16,}\.[\w-]{32,}"),
+    Shape("Twilio key", "SK|AC", r"\b(?:SK|AC)[0-9a-f]{32}\b"),
+    Shape("DigitalOcean token", "do", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+    Shape("Shopify token", "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
+    Shape("Groq or xAI key", "gsk_|xai-", r"\b(?:gsk_[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,})\b"),
+    Shape("Telegram bot token", ":AA", r"\b\d{8,10}:AA[\w-]{32,34}(?![\w-])"),
+    Shape("Discord bot token", ".", r"\b[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
+    Shape("JSON web token", "eyJ", r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
+    Shape(
+        "Azure storage key",
+        "AccountKey|SharedAccessKey",
+        r"\b(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,88}={0,2})",
+    ),
+    Shape(
+        "connection string",
+        "://",
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{3,128})@[^\s@/'\"]+",
+        lambda v: not _PLACEHOLDER.fullmatch(v),
+        guessable=True,
+    ),
+    Shape(
+        "authorization header",
+        "earer|asic",
+        r"(?i:\b(?:bearer|authorization:\s*basic)\s+)(?P<v>[A-Za-z0-9._~+/-]{16,}=*)",
+        _random,
+    ),
+    Shape(
+        "password",
+        "assw|pwd|Pwd|PWD|PASSW|assphrase|asscode|pin|PIN|Pin|ennwor|ENNWOR|eheimzahl|odewor|de passe|DE PASSE|"
+        "арол|АРОЛ|ин-код|mdp|MDP|Mdp|ontrase|ONTRASE|clave|Clave|CLAVE|senha|Senha|SENHA|achtwoord|密码|密碼|口令|暗号|密语|通行码",
+        rf"(?i:(?:passw(?:or)?[dt]|\b(?:passphrase|passcode|pwd|kennwort|codewort|mots? de passe|mdp|contrase[ñÑn]a|"
+        rf"clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
+        r"(?:is now|is|was|=>|:=|[:=：]|to|ist|lautet|war|est|es|é)\s*"
+        r"|(?:[Пп]арол[ьяею]м?|ПАРОЛЬ|[Пп]ин-код)(?: (?:от|для|к|на)(?: [\wа-яёА-ЯЁ-]{1,20}){1,3}?)?\s*(?:[—–=:-]|"
+        r"это|такой:?)\s*"
+        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
+        r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
+        r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
+        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
+        _chosen,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "assw|ASSW|assphrase|ASSPHRASE",
+        rf"(?i:\b(?:passw(?:or)?[dt]|pass ?phrase)\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*[:=：]\s*)"
+        r"(?P<v>[A-Za-z]{3,14}(?:[ -][A-Za-z]{3,14}){2,7})(?=\s*(?:$|[.,;!\n\"'()]))",
+        _phrase,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "pass|Pass|PASS",
+        r"(?i:\b(?:wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
+        r"sudo)\s+pass\s*(?:is\b|[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        _mixed,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "PIN|pin|Pin",
+        r"\b(?:PIN|(?i:my|your|his|her|our|their|the) pin)(?:[- ]?(?i:code|number))? "
+        r"(?P<v>\d{4,5}|\d{7,8})\b(?![.:-]\d| ?(?:mm|cm|m|km|px|ms|kg)\b)",  # six digits are a place in India
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "ogin|OGIN|redential|creds|Creds|sername|ser name",
+        r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b[\s:=：]*(?:is |are |as |with |user )?)"
+        r"[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        _mixed,
+        guessable=True,
+    ),
+    Shape(
+        "key or token",
+        "key|Key|KEY|token|Token|TOKEN|secret|Secret|SECRET|密钥|密鑰|令牌",
+        r"(?i:(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|token|"
+        r"(?:access|auth|api|bot|refresh)[_ -]?token)"
+        r"[\"']?\s*(?:is|was|=>|:=|[:=：])\s*|(?:密钥|密鑰|令牌)\s*(?:是|为|為|[:=：])\s*)"
+        r"(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
+        _random,
+    ),
+    Shape(
+        "IBAN",
+        "IBAN|Iban|iban",
+        r"(?i:\biban\b(?:[\s:=#(\"']|is\b|was\b|number\b|no\b\.?|[是为為]){1,12}"
+        r"(?P<v>[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,3})?)\b)",
+        lambda v: sum(c.isdigit() for c in v) >= 10,
+        guessable=True,
+    ),
+    Shape("IBAN", "", r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b", _iban, guessable=True),
+    Shape(
+        "card number",
+        "",
+        r"(?<![\d.\-])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2})|35\d{2}|62\d{2})(?:[ -]?\d{4}){3}"
+        r"|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\d\-]|\.\d)",
+        _luhn,
+        guessable=True,
+    ),
+    Shape(
+        "card number",
+        "",
+        r"(?<![\w.+\-])\d{12,19}(?![\w\-]|\.\d)",
+        _issued,
+        guessable=True,
+        unless=r"(?i:order|ticket|tracking|parcel|invoice|phone|mobile|tel|call|fax|whatsapp|isbn|ean|barcode|"
+        r"timestamp|"
+        r"epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|"
+        r"(?:订单|訂單|单号|單號|电话|電話|手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
+    ),
+    Shape(
+        "card number", "", r"(?<![\w.+\-])\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?(?![\w\-]|\.\d)", _luhn, guessable=True
+    ),
+    Shape(
+        "card number",
+        "card|Card|CARD|karte|Karte|tarjeta|carte",
+        r"(?i:\b(?:cards?|karten?|tarjeta|carte))"
+        rf"{_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
+        _luhn,  # a card of a library has a number, too
+        guessable=True,
+    ),
+    Shape(
+        "card number",
+        "card|Card|CARD|卡|karte|Karte|tarjeta|carte",
+        r"(?i:\b(?:(?:bank|credit|debit|visa|master|giro|kredit)-? ?(?:cards?|karten?)|karten?nummern?|"
+        r"cards?[- ]?(?:numbers?|no\b\.?|nr\b\.?|num\b|#)|tarjeta de (?:cr[eé]dito|d[eé]bito)|carte bancaire)"
+        rf"|银行卡|銀行卡|信用卡|借记卡|储蓄卡|卡号|卡號){_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
+        guessable=True,
+    ),
+    Shape(
+        "account number",
+        "ccount|CCOUNT|acct|Acct|onto|账|帐|帳|賬",
+        r"(?i:\b(?:bank )?acc(?:oun)?t\.?(?= ?(?:numbers?|no\b|nr\b|num\b|#))|\bbank account|\bkonto(?:nummer)?|"
+        rf"(?:银行|銀行)(?:账|帐|帳|賬)[号號户戶]){_LABEL}(?P<v>\d(?:[ -]?\d){{7,18}})(?![\d]|[-.:]\d)",
+        guessable=True,
+    ),
+    Shape(
+        "account number",
+        "账|帐|帳|賬",
+        rf"(?:账|帐|帳|賬)[号號户戶]{_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
+        guessable=True,
+    ),
+    Shape(
+        "Chinese resident id",
+        "",
+        r"(?<![\dA-Za-z])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])",
+        _resident_id,
+        guessable=True,
+    ),
+    Shape(
+        "Chinese resident id",
+        "身份证|身份證",
+        rf"身份[证證](?:[号號]码?)?{_LABEL}(?P<v>\d(?:[ -]?\d){{13,16}}[ -]?[\dXx])(?![\dA-Za-z])",
+        guessable=True,
+    ),
+    Shape(
+        "social security number",
+        "-",
+        r"(?<![\d-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])",
+        guessable=True,
+    ),
+)
+
+PERSONAL: tuple[Shape, ...] = (
+    Shape("e-mail address", "@", r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}\b", guessable=True),
+    Shape(
+        "telephone number",
+        "",
+        r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){2,3}"
+        r"|1[3-9]\d{9}|\(\d{3}\) ?\d{3}-\d{4})(?![\w-]|\.\d)",
+        guessable=True,
+    ),
+)
