@@ -1,8 +1,8 @@
 """Who has a memory open for long, and who must be alone with it: what is in RAM elsewhere would be written back.
 
-Owns an flock on the folder of the workspace, which changes no byte of it: shared by every process that stays (console,
-servers, engine, schedule), exclusive for `forget`, `scrub --mask` and a restore in place. Where a file system has no
-such locks, nothing is held and nothing is seen.
+Owns an flock on the folder of all ledgers (Dreams and swaps of files lock those where files are), which changes no byte
+of it: shared by every process that stays (console, servers, engine, schedule), exclusive for `forget`, `scrub --mask`
+and a restore in place. Where there is no such folder, or no such lock, nothing is held and nothing is seen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROC = Path("/proc")
 @contextlib.contextmanager
 def staying(paths: Paths) -> Iterator[None]:
     """Have the memory open until the end of the block. Raises Refused while somebody is alone with it."""
-    with _held(paths.workspace, fcntl.LOCK_SH) as held:
+    with _held(paths.ledger, fcntl.LOCK_SH) as held:
         if not held:
             what = "a text is being forgotten, or a backup brought back, in this memory"
             raise Refused(what, str(paths.workspace), "try again when it is done")
@@ -32,9 +32,9 @@ def staying(paths: Paths) -> Iterator[None]:
 @contextlib.contextmanager
 def alone(paths: Paths) -> Iterator[None]:
     """Be the only one who has the memory open. Raises Refused, with the name of who else has where it can be told."""
-    with _held(paths.workspace, fcntl.LOCK_EX) as held:
+    with _held(paths.ledger, fcntl.LOCK_EX) as held:
         if not held:
-            raise Refused(f"{_who(paths.workspace)} has this memory open", str(paths.workspace),
+            raise Refused(f"{_who(paths.ledger)} has this memory open", str(paths.workspace),
                           "close it first: it would write back what it knows")  # fmt: skip
         yield
 

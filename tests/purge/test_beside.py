@@ -110,3 +110,9 @@ def test_what_waits_for_a_checkpoint_is_not_written_once_it_is_to_be_forgotten(
     assert planted.holding(home_of_one.parent) == []
     assert "tea is green" in run("memory", "list", "--json").out
     assert run("log", "--verify").code == 0
+
+
+def test_who_stays_hinders_no_dream(home_of_one: Path, run: Run) -> None:
+    with openers.staying(locate(home_of_one)):
+        assert "busy" not in run("dream", "run").err
+        assert run("forget", "--text", SAID, "--yes").code == 2
