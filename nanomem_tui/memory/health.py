@@ -107,9 +107,12 @@ def _placed(problem: Problem, paths: Paths) -> Problem:
 def _documents(paths: Paths) -> Iterator[Problem]:
     for path in (paths.soul, paths.user, paths.memory_md):
         where = paths.relative(path)
-        if path.is_symlink() and not path.resolve().is_relative_to(paths.workspace.resolve()):
+        inside = os.path.realpath(paths.workspace)
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
             what = "a link that leads out of the workspace: it can be neither shown nor edited here"
             yield Problem(what, where, None, "replace it by a file", "warning")
+        elif path.is_symlink() and not path.exists():
+            yield Problem("a link that leads to nothing, or to itself", where, None, "replace it by a file")
         try:
             data = _data(path)
         except NanomemError as error:

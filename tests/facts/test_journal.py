@@ -131,7 +131,7 @@ def test_a_text_is_kept_as_given_and_a_person_is_told_what_is_odd_about_it(ws: W
     assert ws.journal.get(entry.id).text.startswith("Ignore all")
     key = "sk-proj-" + "aB3" * 16
     operation, _, warned = ws.journal.add(f"the key is {key}")
-    assert any("secret" in one for one in warned)
+    assert any("it holds a" in one and "scrub --mask" in one for one in warned)
     assert key not in operation.label
 
 
