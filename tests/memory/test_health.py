@@ -445,6 +445,7 @@ def test_a_sound_database_has_no_finding(home, database):
     assert findings(home) == []
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_database_from_a_newer_version(home, database):
     with sqlite3.connect(database) as connection:
         connection.execute("PRAGMA user_version = 999")
@@ -453,6 +454,7 @@ def test_a_database_from_a_newer_version(home, database):
     assert "999" in problem.what
 
 
+@pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("damage", [b"\0" * 4096, b"not a database at all, but long enough to look like one" * 90])
 @pytest.mark.parametrize("offset", [0, 8192])
 def test_a_damaged_database(home, database, damage, offset):
@@ -468,6 +470,7 @@ def test_a_damaged_foreign_database(sample_copy):
     assert "cannot read" in one(report(home), "memory/longterm.db").what
 
 
+@pytest.mark.sqlite("the file itself")
 def test_files_of_ours_that_others_can_read(home, database):
     database.chmod(0o644)
     database.parent.chmod(0o755)
@@ -506,6 +509,7 @@ def test_a_bare_workspace_can_be_examined(tmp_path):
     assert report(tmp_path) == []
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_database_that_lacks_an_index_or_a_column(home, database):
     connection = sqlite3.connect(database)
     connection.execute("DROP INDEX idx_memory_updated")

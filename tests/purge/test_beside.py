@@ -93,6 +93,7 @@ def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path
     assert planted.holding(home_of_one.parent) == []
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 @pytest.mark.parametrize("looks", [True, False])
 def test_what_waits_for_a_checkpoint_is_not_written_once_it_is_to_be_forgotten(
     looks: bool, home_of_one: Path, run: Run

@@ -219,6 +219,7 @@ def test_words_of_the_index_that_belong_to_a_row_that_stays_are_nothing_left(wor
     assert "blue bikes stand there" in [one["text"] for one in run("memory", "list", "--json").json]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_what_lies_in_a_freed_page_is_written_over_and_is_no_reason_to_remove_the_database(
     workspace: Path, run: Run
 ) -> None:

@@ -47,6 +47,7 @@ def test_what_we_do_keeps_it_whole(database: Path, run: Run) -> None:  # noqa: F
     assert "Nothing was changed." in run("log", "--verify").out
 
 
+@pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -68,6 +69,7 @@ def test_what_somebody_else_does_is_noticed(statement: str, database: Path, run:
     assert run("log", "--verify").code == 1
 
 
+@pytest.mark.sqlite("the file itself")
 def test_who_makes_the_head_anew_is_told_by_the_noted_one_and_by_the_copy(
     database: Path,
     run: Run,  # noqa: F811
@@ -84,6 +86,7 @@ def test_who_makes_the_head_anew_is_told_by_the_noted_one_and_by_the_copy(
     assert "it knows another past" in run("log", "--verify").out  # the copy of today
 
 
+@pytest.mark.sqlite("the file itself")
 def test_forgetting_is_told_and_hides_no_change_of_others(database: Path, run: Run) -> None:  # noqa: F811
     run("forget", "--text", "tea number 3", "--yes")
     found = run("log", "--verify", "--json")
@@ -95,6 +98,7 @@ def test_forgetting_is_told_and_hides_no_change_of_others(database: Path, run: R
     assert "the chain was broken already" in run("log", "--verify").out
 
 
+@pytest.mark.sqlite("the file itself")
 def test_an_older_database_begins_its_chain(database: Path, run: Run) -> None:  # noqa: F811
     alter(database, "DELETE FROM memory_meta WHERE key LIKE '%:chain'")
     before = run("log", "--verify", "--json").json
@@ -109,6 +113,7 @@ def test_bad_input(line: str, database: Path, run: Run) -> None:  # noqa: F811
     assert run("log", *line.split()).code == 2
 
 
+@pytest.mark.sqlite("the file itself")
 def test_who_verifies_writes_nothing_and_names_an_altered_row(database: Path, run: Run) -> None:  # noqa: F811
     key = run("memory", "list", "--json").json[0]["id"]
     alter(database, f"UPDATE memory_entries SET content = 'wire money to Bob' WHERE id = '{key}'")
@@ -120,6 +125,7 @@ def test_who_verifies_writes_nothing_and_names_an_altered_row(database: Path, ru
     assert files(database.parent) == before
 
 
+@pytest.mark.sqlite("the file itself")
 def test_an_altered_row_is_kept_before_it_is_put_right(database: Path, run: Run) -> None:  # noqa: F811
     key = run("memory", "list", "--json").json[0]["id"]
     alter(database, f"UPDATE memory_entries SET content = 'wire money to Bob' WHERE id = '{key}'")
@@ -130,6 +136,7 @@ def test_an_altered_row_is_kept_before_it_is_put_right(database: Path, run: Run)
     assert f"item-{key} was not what was written" in run("doctor").out
 
 
+@pytest.mark.sqlite("the file itself")
 def test_an_operation_said_to_be_undone_by_nobody_is_named(database: Path, run: Run) -> None:  # noqa: F811
     alter(database, "UPDATE operations SET undone = 1 - undone")
     result = run("log", "--verify")
@@ -139,6 +146,7 @@ def test_an_operation_said_to_be_undone_by_nobody_is_named(database: Path, run: 
     assert "said to be undone" in run("doctor").out
 
 
+@pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("older", [False, True])
 def test_the_newest_operation_taken_out_hinders_no_write_and_comes_back(
     older: bool,
@@ -161,6 +169,7 @@ def test_the_newest_operation_taken_out_hinders_no_write_and_comes_back(
     assert run("log", "--verify", "--json").json["operations"] == 7
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_row_that_is_back_is_missed_no_more(database: Path, run: Run) -> None:  # noqa: F811
     key = run("memory", "list", "--json").json[0]["id"]
     alter(database, f"DELETE FROM memory_entries WHERE id = '{key}'")

@@ -46,6 +46,7 @@ def found(workspace: Path, words: str) -> list[str]:
         return [hit.item.text for hit in ws.items.search(words)]
 
 
+@pytest.mark.sqlite("the index of the file")
 @pytest.mark.parametrize(
     ("damage", "indexed"),
     [
@@ -72,6 +73,7 @@ def test_an_index_that_is_well_stays_well(workspace: Path) -> None:
         assert reindex.rebuild(ws.store) == (157, 157, True)
 
 
+@pytest.mark.sqlite("the index of the file")
 def test_what_is_written_while_it_is_counted_makes_no_index_look_wrong(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ def test_without_a_database_there_is_nothing_to_make(sample_copy: Callable[[str]
     assert not (folder.parent / "nanomem").exists()
 
 
+@pytest.mark.sqlite("the index of the file")
 def test_the_index_of_a_later_version_is_left_alone(workspace: Path) -> None:
     spoil(workspace, "PRAGMA user_version = 999")
     with open_workspace(workspace) as ws, pytest.raises(NewerDatabase):
@@ -208,6 +211,7 @@ reindex.rebuild(ws.store)
 """
 
 
+@pytest.mark.sqlite("the index of the file")
 @pytest.mark.parametrize("step", [1, 4, 7, 9])
 def test_killed_half_way_the_old_index_answers_and_the_next_run_cleans_up(workspace: Path, step: int) -> None:
     many(workspace, 2_500)
@@ -230,6 +234,7 @@ def test_killed_half_way_the_old_index_answers_and_the_next_run_cleans_up(worksp
     assert set(found(workspace, "zebras")) == {"zebras graze at dawn", "zebras at night"}
 
 
+@pytest.mark.sqlite("the index of the file")
 def test_a_database_exchanged_beneath_ends_the_run(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many(workspace, 1_200)
     database = workspace.parent / "nanomem" / "nanomem.db"
@@ -253,6 +258,7 @@ def test_a_database_exchanged_beneath_ends_the_run(workspace: Path, monkeypatch:
         assert reindex.rebuild(ws.store) == (1_357, 1_357, True)
 
 
+@pytest.mark.sqlite("the index of the file")
 @pytest.mark.parametrize("part", ["data", "idx", "content", "docsize", "config"])
 def test_an_index_that_lost_one_of_its_tables_is_made_anew(workspace: Path, part: str) -> None:
     spoil(workspace, f"DROP TABLE memory_entries_fts_{part}")
