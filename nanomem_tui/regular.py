@@ -13,6 +13,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from nanomem_tui.errors import NanomemError, from_os_error
+
 NO_FILE = "is no regular file"
 MOST = 256 * 1024**2
 """Bytes of a file that is read whole: settings, Markdown, an index."""
@@ -64,3 +66,16 @@ def refuse_database(path: Path) -> None:
         import sqlite3
 
         raise sqlite3.OperationalError(f"unable to open database file: it {NO_FILE}")
+
+
+def told(error: OSError, path: Path) -> NanomemError:
+    """Why a file cannot be read, in words; of what is no file, what lies there instead."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        mode = stat.S_IFREG
+    if stat.S_ISREG(mode):
+        return from_os_error(error, f"reading {path.name}")
+    kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISLNK, "link"), (stat.S_ISSOCK, "socket"))
+    kind = next((name for is_one, name in kinds if is_one(mode)), "device")
+    return NanomemError(f"a {kind} lies in the place of {path.name}", str(path), "move it away")

@@ -42,7 +42,7 @@ def read_file(path: Path, most: int = regular.MOST) -> bytes:
                 data = regular.whole(file, path, most)
                 after = os.fstat(file.fileno())
         except OSError as error:
-            raise _told(error, path) from error
+            raise regular.told(error, path) from error
         settled = time.time() - after.st_mtime > 0.2
         if before.st_mtime_ns == after.st_mtime_ns and len(data) == after.st_size and (data or settled):
             break
@@ -95,19 +95,6 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     with open(handle, "rb") as file:
         yield file
-
-
-def _told(error: OSError, path: Path) -> NanomemError:
-    """Why a file cannot be read, in words; of what is no file, what lies there instead."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        mode = stat.S_IFREG
-    if stat.S_ISREG(mode):
-        return from_os_error(error, f"reading {path.name}")
-    kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISLNK, "link"), (stat.S_ISSOCK, "socket"))
-    kind = next((name for is_one, name in kinds if is_one(mode)), "device")
-    return NanomemError(f"a {kind} lies in the place of {path.name}", str(path), "move it away")
 
 
 class Parsed(Generic[Value]):

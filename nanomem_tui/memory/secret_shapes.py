@@ -269,9 +269,7 @@ SHAPES: tuple[Shape, ...] = (
         r"epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|"
         r"(?:订单|訂單|单号|單號|电话|電話|手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
     ),
-    Shape(
-        "card number", "", r"(?<![\w.+\-])\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?(?![\w\-]|\.\d)", _luhn, guessable=True
-    ),
+    Shape("card number", "", r"(?<![\w.+\-])\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?(?![\w\-]|\.\d)", _luhn, guessable=True),
     Shape(
         "card number",
         "card|Card|CARD|karte|Karte|tarjeta|carte",

@@ -188,9 +188,7 @@ def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]],
     return operation._replace(changes=tuple(reversed(stay)), meta={**meta, WITHHELD: withheld} if withheld else meta)
 
 
-def _others(
-    connection: Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool
-) -> None:
+def _others(connection: Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool) -> None:
     """What was seen of the agent's rows, and the markers."""
     seen: Found = Counter()
     query = "SELECT source, id, raw_json FROM foreign_rows WHERE workspace_id = ?"

@@ -189,9 +189,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     return Looked(tuple(places), tuple(unread), tuple(rows), lines)
 
 
-def _memory(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
-) -> None:
+def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
     if memory.server is not None:
         _on_server(memory, memory.server, sought, tell, name, write=write)
     path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
@@ -254,9 +252,7 @@ def _compact(database: Database) -> None:
         memory_rows.compact(connection, memory_rows.indexes(connection))
 
 
-def _work(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
-) -> None:
+def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
     if memory.server is not None:
         _work_on_server(memory, memory.server, sought, tell, name, write=write)
     path = memory.paths.tiers_database  # beside a server what a move there left behind

@@ -261,7 +261,7 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise from_os_error(error, f"reading {path.name}") from error
+        raise regular.told(error, path) from error
 
 
 def quarantined(folder: Path) -> list[Path]:

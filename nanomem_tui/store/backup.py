@@ -203,9 +203,7 @@ def restore(
         return _restore_alone(paths, layout, path, others=others, then=then)
 
 
-def _restore_alone(
-    paths: Paths, layout: Layout, path: Path, *, others: bool, then: Callable[[], None]
-) -> Restored:
+def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool, then: Callable[[], None]) -> Restored:
     refuse_beside(paths)
     shared = sharing(paths)
     if shared and not others:

@@ -163,5 +163,3 @@ def _taken_out(archive: Archive, entry: Entry) -> Iterator[Path]:
             for data in archive.data(entry):
                 written.write(data)
         yield file
-
-

@@ -63,9 +63,7 @@ def of(connection: Connection, workspace_id: str) -> str:
     return extended("", connection.execute(query, (workspace_id,)))
 
 
-def mended(
-    connection: Connection, workspace_id: str, kept: str, bodies: Sequence[tuple[str, str]], place: int
-) -> str:
+def mended(connection: Connection, workspace_id: str, kept: str, bodies: Sequence[tuple[str, str]], place: int) -> str:
     """The head once the newest operations, which had been taken out behind our back, were written again as the first of
     `bodies`, and nothing tells any more that they were not there; "" where they are not what was taken out. `place`:
     the first of their old places."""
@@ -103,9 +101,7 @@ def _told(meta: Mapping[str, str]) -> list[dict[str, Any]]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def verify(
-    connection: Connection, workspace_id: str, expected: str = "", copies: Iterable[Path] = ()
-) -> Verified:
+def verify(connection: Connection, workspace_id: str, expected: str = "", copies: Iterable[Path] = ()) -> Verified:
     """Go through every operation. `expected`: a head that somebody noted, or the begin of it; `copies`: older copies of
     the database, whose heads have to be met too. Raises the driver's errors."""
     meta = reader.meta(connection, workspace_id)

@@ -8,7 +8,6 @@ of its own; one that was moved keeps it.
 from __future__ import annotations
 
 import os
-import uuid
 
 from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError, from_os_error
@@ -33,7 +32,7 @@ def made(paths: Paths) -> str:
     if found := known(paths):
         return found
     path = paths.own_id.parent / NAME
-    found = uuid.uuid4().hex[:16]
+    found = os.urandom(8).hex()
     try:
         atomic.make_folder(path.parent)
         temporary = path.with_name(f".{NAME}.{found}.nanomem-tmp")

@@ -123,9 +123,7 @@ def tolerant(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def fetched(
-    connection: Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]
-) -> list[R]:
+def fetched(connection: Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]) -> list[R]:
     """The rows of a query; a bit that flipped in a text costs a character, not the table."""
     try:
         return list(map(make, connection.execute(query, values)))
@@ -174,9 +172,7 @@ def rows_by_id(connection: Connection, layer: str, workspace_id: str, ids: Seque
     return dict(read[layer](connection, workspace_id, ids))
 
 
-def rows_of(
-    connection: Connection, layer: str, workspace_id: str, *, after_revision: int = -1
-) -> Sequence[AnyRow]:
+def rows_of(connection: Connection, layer: str, workspace_id: str, *, after_revision: int = -1) -> Sequence[AnyRow]:
     """Every row of a layer written after a revision, deleted ones too."""
     read: dict[str, Callable[..., Sequence[AnyRow]]] = {"item": items, "lesson": lessons, "record": records}
     return read[layer](connection, workspace_id, after_revision=after_revision)
@@ -241,9 +237,7 @@ def lessons(connection: Connection, workspace_id: str, *, after_revision: int = 
     return fetched(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
-def records(
-    connection: Connection, workspace_id: str, *, after_revision: int = -1, kind: str = ""
-) -> list[Record]:
+def records(connection: Connection, workspace_id: str, *, after_revision: int = -1, kind: str = "") -> list[Record]:
     """Every record written after a revision, deleted ones too, or those of a `kind` that are not deleted."""
     if not has_records(connection):
         return []

@@ -115,6 +115,7 @@ class _InFts:
 
     def together(self, words: Sequence[str], since: int) -> list[int]:
         return self._matching(" ".join(f'"{word}"' for word in words), since)
+
     def _matching(self, match: str, since: int = 0) -> list[int]:
         """The newest rows that the index gives."""
         table, rows = self._table, self._rows

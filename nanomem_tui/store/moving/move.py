@@ -237,9 +237,7 @@ class Move:
         servers, home = (self._source.on_server, self._target.on_server), here.made(self._paths)
         return tuple(Naming(home, adds=not one, all_homes=all(servers)) for one in servers)  # type: ignore[return-value]
 
-    def _same(
-        self, part: _Part, alone: Copying, mark: Mark, progress: Progress, total: int
-    ) -> Mapping[str, Sum]:
+    def _same(self, part: _Part, alone: Copying, mark: Mark, progress: Progress, total: int) -> Mapping[str, Sum]:
         """The last pass: both places hold the same rows, by their counts and hashes, and the same markers."""
         for lightly in (True, False):
             alone.run(progress, total, lightly=lightly)

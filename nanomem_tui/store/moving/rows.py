@@ -92,9 +92,7 @@ def found(reading: Reading, table: Table, workspace_id: str, ranks: Ranks | None
         last = tuple(named[name] for name in order)
 
 
-def whole(
-    connection: Connection, table: Table, workspace_id: str, lightly: Iterable[Found | None]
-) -> dict[Row, Found]:
+def whole(connection: Connection, table: Table, workspace_id: str, lightly: Iterable[Found | None]) -> dict[Row, Found]:
     """The whole rows of some that were read lightly, by key; those that are gone are left out."""
     if not table.light:
         return {key_of(table, one.row): one for one in lightly if one is not None}
