@@ -119,6 +119,18 @@ def kill(ws: Workspace) -> None:
         ws.store._database.let_go()
 
 
+def written_behind(ws: Workspace) -> None:
+    """Wait until what a person did is on the server, where there is one."""
+    if ws.store.behind is not None:
+        assert ws.store.behind.wait(30)
+
+
+def look(ws: Workspace) -> None:
+    """Take what the agent did. Who writes to a server behind a person's back keeps the agent's files for so long."""
+    written_behind(ws)
+    ws.refresh()
+
+
 def state(workspace: Path) -> dict[str, Any]:
     """What a fresh look at the workspace shows: every active item and lesson with all its fields."""
     ws = open_workspace(workspace)

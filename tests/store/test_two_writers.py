@@ -20,7 +20,7 @@ from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, files, kill, make_home, state
+from tests.store.homes import Agent, files, kill, make_home, state, written_behind
 
 
 def bump(ws: Workspace, item_id: str, times: int = 1) -> None:
@@ -297,6 +297,7 @@ def test_a_data_folder_removed_beneath_a_running_process_is_made_again(tmp_path:
     ws.items.edit("ltm_1", text="first")
     ws.flush()
     ws.items.edit("ltm_2", text="waiting")
+    written_behind(ws)
     shutil.rmtree(workspace.parent / "nanomem")
     ws.items.edit("ltm_3", text="after")
     assert {row.text for row in state(workspace).values() if row.id in ("ltm_2", "ltm_3")} == {"waiting", "after"}
