@@ -3,7 +3,7 @@
     .peers/vectors/bin/python benchmarks/server_speed.py [--n 1000,100000] [--rounds 60] [--json FILE]
 
 A server is started out of a package, on a socket. Items and questions are those of `recall_speed.py`. The floors are on
-the same server: a full-text SELECT of the best ten by ts_rank over the same words of the same table, as who had no
+the same server: a full-text SELECT of the best ten by ts_rank over the same words of a table of its own, as who had no
 nanomem would write it; an INSERT of a row as large with its COMMIT; for the opening, a full read of the rows. In turns;
 ratios are of the medians. A durable change counts until it is acknowledged, when a power cut costs it no more: `agent`
 as an agent's explicit memory, `person` as what is changed in the console, and `on the server` until others see it.
@@ -30,10 +30,10 @@ from recall_speed import corpus
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import checkpoint, item_words
+from nanomem_tui.store import checkpoint
 from nanomem_tui.store.snapshot import DirtyRow, change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import query_weights
+from nanomem_tui.tokens import query_weights, tokens
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer
 
@@ -79,7 +79,8 @@ def measured(server: PostgresServer, count: int, rounds: int) -> dict[str, Any]:
         fill(workspace, items)
         filled = time.perf_counter() - began
         with psycopg.connect(url, autocommit=True) as raw:
-            raw.execute("VACUUM ANALYZE memory_entries")
+            bare_items(raw, items)
+            raw.execute("VACUUM ANALYZE")
             raw.execute("CREATE TABLE bare (id text PRIMARY KEY, content text, words tsvector, body text)")
             raw.execute("CREATE INDEX ON bare USING gin (words)")
             with open_workspace(workspace) as ws:
@@ -103,17 +104,32 @@ def fill(workspace: Path, items: list[Item]) -> None:
                 checkpoint.write(connection, ws.id, checkpoint.Batch((), rows))
 
 
+def bare_items(raw: Any, items: list[Item]) -> None:
+    """The same items as who had no nanomem would keep them to be searched."""
+    raw.execute("CREATE TABLE bare_items (id text PRIMARY KEY, content text, words tsvector)")
+    with raw.cursor().copy("COPY bare_items FROM STDIN") as copy:
+        for row in items:
+            copy.write_row((row.id, row.text, " ".join(quoted(word) for word in sorted(set(tokens(row.text))))))
+    raw.execute("CREATE INDEX ON bare_items USING gin (words)")
+
+
+def quoted(word: str) -> str:
+    """A word as it stands in a tsvector or a tsquery."""
+    doubled = word.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"
+
+
 def search(ws: Workspace, raw: Any, questions: list[str]) -> dict[str, float]:
     """One question after the other, ours and bare in turns, ours without the rows in RAM."""
     ours, floor = [], []
     bare = (
-        "SELECT id, content FROM memory_entries WHERE workspace_id = %s AND words @@ %s::tsquery AND is_deleted = 0"
-        " ORDER BY ts_rank(words, %s::tsquery) DESC LIMIT 10"
+        "SELECT id, content FROM bare_items WHERE words @@ %s::tsquery ORDER BY ts_rank(words, %s::tsquery) DESC"
+        " LIMIT 10"
     )
     for number, question in enumerate(questions):
-        asked = " | ".join(item_words.quoted(word) for word in query_weights(question))
+        asked = " | ".join(quoted(word) for word in query_weights(question))
         ours.append(ms(lambda question=question: ws.recall.ask(Question(question))))
-        floor.append(ms(lambda asked=asked: raw.execute(bare, (ws.id, asked, asked)).fetchall()))
+        floor.append(ms(lambda asked=asked: raw.execute(bare, (asked, asked)).fetchall()))
         if number == 4:  # what was warmed up is not counted
             ours, floor = [], []
     return ratio(ours, floor)

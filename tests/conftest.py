@@ -86,6 +86,7 @@ def module_on_postgres(postgres: PostgresServer) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NANOMEM_DATABASE_URL", url)
         yield url
+    _let_go(url)
     postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
 
 
@@ -101,7 +102,20 @@ def on_postgres(
     name, url = postgres.fresh()
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
     yield url
+    _let_go(url)
     postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
+
+
+def _let_go(url: str) -> None:
+    """The connections of memories that a test left open, as those of a process that ended: a server has 100."""
+    from nanomem_tui.store.postgres import pool
+
+    for key, left in list(pool._POOLS.items()):
+        if key[1] == url:
+            del pool._POOLS[key]
+            left.users = 0
+            left.clear()
+            left.listener.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

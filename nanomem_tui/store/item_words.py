@@ -1,5 +1,5 @@
-"""The full-text index of items, in step with their rows: FTS5 in SQLite; in PostgreSQL a `tsvector` beside the row, and
-a table of how many rows hold each word. Both hold what our own tokenizer makes of a text.
+"""The full-text index of items, in step with their rows: FTS5 in SQLite; in PostgreSQL which items hold a word, and how
+many do. Both hold what our own tokenizer makes of a text.
 
 Owns what a checkpoint writes for it. Must not know how it is searched (`search`, `postgres.full_text`).
 """
@@ -7,7 +7,7 @@ Owns what a checkpoint writes for it. Must not know how it is searched (`search`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui import tokens
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 MOST_OF_A_WORD = 1_000
-"""Bytes beyond which a word is in no index: PostgreSQL takes 2,046."""
-MOST_WORDS = 20_000
-"""Different words of one text that PostgreSQL's index takes up: a `tsvector` holds a megabyte."""
-ROWS, LENGTH = "index_rows", "index_length"
-"""The markers of how many rows the index has, and how many words they hold."""
+"""Bytes beyond which a word is in no index: a key of PostgreSQL has 2,704 at most."""
+ROWS, LENGTH = "posted_rows", "posted_length"
+"""The markers of how many rows the index of a server has, and how many words they hold."""
 
 
 class Changed(NamedTuple):
@@ -59,7 +57,7 @@ class ItemWords(Protocol):
 
 def of(connection: Connection) -> ItemWords:
     """The index that a database has."""
-    return _Fts() if sql.is_sqlite(connection) else _Vectors()
+    return _Fts() if sql.is_sqlite(connection) else _Postings()
 
 
 class _Fts:
@@ -81,41 +79,49 @@ class _Fts:
         )
 
 
-class _Vectors:
-    columns = ("waits", "words", "length")
+class _Postings:
+    columns = ("waits", "length")
 
     def values(self, item: Item) -> tuple[Any, ...]:
-        found = words_of(item)
-        return item.waits, vector_of(found), len(found)
+        return item.waits, len(words_of(item))
 
     def named(self, changed: Sequence[str]) -> tuple[str, ...]:
-        words = ("words", "length") if {"content", "is_deleted"} & set(changed) else ()
+        words = ("length",) if {"content", "is_deleted"} & set(changed) else ()
         return (*(("waits",) if {"enabled", "meta_json"} & set(changed) else ()), *words)
 
     def write(self, connection: Connection, workspace_id: str, changed: Iterable[Changed], *, current: bool) -> None:
+        from nanomem_tui.store.postgres import postings
+
         if not current:
             return
         held: Counter[str] = Counter()
         rows = length = 0
+        places: list[postings.Changed] = []
         for one in changed:
             if one.is_due:
-                for item, sign in ((one.before, -1), (one.after, 1)):
-                    found = words_of(item) if item is not None else []
-                    rows += sign * _has(item)
-                    length += sign * len(found)
-                    for word in _kept(found):
-                        held[word] += sign
+                before, after = (kept(words_of(item)) if item is not None else [] for item in (one.before, one.after))
+                places.append(postings.Changed(one.number, before, after))
+                held.subtract(set(before))
+                held.update(set(after))
+                rows += _has(one.after) - _has(one.before)
+                length += len(after) - len(before)
+        postings.write(connection, workspace_id, places)
         count(connection, workspace_id, held, rows, length)
 
 
 def count(connection: Connection, workspace_id: str, held: Counter[str], rows: int, length: int) -> None:
     """Add to how many rows hold each word, and to the sums over all of them."""
-    values = [(workspace_id, word, number) for word, number in sorted(held.items()) if number]
-    connection.executemany(
-        "INSERT INTO memory_words (workspace_id, word, held) VALUES (?, ?, ?)"
-        " ON CONFLICT (workspace_id, word) DO UPDATE SET held = memory_words.held + excluded.held",
-        values,
-    )
+    changed = {word: number for word, number in sorted(held.items()) if number}
+    if changed:
+        connection.execute(
+            "INSERT INTO memory_words (workspace_id, word, held) SELECT ?, u.*"
+            " FROM unnest(CAST(? AS text[]), CAST(? AS bigint[])) AS u"
+            " ON CONFLICT (workspace_id, word) DO UPDATE SET held = memory_words.held + excluded.held",
+            (workspace_id, [*changed], [*changed.values()]),
+        )
+    if fewer := [word for word, number in changed.items() if number < 0]:
+        gone = "DELETE FROM memory_words WHERE workspace_id = ? AND word = ANY(CAST(? AS text[])) AND held <= 0"
+        connection.execute(gone, (workspace_id, fewer))
     sums = [(f"{workspace_id}:{name}", str(number)) for name, number in ((ROWS, rows), (LENGTH, length)) if number]
     connection.executemany(
         "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value ="
@@ -129,21 +135,9 @@ def words_of(item: Item) -> list[str]:
     return tokens.tokens(item.text) if _has(item) else []
 
 
-def vector_of(words: Iterable[str]) -> str:
-    """Words as PostgreSQL reads a `tsvector`."""
-    return " ".join(quoted(word) for word in sorted(_kept(words)))
-
-
-def quoted(word: str) -> str:
-    """A word as it stands in a `tsvector` or a `tsquery`."""
-    doubled = word.replace("\\", "\\\\").replace("'", "''")
-    return f"'{doubled}'"
-
-
-def _kept(words: Iterable[str]) -> Iterator[str]:
-    for number, word in enumerate(dict.fromkeys(words)):
-        if number < MOST_WORDS and len(word.encode("utf-8", "replace")) <= MOST_OF_A_WORD and "\0" not in word:
-            yield word
+def kept(words: Iterable[str]) -> list[str]:
+    """Those of some words that a server's index takes up."""
+    return [word for word in words if len(word.encode("utf-8", "replace")) <= MOST_OF_A_WORD and "\0" not in word]
 
 
 def _has(item: Item | None) -> bool:

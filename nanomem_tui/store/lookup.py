@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem, StoreError
@@ -136,22 +136,24 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
         return None
 
     def ask(connection: Connection) -> T | None:
-        if not reader.index_is_current(reader.meta(connection, store.workspace_id)):
+        meta = reader.meta(connection, store.workspace_id)
+        if not reader.index_is_current(meta):
             return None
         pending = _from_snapshot(store) if waiting is None else _on_top(connection, store.workspace_id, waiting)
-        return use(_words(connection, store.workspace_id), pending)
+        words = _words(connection, store.workspace_id, meta)
+        return use(words, pending) if words is not None else None
 
     return store.read(ask)
 
 
-def _words(connection: Connection, workspace_id: str) -> AnyFullText:
+def _words(connection: Connection, workspace_id: str, meta: Mapping[str, str]) -> AnyFullText | None:
     if isinstance(connection, sqlite3.Connection):
         from nanomem_tui.store.search import FullText
 
         return FullText(connection, workspace_id)
     from nanomem_tui.store.postgres.full_text import PgFullText
 
-    return PgFullText(connection, workspace_id)
+    return PgFullText(connection, workspace_id, meta) if PgFullText.is_told_by(meta) else None
 
 
 def _waiting_items(store: MemoryStore) -> list[Operation] | None:

@@ -153,6 +153,13 @@ def items_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -
     return {item.id: item for item in _by_id(connection, Item._make, _ITEMS, workspace_id, ids)}
 
 
+def items_numbered(connection: Connection, workspace_id: str, numbers: Sequence[int]) -> dict[int, Item]:
+    """The items of a server with these numbers that exist."""
+    query = f"{_ITEMS.replace(' FROM', ', number FROM', 1)} AND number = ANY(CAST(? AS bigint[]))"
+    found = connection.execute(query, (workspace_id, [*numbers])) if numbers else ()
+    return {row[-1]: Item._make(row[:-1]) for row in found}
+
+
 def lessons_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
     """The lessons of these ids that exist."""
     return {lesson.id: lesson for lesson in _by_id(connection, Lesson._make, _LESSONS, workspace_id, ids)}

@@ -22,6 +22,7 @@ from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
+from tests.store.homes import kill
 
 
 def made(folder: Path) -> Path:
@@ -284,7 +285,7 @@ class FactsAreADict(RuleBasedStateMachine):
         if cleanly:
             self.ws.close()
         else:
-            self.ws.store.ledger.close()
+            kill(self.ws)
         self.ws = open_workspace(self.folder.name)
 
     @invariant()

@@ -16,6 +16,7 @@ from nanomem_tui.store import migrations, reader
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
+from tests.store.homes import kill
 
 AT = "2026-11-02T10:00:00+00:00"
 
@@ -45,7 +46,7 @@ def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
         journal(ws).add([entry(1), entry(2, "Read a book")])
     killed = open_workspace(place)
     journal(killed).change(journal(killed).get("journal_1"), {"text": "Met Ana and Bo"})
-    killed.store.ledger.close()  # nothing was written to the database
+    kill(killed)  # nothing was written to the database
     with open_workspace(place) as ws:
         assert texts(ws) == {"journal_1": "Met Ana and Bo", "journal_2": "Read a book"}
         journal(ws).delete(["journal_2"])

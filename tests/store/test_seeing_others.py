@@ -359,7 +359,7 @@ class Processes(RuleBasedStateMachine):
             try:
                 assert self.seen(ws) == self.model
             finally:
-                ws.store.ledger.close()
+                kill(ws)
 
     def teardown(self) -> None:
         if not hasattr(self, "base"):

@@ -6,6 +6,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.store.files import FileLayer
+from tests.store.homes import kill
 
 
 class Killed(BaseException):
@@ -26,7 +27,7 @@ def _kill(workspace, text, monkeypatch, after):
         patch.setattr(FileLayer, "apply", dying)
         with pytest.raises(Killed):
             ws.documents.edit("USER.md", text)
-    ws.store.ledger.close()
+    kill(ws)
 
 
 def test_what_was_not_begun_is_void_in_the_log(sample_copy, monkeypatch) -> None:

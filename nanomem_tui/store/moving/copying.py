@@ -188,7 +188,8 @@ def clear(connection: Connection, workspace_id: str) -> None:
         numbers = "SELECT number FROM memory_entries WHERE workspace_id = ?"
         connection.execute(f"DELETE FROM memory_entries_fts WHERE rowid IN ({numbers})", (workspace_id,))
     else:
-        connection.execute("DELETE FROM memory_words WHERE workspace_id = ?", (workspace_id,))
+        for table in ("memory_words", "memory_postings"):
+            connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
         sums = [(f"{workspace_id}:{name}",) for name in (item_words.ROWS, item_words.LENGTH)]
         connection.executemany("DELETE FROM memory_meta WHERE key = ?", sums)
     connection.execute("DELETE FROM memory_entries WHERE workspace_id = ?", (workspace_id,))

@@ -1,54 +1,60 @@
-"""The words of a store in PostgreSQL, with the face of `search.FullText`: a `tsvector` beside each item under a GIN
-index, and a table of how many rows hold each word. One connection, for one question.
+"""The words of a store in PostgreSQL, with the face of `search.FullText`: which items hold a word (`postings`), and a
+table of how many do. One connection, for one question.
 
-What the server gives are candidates, by words and length; they are rated as everywhere by who asked.
+What is found are candidates by BM25; they are rated as everywhere by who asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import heapq
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nanomem_tui.store import item_words, reader
+from nanomem_tui.store.postgres import postings
 from nanomem_tui.store.vocabulary import LEAST, MOST_LONGER, nearest
 from nanomem_tui.store.word_index import Statistics, idf
+from nanomem_tui.store.word_search import K1, saturated
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
     from nanomem_tui.store.values import Item
 
 CANDIDATES = 200
-SHORTER = 0.4
-"""How much the length of a row counts, as in BM25."""
+FEW = 5_000
+"""Rows up to which those that hold a word are read at once, with those of other such words."""
 
 
 class PgFullText:
     """The words of the items of one workspace."""
 
-    def __init__(self, connection: Connection, workspace_id: str) -> None:
+    def __init__(self, connection: Connection, workspace_id: str, meta: Mapping[str, str]) -> None:
         self._connection = connection
         self._workspace_id = workspace_id
+        self._count, self._length = (int(meta.get(name, 0)) for name in (item_words.ROWS, item_words.LENGTH))
+        self._rows_with: dict[str, int] = {}
+
+    @staticmethod
+    def is_told_by(meta: Mapping[str, str]) -> bool:
+        """Whether there is such an index; the next change makes that of a server of an older schema."""
+        return item_words.ROWS in meta
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """What the scorer needs to know about these words."""
-        count, length = self._sums()
-        return Statistics(count, max(1.0, length / count) if count else 1.0, self._held(list(words)))
+        mean = max(1.0, self._length / self._count) if self._count else 1.0
+        return Statistics(self._count, mean, self._held(list(words)))
 
     def rows_with(self, word: str) -> int:
         """How many rows hold the word."""
         return self._held([word])[word]
 
     def _held(self, words: list[str]) -> dict[str, int]:
-        found = dict.fromkeys(words, 0)
-        if words:
-            marks = ", ".join("?" * len(words))
-            query = f"SELECT word, held FROM memory_words WHERE workspace_id = ? AND word IN ({marks})"
-            found |= dict(self._connection.execute(query, (self._workspace_id, *words)).fetchall())
-        return found
-
-    def _sums(self) -> tuple[int, int]:
-        meta = reader.meta(self._connection, self._workspace_id)
-        return int(meta.get(item_words.ROWS, 0)), int(meta.get(item_words.LENGTH, 0))
+        new = [word for word in dict.fromkeys(words) if word not in self._rows_with]
+        if new:
+            query = "SELECT word, held FROM memory_words WHERE workspace_id = ? AND word = ANY(CAST(? AS text[]))"
+            found = dict(self._connection.execute(query, (self._workspace_id, new)).fetchall())
+            self._rows_with |= {word: found.get(word, 0) for word in new}
+        return {word: self._rows_with[word] for word in words}
 
     def nearest(self, word: str) -> str | None:
         """The word with the same first letter that `word` was probably meant to be; None when nothing is near."""
@@ -71,29 +77,62 @@ class PgFullText:
         return [row[0] for row in self._connection.execute(query, values)]
 
     def candidates(self, words: Iterable[str], accept: Callable[[Item], bool]) -> list[Item]:
-        """The first accepted rows that hold any of the words, those with the rarer words in shorter texts first."""
-        held = {word: number for word, number in self._held(list(dict.fromkeys(words))).items() if number > 0}
-        if not held:
-            return []
-        count, length = self._sums()
-        mean = max(1.0, length / count) if count else 1.0
-        worth = {word: idf(max(count, number), number) for word, number in held.items()}
-        rank = " + ".join(["CASE WHEN words @@ CAST(? AS tsquery) THEN CAST(? AS float8) ELSE 0 END"] * len(worth))
-        query = (
-            "SELECT id FROM memory_entries WHERE workspace_id = ? AND words @@ CAST(? AS tsquery) AND is_deleted = 0"
-            f" ORDER BY ({rank}) / ({1 - SHORTER} + {SHORTER} * length / CAST(? AS float8)) DESC, number"
-            " LIMIT ? OFFSET ?"
-        )
-        each = [value for word, much in worth.items() for value in (item_words.quoted(word), much)]
-        any_of = " | ".join(map(item_words.quoted, worth))
+        """The first accepted rows that hold any of the words, by BM25."""
+        ranking = _Ranking(self._connection, self._workspace_id, self.statistics(dict.fromkeys(words)))
         accepted: list[Item] = []
-        seen, size = 0, CANDIDATES
-        while len(accepted) < CANDIDATES:
-            values = (self._workspace_id, any_of, *each, mean, size, seen)
-            part = [row[0] for row in self._connection.execute(query, values)]
-            found = reader.items_by_id(self._connection, self._workspace_id, part)
-            accepted += [found[key] for key in part if key in found and accept(found[key])]
-            if len(part) < size:
-                break
-            seen, size = seen + size, size * 10
-        return accepted[:CANDIDATES]
+        seen, wanted = 0, CANDIDATES
+        while True:
+            numbers = ranking.best(wanted)
+            rows = reader.items_numbered(self._connection, self._workspace_id, numbers[seen:])
+            accepted += [rows[number] for number in numbers[seen:] if number in rows and accept(rows[number])]
+            if len(accepted) >= CANDIDATES or len(numbers) < wanted:
+                return accepted[:CANDIDATES]
+            seen, wanted = wanted, wanted * 10
+
+
+class _Ranking:
+    """The rows that hold some words, by BM25: rarer words first, commoner ones of the rows alone that can be among the
+    best."""
+
+    def __init__(self, connection: Connection, workspace_id: str, known: Statistics) -> None:
+        self._connection = connection
+        self._workspace_id = workspace_id
+        self._words = sorted((word for word, held in known.rows_with.items() if held), key=known.rows_with.__getitem__)
+        held = [known.rows_with[word] for word in self._words]
+        self._worth = [idf(max(known.total, number), number) for number in held]
+        self._rest = [sum(self._worth[at:]) * (K1 + 1) for at in range(len(self._worth) + 1)]
+        self._mean = known.mean
+        self._once = [saturated(1, length, known.mean) for length in range(postings.MOST + 1)]
+        few = [word for word, number in zip(self._words, held, strict=True) if number <= FEW]
+        self._read = postings.of_words(connection, workspace_id, few)
+
+    def best(self, wanted: int) -> list[int]:
+        """The numbers of the best rows, in order; more only where all of them are asked for."""
+        scores: dict[int, float] = {}
+        for at in range(len(self._words)):
+            if len(scores) >= wanted:
+                least = heapq.nlargest(wanted, scores.values())[-1]
+                if self._rest[at] < least:
+                    scores = {row: score for row, score in scores.items() if score + self._rest[at] >= least}
+                    self._add_to(scores, at)
+                    continue
+            self._add(scores, at)
+        return heapq.nsmallest(wanted, scores, key=lambda row: (-scores[row], row))
+
+    def _add(self, scores: dict[int, float], at: int) -> None:
+        """What a word is worth to every row that holds it."""
+        word, worth, once, mean, get = self._words[at], self._worth[at], self._once, self._mean, scores.get
+        if word not in self._read:
+            self._read |= postings.of_words(self._connection, self._workspace_id, [word])
+        for first, held in self._read[word]:
+            for said in held:
+                place, times, length = said >> 16, said >> 8 & 255, said & 255  # as `postings.read`, without a call
+                share = once[length] if times == 1 else saturated(times, length, mean)
+                scores[first + place] = get(first + place, 0.0) + worth * share
+
+    def _add_to(self, scores: dict[int, float], at: int) -> None:
+        """What a word is worth to these rows."""
+        found = postings.of_items(self._connection, self._workspace_id, self._words[at], scores)
+        for number, said in found:
+            _, times, length = postings.read(said)
+            scores[number] += self._worth[at] * saturated(times, length, self._mean)

@@ -1,7 +1,7 @@
 """The tables of a store in PostgreSQL, made from the same numbered steps as those of an SQLite file (`migrations`).
 
 Owns what PostgreSQL says otherwise: types, keys that begin with the workspace (so that tables can be partitioned by
-it), the words of an item beside its row, and the rules by which the database itself keeps one workspace from another.
+it), the words of items, and the rules by which the database itself keeps one workspace from another.
 No server-side language is used, and no right beyond that to make tables.
 """
 
@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import AccessDenied, NewerDatabase, StoreError
 from nanomem_tui.store import migrations
-from nanomem_tui.store.postgres import tier_schema
+from nanomem_tui.store.postgres import postings, tier_schema
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
 
 TIERS = 4
 """The step that brought the records of an agent's work and the knowledge base."""
-VERSION = 4
+POSTINGS = 5
+"""The step that brought which items hold a word, in the place of a `tsvector` beside each."""
+VERSION = 5
 """The schema of a server; to its third step these are the steps of `migrations`."""
 OLDEST_SERVER = 130_000
 """`server_version_num` of the oldest release that is known to work."""
@@ -29,10 +31,12 @@ TRIES = 20
 """Times that the first table is made, where another process makes it in the same moment."""
 TWINS = ("23505", "42P07", "42710")
 """What the server says where another process made the same thing in the same moment."""
-OWN = ("nanomem_schema", "nanomem_workspaces", "nanomem_members", "nanomem_leases", "memory_words")
+ITEM_WORDS = ("memory_words", "memory_postings")
+"""Tables of what finds an item."""
+OWN = ("nanomem_schema", "nanomem_workspaces", "nanomem_members", "nanomem_leases", *ITEM_WORDS)
 """Tables that only a server has."""
 TABLES = (
-    "memory_entries", "lessons", "records", "vectors", "operations", "operation_keys", "foreign_rows", "memory_words",
+    "memory_entries", "lessons", "records", "vectors", "operations", "operation_keys", "foreign_rows", *ITEM_WORDS,
 )  # fmt: skip
 """Those whose rows are of one workspace each, which a column says."""
 _SAID = "current_setting('nanomem.workspace', true)"
@@ -64,7 +68,16 @@ _WORDS = (
         workspace_id TEXT COLLATE "C" NOT NULL, word TEXT COLLATE "C" NOT NULL, held BIGINT NOT NULL,
         PRIMARY KEY (workspace_id, word))""",
 )
-BESIDE = {"memory_entries": {"waits", "words", "length"}, "lessons": {"waits"}}
+_WORDS_AS_POSTINGS = (
+    "DROP INDEX idx_memory_words",
+    "ALTER TABLE memory_entries DROP COLUMN words",
+    postings.TABLE,
+    # The index is to be made anew for each workspace, all of which their owner sees without walls.
+    "ALTER TABLE memory_meta NO FORCE ROW LEVEL SECURITY",
+    "DELETE FROM memory_meta WHERE key LIKE '%:tokens' OR key LIKE '%:index_rows' OR key LIKE '%:index_length'",
+    "ALTER TABLE memory_meta FORCE ROW LEVEL SECURITY",
+)
+BESIDE = {"memory_entries": {"waits", "length"}, "lessons": {"waits"}}
 """Columns that a table has only on a server."""
 _SOURCE = "ALTER TABLE memory_entries ADD CONSTRAINT item_says_its_source CHECK (source <> '')"
 """What a trigger keeps in SQLite. That what waits becomes active by a person alone needs a language on the server;
@@ -95,6 +108,7 @@ def steps(owner: str) -> dict[int, tuple[str, ...]]:
         2: tuple(second),
         3: (_SOURCE, *_walls(_rules(), owner)),
         TIERS: (*tier_schema.statements(spoken), *_walls(_of_workspace(tier_schema.tables()), owner)),
+        POSTINGS: (*_WORDS_AS_POSTINGS, *_walls(_of_workspace(["memory_postings"]), owner)),
     }
 
 
@@ -107,7 +121,7 @@ def _rules() -> dict[str, str]:
     """Which rows of the memory a connection sees."""
     marker = f"(starts_with(key, {_SAID} || ':') OR starts_with(key, 'workspace:' || {_SAID} || ':'))"
     mine = f"(current_user = {{owner}} OR {_SAID} IN ({_MINE}))"
-    return _of_workspace((*TABLES, "nanomem_leases")) | {
+    return _of_workspace(name for name in (*TABLES, "nanomem_leases") if name != "memory_postings") | {
         "memory_meta": f"{marker} AND {mine}",
         "nanomem_workspaces": f"current_user = {{owner}} OR workspace_id IN ({_MINE})",
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui import tokens
 from nanomem_tui.store import item_words, reader
+from nanomem_tui.store.postgres import postings
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.database import PgDatabase
@@ -24,53 +25,60 @@ PAUSE = 0.005
 
 
 def state(server: Server) -> tuple[int, int, bool]:
-    """How many items there are, how many of them have words, and whether the counts fit and are of this version."""
+    """How many items there are, how many of them the index has, and whether it fits them and is of this version."""
     with server.reading() as connection:
-        meta = reader.meta(connection, server.workspace_id)
-        query = "SELECT count(*), count(words) FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
-        items, indexed = map(int, connection.execute(query, (server.workspace_id,)).fetchone())
-        kept = int(meta.get(item_words.ROWS, 0))
-    return items, indexed, indexed == items == kept and reader.index_is_current(meta)
+        workspace_id = server.workspace_id
+        meta = reader.meta(connection, workspace_id)
+        query = "SELECT count(*) FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
+        items = int(connection.execute(query, (workspace_id,)).fetchone()[0])
+        query = "SELECT coalesce(sum(held), 0) FROM memory_words WHERE workspace_id = ?"
+        counted = int(connection.execute(query, (workspace_id,)).fetchone()[0])
+        indexed = int(meta.get(item_words.ROWS, 0)) if postings.number(connection, workspace_id) == counted else 0
+    return items, indexed, indexed == items and reader.index_is_current(meta)
 
 
 def make(database: PgDatabase, workspace_id: str) -> None:
-    """Make the words of every item of a workspace anew. Raises the errors of the store."""
-    number, revision = -1, -1
+    """Make the words of every item of a workspace anew. Raises the errors of the store.
+
+    Until it is done the index counts as none: a search reads the rows, and who writes leaves their words to this.
+    """
+    with database.writing() as connection:
+        revision = reader.revision(connection, workspace_id)
+        for table in ("memory_postings", "memory_words"):
+            connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
+        connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:tokens",))
+    number = -1
     while True:
         with database.writing() as connection:
-            if revision < 0:
-                revision = reader.revision(connection, workspace_id)
-            query = (
-                "SELECT number, id, content, is_deleted FROM memory_entries"
-                " WHERE workspace_id = ? AND number > ? ORDER BY number LIMIT ?"
-            )
-            rows = connection.execute(query, (workspace_id, number, CHUNK)).fetchall()
-            _write(connection, workspace_id, rows)
-            if len(rows) < CHUNK:
+            rows = connection.execute(f"{_ROWS} AND number > ? ORDER BY number LIMIT ?", (workspace_id, number, CHUNK))
+            part = rows.fetchall()
+            _write(connection, workspace_id, part)
+            if len(part) < CHUNK:
                 _finish(connection, workspace_id, revision)
                 return
-        number = rows[-1][0]
+        number = part[-1][0]
         time.sleep(PAUSE)
 
 
-def _write(connection: Connection, workspace_id: str, rows: list[tuple[int, str, str, int]]) -> None:
-    values = []
-    for number, _, text, is_deleted in rows:
-        found = [] if is_deleted else tokens.tokens(text)
-        values.append((item_words.vector_of(found), len(found), workspace_id, number))
-    change = "UPDATE memory_entries SET words = CAST(? AS tsvector), length = ? WHERE workspace_id = ? AND number = ?"
-    connection.executemany(change, values)
+_ROWS = "SELECT number, content, is_deleted FROM memory_entries WHERE workspace_id = ?"
+
+
+def _write(connection: Connection, workspace_id: str, rows: list[tuple[int, str, int]]) -> None:
+    found = [(number, [] if is_deleted else tokens.tokens(text)) for number, text, is_deleted in rows]
+    change = "UPDATE memory_entries SET length = ? WHERE workspace_id = ? AND number = ? AND length <> ?"
+    connection.executemany(change, [(len(words), workspace_id, number, len(words)) for number, words in found])
+    changed = [postings.Changed(number, (), item_words.kept(words)) for number, words in found]
+    postings.write(connection, workspace_id, changed)
 
 
 def _finish(connection: Connection, workspace_id: str, since: int) -> None:
-    """What others wrote since, who may be of another version; then the counts, by the server itself."""
-    query = "SELECT number, id, content, is_deleted FROM memory_entries WHERE workspace_id = ? AND revision > ?"
-    _write(connection, workspace_id, connection.execute(query, (workspace_id, since)).fetchall())
-    connection.execute("DELETE FROM memory_words WHERE workspace_id = ?", (workspace_id,))
+    """What others wrote since, whose words are taken out first; then the counts, by the server itself."""
+    since_then = connection.execute(f"{_ROWS} AND revision > ?", (workspace_id, since)).fetchall()
+    postings.take_out(connection, workspace_id, [number for number, _, _ in since_then])
+    _write(connection, workspace_id, since_then)
     connection.execute(
-        "INSERT INTO memory_words (workspace_id, word, held) SELECT workspace_id, word, count(*) FROM"
-        " (SELECT workspace_id, unnest(tsvector_to_array(words)) AS word FROM memory_entries"
-        " WHERE workspace_id = ? AND is_deleted = 0) AS each GROUP BY workspace_id, word",
+        "INSERT INTO memory_words (workspace_id, word, held) SELECT workspace_id, word, sum(octet_length(held)) / 4"
+        " FROM memory_postings WHERE workspace_id = ? GROUP BY workspace_id, word",
         (workspace_id,),
     )
     query = "SELECT count(*), coalesce(sum(length), 0) FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
