@@ -21,6 +21,8 @@ MOST_OF_A_WORD = 1_000
 """Bytes beyond which a word is in no index: a key of PostgreSQL has 2,704 at most."""
 ROWS, LENGTH = "posted_rows", "posted_length"
 """The markers of how many rows the index of a server has, and how many words they hold."""
+RUN = "words_anew"
+"""That of who makes it anew."""
 
 
 class Changed(NamedTuple):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.database import Database
     from nanomem_tui.store.memory_store import MemoryStore
 
+BUSY = "another process makes the search index anew"
 LOCK = "reindex.lock"
 """The file, beside the database, whose flock is held by who makes the index anew."""
 CHUNK = 500
@@ -104,7 +105,10 @@ def make_anew(store: MemoryStore) -> None:
         return
     from nanomem_tui.store.postgres import words_anew
 
-    words_anew.make(store.database, store.workspace_id)
+    with store.leading("words") as ours:
+        if not ours:
+            raise Refused(BUSY, store.where, "wait for it to finish")
+        words_anew.make(store.database, store.workspace_id)
 
 
 def make(database: Database) -> None:
@@ -117,8 +121,7 @@ def make(database: Database) -> None:
     except Refused as error:
         if LOCK not in error.where:
             raise
-        what = "another process makes the search index anew"
-        raise Refused(what, str(database.path), "wait for it to finish") from error
+        raise Refused(BUSY, str(database.path), "wait for it to finish") from error
 
 
 class _Making:

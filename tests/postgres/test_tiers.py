@@ -30,13 +30,6 @@ WORDS = ["nginx", "disk", "certificate", "restart", "backup", "cron", "kernel", 
 
 
 @pytest.fixture
-def url(postgres: PostgresServer) -> Iterator[str]:
-    name, found = postgres.fresh()
-    yield found
-    postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
-
-
-@pytest.fixture
 def place(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty workspace whose memory lies on the server."""
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
@@ -466,16 +459,19 @@ def test_looking_makes_no_table(ws: Workspace, postgres: PostgresServer, url: st
     assert postgres.run("postgres", f"SELECT tablename FROM pg_tables WHERE schemaname = '{name}'") == []
 
 
-def test_a_memory_of_before_gets_the_tables_of_the_work(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.store.postgres import schema
+def test_a_memory_of_before_gets_the_tables_of_the_work(ws: Workspace, url: str) -> None:
+    import psycopg
 
-    with monkeypatch.context() as older:
-        older.setattr(schema, "VERSION", 3)
-        steps = schema.steps
-        older.setattr(schema, "steps", lambda owner: {n: made for n, made in steps(owner).items() if n < 4})
-        ws.items.add("kept by an older release")
-        ws.flush()
-        assert ws.records.of("task") == []
+    from nanomem_tui.store.postgres import tier_schema
+
+    ws.items.add("kept by an older release")
+    ws.flush()
+    with psycopg.connect(url, autocommit=True) as raw:
+        raw.execute(f"DROP TABLE memory_postings, {', '.join(tier_schema.tables())} CASCADE")
+        raw.execute("ALTER TABLE memory_entries ADD COLUMN words TSVECTOR")
+        raw.execute("CREATE INDEX idx_memory_words ON memory_entries USING gin (words)")
+        raw.execute("UPDATE nanomem_schema SET version = 3")
+    assert ws.records.of("task") == []
     with open_workspace(ws.paths.workspace) as now:
         now.records.store("task", {"description": "by this release"}, "t")
         assert [item.text for item in now.items.all()] == ["kept by an older release"]

@@ -15,7 +15,7 @@ import pytest
 
 from nanomem_tui.actions import ACTIONS, BY_NAME
 from nanomem_tui.cli.main import run
-from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.tier_kinds import RECORD_KINDS
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 
@@ -155,12 +155,13 @@ def lasting(row: Any) -> dict[str, Any]:
 
 
 def state(workspace: Path) -> dict[str, Any]:
-    """All that a person would miss: rows, files, sessions, what waits."""
+    """All that a person would miss: rows, files, sessions, what waits. Not what just happened: it goes by itself after
+    an hour, with whoever looks first."""
     with open_workspace(workspace) as ws:
         snapshot = ws.store.load()
         rows = {layer: sorted(map(str, map(lasting, snapshot.table(layer).values())))
                 for layer in ("item", "lesson", "record")}  # fmt: skip
-        trail = {kind: [{**one.fields, "timestamp": ""} for one in ws.records.of(kind)] for kind in KINDS}
+        trail = {kind: [{**one.fields, "timestamp": ""} for one in ws.records.of(kind)] for kind in RECORD_KINDS}
         documents = {name: ws.documents.read(name) for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
         waits = sorted((one.layer, one.text, one.why) for one in ws.waits.list())
         sessions = {one.key: one.messages for one in ws.sessions.list()}

@@ -87,7 +87,7 @@ LATER = frozenset({"records", "vectors"})
 """Those that a file of schema 1 lacks until somebody writes to it."""
 REFERRED = {table.name: table for table in MEMORY if table.number}
 """Those with numbers that others refer to."""
-OWN_MARKERS = moved.LOCAL | {"tokens", item_words.ROWS, item_words.LENGTH}
+OWN_MARKERS = moved.LOCAL | {"tokens", item_words.ROWS, item_words.LENGTH, item_words.RUN}
 """Markers that each place makes for itself."""
 PLACE_MARKER = "audit_seq"
 """The marker that holds a place in the order of operations."""

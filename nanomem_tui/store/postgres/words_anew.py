@@ -7,9 +7,12 @@ of words are made in the same transaction that calls the words current. Knows no
 from __future__ import annotations
 
 import time
+import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nanomem_tui import tokens
+from nanomem_tui.errors import Conflict
 from nanomem_tui.store import item_words, reader
 from nanomem_tui.store.postgres import postings
 
@@ -38,18 +41,23 @@ def state(server: Server) -> tuple[int, int, bool]:
 
 
 def make(database: PgDatabase, workspace_id: str) -> None:
-    """Make the words of every item of a workspace anew. Raises the errors of the store.
+    """Make the words of every item of a workspace anew. Raises the errors of the store, and Conflict where somebody
+    else began meanwhile.
 
     Until it is done the index counts as none: a search reads the rows, and who writes leaves their words to this.
     """
+    run = uuid.uuid4().hex
     with database.writing() as connection:
         revision = reader.revision(connection, workspace_id)
         for table in ("memory_postings", "memory_words"):
             connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
         connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:tokens",))
+        _mark(connection, workspace_id, {item_words.RUN: run})
     number = -1
     while True:
         with database.writing() as connection:
+            if reader.meta(connection, workspace_id).get(item_words.RUN) != run:
+                raise Conflict("somebody else makes the search index anew", workspace_id, "wait for it to finish")
             rows = connection.execute(f"{_ROWS} AND number > ? ORDER BY number LIMIT ?", (workspace_id, number, CHUNK))
             part = rows.fetchall()
             _write(connection, workspace_id, part)
@@ -83,7 +91,11 @@ def _finish(connection: Connection, workspace_id: str, since: int) -> None:
     )
     query = "SELECT count(*), coalesce(sum(length), 0) FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
     rows, length = connection.execute(query, (workspace_id,)).fetchone()
-    markers = {item_words.ROWS: rows, item_words.LENGTH: length, "tokens": tokens.VERSION}
+    _mark(connection, workspace_id, {item_words.ROWS: rows, item_words.LENGTH: length, "tokens": tokens.VERSION})
+    connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{item_words.RUN}",))
+
+
+def _mark(connection: Connection, workspace_id: str, markers: Mapping[str, object]) -> None:
     connection.executemany(
         "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         [(f"{workspace_id}:{name}", str(value)) for name, value in markers.items()],
