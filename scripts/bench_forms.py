@@ -12,6 +12,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 AGENT = ".peers/nanobot-0.3.5/bin/python"
 VECTORS = ".peers/vectors/bin/python"
+SERVER = (VECTORS, "make .peers/vectors/.done")
 
 
 class Run(NamedTuple):
@@ -52,9 +53,9 @@ LARGE = (
     Run("keeping_speed", "keeping_speed", ["--n", "1000", "1000000", "--rounds", "3"]),
     Run("recall_speed", "recall_speed", ["--n", "1000000"]),
     Run("records_meaning", "records_meaning", ["--n", "1000000"]),
-    Run(
-        "records_meaning, pgvector", "records_meaning", ["--n", "1000000", "--index", "pgvector"], VECTORS, "make peers"
-    ),
+    Run("records_meaning, pgvector", "records_meaning", ["--n", "1000000", "--index", "pgvector"], *SERVER),
+    Run("server_speed", "server_speed", ["--n", "1000000"], *SERVER),
+    Run("shared_store", "shared_store", ["--minutes", "20"], *SERVER),
     Run("soak", "soak", ["--minutes", "30"]),
     Run("store_speed", "store_speed", ["--n", "1000000"]),
     Run("tiers", "tiers", ["--n", "1000000"]),
@@ -66,7 +67,9 @@ USUAL = {
     "trust": ["--trials", "12"],
     "turn_speed": ["--items", "1000,10000,100000"],
 }
-ONLY_LARGE = {"soak"}
+ONLY_LARGE = {"shared_store", "soak"}
+ON_A_SERVER = {"fleet", "server_speed"}
+"""Those that need a driver and a PostgreSQL out of a package."""
 
 
 def everyday(names: Iterable[str]) -> list[str]:
@@ -76,7 +79,7 @@ def everyday(names: Iterable[str]) -> list[str]:
 
 def usual(names: Iterable[str]) -> list[Run]:
     """As the README quotes them."""
-    return [Run(name, name, USUAL.get(name, [])) for name in names]
+    return [Run(name, name, USUAL.get(name, []), *(SERVER if name in ON_A_SERVER else ())) for name in names]
 
 
 def quick(names: Iterable[str]) -> list[Run]:
