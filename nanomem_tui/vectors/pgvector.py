@@ -12,13 +12,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nanomem_tui.errors import InvalidConfig, MissingExtra, NanomemError, StoreError
+from nanomem_tui.errors import InvalidConfig, NanomemError, StoreError
+from nanomem_tui.store.postgres import server
 from nanomem_tui.vectors.index import Entry, Found, Known, accepted
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.index import Vectors
 
 T = TypeVar("T")
+SETTING = "pgvector_url"
 TABLE = "nanomem_vectors_{}"
 """One for each number of dimensions: an index of pgvector is of one."""
 MOST_INDEXED = 2_000
@@ -41,7 +43,7 @@ class PgServer:
         """Raises MissingExtra, or InvalidConfig for the address."""
         self._lock = threading.RLock()
         self._settings = address(url)
-        self._psycopg = _psycopg()
+        self._psycopg = server.driver(SETTING)
         self._connection: Any = None
         self.iterates = False
         """Whether its index goes on until it has enough, which it does since pgvector 0.8."""
@@ -256,30 +258,9 @@ def _written(vector: Vectors) -> str:
     return f"[{','.join(map(repr, vector.tolist()))}]"
 
 
-def _psycopg() -> Any:
-    try:
-        import psycopg
-        import psycopg.conninfo
-    except ImportError as error:
-        what = "the index in PostgreSQL needs psycopg, which is not installed"
-        raise MissingExtra(what, "vector_index", "pip install 'nanomem-tui[postgres]'") from error
-    return psycopg
-
-
 def address(url: str) -> dict[str, Any]:
-    """The parts of an address. Raises InvalidConfig for none, one that is none, or one with a password in it; and
-    MissingExtra."""
-    psycopg = _psycopg()
-    fix = "nanomem config set pgvector_url postgresql://user@host/database"
+    """The parts of an address. Raises InvalidConfig where there is none, and what `server.address` does."""
     if not url.strip():
-        raise InvalidConfig("vector_index is pgvector and pgvector_url is not set", "the settings", fix)
-    try:
-        parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(
-            url.replace("postgresql+psycopg://", "postgresql://", 1)
-        )
-    except psycopg.Error as error:
-        raise InvalidConfig("`pgvector_url` is no address of a PostgreSQL database", "the settings", fix) from error
-    if parts.get("password"):
-        what = "`pgvector_url` holds a password, which settings do not keep"
-        raise InvalidConfig(what, "the settings", "put it into ~/.pgpass, or into PGPASSWORD")
-    return parts
+        fix = f"nanomem config set {SETTING} postgresql://user@host/database"
+        raise InvalidConfig(f"vector_index is pgvector and {SETTING} is not set", "the settings", fix)
+    return server.address(url, SETTING)

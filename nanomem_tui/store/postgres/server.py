@@ -176,30 +176,30 @@ def spoken(sql: str) -> str:
     return "".join(part if part.startswith("'") else part.replace("?", "%s") for part in parts)
 
 
-def address(url: str) -> dict[str, Any]:
-    """The parts of an address. Raises InvalidConfig for one that is none, or that holds a password; and
-    MissingExtra."""
-    psycopg = driver()
-    fix = "nanomem config set database_url postgresql+psycopg://user@host/database"
+def address(url: str, setting: str = "database_url") -> dict[str, Any]:
+    """The parts of an address, which stands in `setting`. Raises InvalidConfig for one that is none, or that holds a
+    password; and MissingExtra."""
+    psycopg = driver(setting)
+    fix = f"nanomem config set {setting} postgresql+psycopg://user@host/database"
     try:
         plain = re.sub(r"^postgres(ql)?(\+psycopg)?://", "postgresql://", url)
         parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(plain)
     except psycopg.Error as error:
-        raise InvalidConfig("`database_url` is no address of a PostgreSQL database", "the settings", fix) from error
+        raise InvalidConfig(f"`{setting}` is no address of a PostgreSQL database", "the settings", fix) from error
     if parts.get("password"):
-        what = "`database_url` holds a password, which settings do not keep"
+        what = f"`{setting}` holds a password, which settings do not keep"
         raise InvalidConfig(what, "the settings", "put it into ~/.pgpass, or into PGPASSWORD")
     return parts
 
 
-def driver() -> Any:
+def driver(setting: str = "database_url") -> Any:
     """psycopg. Raises MissingExtra."""
     try:
         import psycopg
         import psycopg.conninfo
     except ImportError as error:
-        what = "a store in PostgreSQL needs psycopg, which is not installed"
-        raise MissingExtra(what, "database_url", "pip install 'nanomem-tui[postgres]'") from error
+        what = f"`{setting}` needs psycopg, which is not installed"
+        raise MissingExtra(what, setting, "pip install 'nanomem-tui[postgres]'") from error
     return psycopg
 
 
