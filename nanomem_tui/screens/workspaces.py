@@ -6,8 +6,7 @@ Owns what is listed and typed there. How the console leaves one workspace for an
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -18,11 +17,11 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
-from nanomem_tui.errors import in_words
 from nanomem_tui.known import Known, Listed, known
 from nanomem_tui.memory.filters import fold, parse, ranked, search
-from nanomem_tui.screens.jumping import BETWEEN, PAUSE, jump, show_place
+from nanomem_tui.screens.jumping import jump, show_place
 from nanomem_tui.screens.rows import when
+from nanomem_tui.screens.searching import SearchingDialog, Shown
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.together import FoundTogether, Hit, Opened, Summary, Together, summary
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
@@ -228,122 +227,43 @@ def _opened(console: NanomemApp) -> Opened:
     return {console.opening.paths.workspace: console.opening.workspace}
 
 
-class EverywhereScreen(ChoosingDialog[Hit]):
+class EverywhereScreen(SearchingDialog[Hit]):
     """A field and what it finds in every workspace, the best first; the result is the hit chosen, or None."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *PAGE_KEYS,
-        Binding("ctrl+o", "here", "in this workspace", show=False, priority=True),
-    ]
-
-    class Results(Message):
-        """From the searching thread: what was found so far for `query`; `error` says why not all of it."""
-
-        def __init__(self, query: str, found: FoundTogether, error: str = "") -> None:
-            super().__init__()
-            self.query = query
-            self.found = found
-            self.error = error
 
     def __init__(self, together: Together, here: Callable[[str], None], asked: str) -> None:
         """`here` looks for what was typed in this workspace alone; `asked` is typed already."""
-        super().__init__("Jump to anything in all workspaces", tall=True)
+        super().__init__("Jump to anything in all workspaces", ("only here", here), asked)
         self._together = together
-        self._back = here
-        self._asked = asked
-        self._chose = False  # whether the cursor was moved since the words were typed
 
-    def inside(self) -> list[Widget]:
-        """The field and the list."""
-        columns: list[Column[Hit]] = [
+    def columns(self) -> list[Column[Hit]]:
+        """Where it is, what, and its words."""
+        return [
             Column("workspace", "Workspace", lambda hit: hit.known.name, width=16, tone="accent"),
             Column("kind", "What", lambda hit: hit.place.part or hit.place.kind, width=10),
             Column("title", "Words", lambda hit: hit.place.title, min_width=24),
             Column("at", "When", lambda hit: hit.place.at[:10], width=10, priority=1, tone="dim"),
         ]
-        table = LineTable(columns, _hit_id)
-        table.can_focus = False
-        return [LineInput(self._asked, 'a part of it   kind:session   "exact"'), table]
 
-    def keys(self) -> list[tuple[str, str]]:
-        """How to choose."""
-        keys = [(" enter", "key"), (" go there ", ""), (" ^o", "key"), (" only here ", "")]
-        return [*keys, (" esc", "key"), (" back", "")]
+    def id_of(self, row: Hit) -> str:
+        """Workspace, kind and row."""
+        place = row.place
+        return f"{row.known.place} {place.kind} {place.part} {place.row or place.screen}"
 
-    def on_mount(self) -> None:
-        """What was typed already."""
-        self._ask()
+    def is_asked(self, query: str) -> bool:
+        """Not a single letter of every workspace."""
+        return len(query) >= SHORTEST or not query.isascii()
+
+    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[Shown[Hit]]:
+        """What the workspaces have, and which of them could not be read."""
+        for found in self._together.find(query, stop=stop):
+            names = ", ".join(found.left_out)
+            left_out = [(f", not in {one_line(names, 40)}", "warn")] if names else []
+            yield Shown(found.hits, [(f"  {_counted(found)}", "dim"), *left_out], found.done)
 
     def on_unmount(self) -> None:
         """Let go of the workspaces that were read."""
         self.workers.cancel_group(self, "view")
         self._together.close()
-
-    @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        event.stop()
-        if event.value.strip() != self._asked:
-            self._asked = event.value.strip()
-            self._chose = False
-            self._ask()
-
-    def _ask(self) -> None:
-        if len(self._asked) >= SHORTEST or not self._asked.isascii():
-            self._search(self._asked)
-        else:
-            self.workers.cancel_group(self, "view")
-            self.table.set_rows([], empty="Type what to look for.")
-
-    def action_move(self, rows: int) -> None:
-        """From now on the cursor stays on its row, whatever else is found."""
-        self._chose = True
-        super().action_move(rows)
-
-    def action_here(self) -> None:
-        """Look for the same in this workspace."""
-        self.dismiss(None)
-        self._back(self._asked)
-
-    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
-    def _search(self, query: str) -> None:
-        worker = get_current_worker()
-
-        def stop() -> bool:
-            time.sleep(PAUSE)
-            return worker.is_cancelled
-
-        shown = 0.0
-        try:
-            for found in self._together.find(query, stop=stop):
-                if worker.is_cancelled:
-                    return
-                if found.done or time.monotonic() - shown > BETWEEN:
-                    shown = time.monotonic()
-                    self.post_message(self.Results(query, found))
-        except Exception as error:  # noqa: BLE001 - said below the list; the dialog stays usable
-            if not worker.is_cancelled:
-                self.post_message(self.Results(query, FoundTogether((), 0, done=True), in_words(error).line()))
-
-    @on(Results)
-    def _results(self, event: Results) -> None:
-        event.stop()
-        if event.query != self._asked:
-            return
-        if event.error:
-            self.say_keys([(f" {event.error}", "bad")])
-            return
-        found = event.found
-        self.table.set_rows(found.hits, empty="Nothing found." if found.done else "Searching …")
-        if not self._chose:
-            self.table.move_cursor(0)
-        names = ", ".join(found.left_out)
-        left_out = [(f", not in {one_line(names, 40)}", "warn")] if names else []
-        self.say_keys([*self.keys(), (f"  {_counted(found)}", "dim"), *left_out])
-
-
-def _hit_id(hit: Hit) -> str:
-    place = hit.place
-    return f"{hit.known.place} {place.kind} {place.part} {place.row or place.screen}"
 
 
 def _counted(found: FoundTogether) -> str:
