@@ -120,22 +120,20 @@ def show(state: State, key: str, full: bool, limit: int | None, offset: int) -> 
       nanomem session show telegram:12345 --limit 20
     """
     with state.open() as ws:
-        whole = ws.sessions.get(key)
-    messages = page(whole.messages, limit, offset)
-    body = {**values.session(whole), "messages": [values.message(entry) for entry in messages]}
-    state.show(body, lambda: _transcript(whole, messages, full=full))
+        part, total = ws.sessions.part(key, "", offset, limit)
+    state.show(values.session(part), lambda: _transcript(part, total, full=full))
 
 
-def _transcript(whole: Session, messages: Sequence[Message], *, full: bool) -> list[str]:
+def _transcript(part: Session, total: int, *, full: bool) -> list[str]:
     width = output.terminal_width() or 100
-    lines = [f"{whole.key}  {words.counted(len(whole.messages), 'message')}", ""]
-    for message in messages:
+    lines = [f"{part.key}  {words.counted(total, 'message')}", ""]
+    for message in part.messages:
         if message.hidden and not full:
             continue
         lines.append(f"#{message.index} {message.role}{_stamp(message)}")
         lines.extend(f"  {line}" for line in _body(message, width - 2, full=full))
         lines.append("")
-    lines.extend(f"{found.text()}" for found in whole.problems)
+    lines.extend(f"{found.text()}" for found in part.problems)
     return lines
 
 

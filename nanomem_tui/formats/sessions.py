@@ -180,6 +180,14 @@ def count_messages(data: bytes) -> int:
     return max(0, lines)
 
 
+def messages_in(data: bytes) -> int:
+    """How many messages these lines hold, exactly, without what each of them is made of."""
+    return sum(
+        record.value is not None and not is_metadata(record.value) and not is_provider_state(record.value)
+        for record in records(data, "")
+    )
+
+
 def flat_text(content: object) -> str:
     """The text of a message's content: a text, or blocks of which those without text are named in brackets."""
     if isinstance(content, str):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.formats.keep import text_of
+from nanomem_tui.memory import session_words
 from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log
 from nanomem_tui.memory.session_files import (
     SessionFile,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.formats.sessions import Compacted, Message, Session
     from nanomem_tui.memory.imported_chats import Chat, ImportedChats
-    from nanomem_tui.memory.matching import Matcher, Neighbour
+    from nanomem_tui.memory.matching import Matcher
     from nanomem_tui.store.presence import Presence
 
 __all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHit"]
@@ -112,6 +113,17 @@ class Sessions:
         """
         chat = self._chat(key) if not path else None
         return chat.transcript(key) if chat is not None else self.of_agent(key, path)
+
+    def part(self, key: str, path: str = "", start: int | None = None, many: int | None = None) -> tuple[Session, int]:
+        """A transcript with `many` of its messages from the index `start` (None: to its end, or its last ones), and
+        how many it has in all. One that is not too long has all where neither is said. Raises NotFound."""
+        from nanomem_tui.memory import session_parts
+
+        chat = self._chat(key) if not path else None
+        file = self._file(key, path) if chat is None else None
+        if file is not None and file.stamp[1] > session_parts.WHOLE:
+            return session_parts.of_long(file.path, self._summary(file)[0], key, start, many)
+        return session_parts.of_whole(self.get(key, path), start, many)
 
     def of_agent(self, key: str, path: str = "") -> Session:
         """As `get`, for a transcript in a file. Raises NotFound, or Refused for an imported one."""
@@ -333,10 +345,10 @@ class Sessions:
 
         try:
             for (index, message), window in around(self._numbered(info)):
-                text = _searched(message, wanted)
+                text = session_words.searched(message, wanted)
                 if text is not None:
                     excerpt, ranges = wanted.excerpt(text)
-                    beside = [_neighbour(info.key, *one) if one else None for one in window]
+                    beside = [session_words.neighbour(info.key, *one) if one else None for one in window]
                     before, after = (tuple(filter(None, part)) for part in (beside[:AROUND], beside[AROUND + 1 :]))
                     yield TranscriptHit(
                         info.key, index, message.role, message.timestamp, excerpt, ranges, before, after
@@ -365,25 +377,6 @@ def _compacted(data: bytes, keep: int) -> Compacted:
     from nanomem_tui.formats.session_compaction import compact
 
     return compact(data, keep)
-
-
-def _searched(message: Message, wanted: Matcher) -> str | None:
-    """The text of a message that matches: what was said, else the tool calls; None when neither does."""
-    if wanted.matches(message.content):
-        return message.content
-    calls = _calls(message)
-    return calls if calls and wanted.matches(calls) else None
-
-
-def _calls(message: Message) -> str:
-    return "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
-
-
-def _neighbour(key: str, index: int, message: Message) -> Neighbour:
-    from nanomem_tui.memory.matching import EXCERPT, Neighbour
-
-    text = (message.content or _calls(message))[:EXCERPT]
-    return Neighbour(f"{key}#{index}", message.role, message.timestamp, text)
 
 
 def _value(file: SessionFile, data: bytes, blob: str, messages: int) -> dict[str, object]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.memory import session_parts
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.consolidating import Consolidating
 from nanomem_tui.screens.found_screen import FoundScreen
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 SHOWN_SUMMARIES = 3
 SHOWN_PROBLEMS = 20
+MORE = "F finds any; `nanomem session show KEY --offset N --limit N` prints any."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
         super().__init__()
         self._shown = ""
         self._wanted_part: tuple[str, str] | None = None
+        self._around = ("", 0)  # of a long conversation, what is shown of it
 
     # The list
 
@@ -129,14 +132,26 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
         if memories:
             title.append((f"{counted(memories, 'memory', 'memories')} (o)", "good"))
         try:
-            session = ws.sessions.get(row.key, row.path)
+            start = self._start_of(row)
+            many = session_parts.AT_ONCE if start is not None else None
+            session, total = ws.sessions.part(row.key, row.path, start, many)
         except NanomemError as error:
             said = Body(f"This transcript cannot be shown: {error.line()}", "bad")
             return Transcript(self.row_id(row), tuple(title), [_preface([*blocks, said])])
         if session.problems:
             blocks.append(Heading(f"Problems ({len(session.problems)})"))
             blocks += [Body(problem.text(), "warn") for problem in session.problems[:SHOWN_PROBLEMS]]
-        return Transcript(self.row_id(row), tuple(title), parts_of(session, blocks))
+        if len(session.messages) < total and session.messages:
+            first, last = session.messages[0].index, session.messages[-1].index
+            blocks.append(Body(f"A long one: #{first:,} to #{last:,} of {total:,} messages are here. {MORE}", "warn"))
+        return Transcript(self.row_id(row), tuple(title), parts_of(session, blocks, total))
+
+    def _start_of(self, row: SessionInfo) -> int | None:
+        """Where what is shown of a long conversation begins: at its end, unless a message before that is asked for."""
+        key, index = self._around
+        if row.size <= session_parts.WHOLE or key != row.key or index >= row.messages - session_parts.AT_ONCE:
+            return None
+        return max(0, index - session_parts.AT_ONCE // 2)
 
     def show_detail(self, detail: Any) -> None:
         """From its end; the place stays when it is the same session that went on."""
@@ -157,11 +172,14 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
 
     def show_message(self, key: str, index: int) -> None:
         """Show a session with the cursor on one message."""
-        self._wanted_part = (key, message_key(index))
+        self._wanted_part, self._around = (key, message_key(index)), (key, index)
         self.show_row(key)
         self.show_pane("detail")
         if self._shown == key and self.table.cursor_id == key:
-            self._go_to_part(message_key(index))
+            if self.view.move_to_part(message_key(index)):
+                self._wanted_part = None
+            else:
+                self.refresh_detail()
 
     # Actions
 
@@ -323,10 +341,10 @@ def plan_blocks(plan: SessionCompaction) -> list[Block]:
 
 def _first_kept(ws: Workspace, plan: SessionCompaction) -> list[Block]:
     """What the transcript begins with after the cut."""
-    session = ws.sessions.get(plan.key)
-    if plan.removed >= len(session.messages):
+    session, _ = ws.sessions.part(plan.key, start=plan.removed, many=1)
+    if not session.messages:
         return []
-    first = session.messages[plan.removed]
+    first = session.messages[0]
     at = f"{first.timestamp[:16].replace('T', ' ')} {first.role}: "
     return [
         Body("Metadata and unknown keys stay; every kept line stays byte for byte.", "dim"),

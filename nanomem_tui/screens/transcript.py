@@ -107,11 +107,11 @@ def message_key(index: int) -> str:
     return f"m{index}"
 
 
-def parts_of(session: Session, preface: Sequence[Block]) -> list[Part]:
-    """The whole conversation: preface, a rule for each day, one where the archive ends, every message."""
+def parts_of(session: Session, preface: Sequence[Block], total: int) -> list[Part]:
+    """The conversation: preface, a rule for each day, one where the archive ends, every message. `total`: how many it
+    has, also where only a part of them is here."""
     parts: list[Part] = [Preface(tuple(preface))]
     day = ""
-    total = len(session.messages)
     for message in session.messages:
         if message.index == session.last_archived and message.index:
             rest = total - message.index

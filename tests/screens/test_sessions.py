@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 
 from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.memory import session_parts
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.line_table import LineTable
@@ -255,6 +256,26 @@ async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_th
             assert view(on).current.key == f"m{number}"
             assert f"message {number}" in on.text
             await on.press("escape", "escape")
+
+
+async def test_of_a_very_long_one_a_part_is_shown_and_any_message_is_reached(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_parts, "WHOLE", 10_000)
+    monkeypatch.setattr(session_parts, "AT_ONCE", 40)
+    write_session(demo, "cli:long", 400)
+    async with console(demo, "sessions", (160, 50)) as on:
+        await on.at("cli:long")
+        await on.shows("message 399")
+        assert [part.key for part in view(on).parts if part.key.startswith("m")] == [f"m{n}" for n in range(360, 400)]
+        await on.press("tab", "g")
+        await on.shows("A long one: #360 to #399 of 400 messages are here.")
+        for number in (111, 395, 123):
+            await on.press("escape", "F")
+            await on.type(f"message {number}")
+            await on.shows("1 found")
+            await on.press("enter")
+            await on.until(lambda number=number: view(on).current is not None and view(on).current.key == f"m{number}")
 
 
 async def test_damage_is_said_and_the_rest_is_readable(sample: Callable[[str], Path]) -> None:

@@ -88,7 +88,7 @@ def test_notes_commands_and_empty_messages_are_marked() -> None:
 
 def test_days_and_the_end_of_the_archive_have_a_rule() -> None:
     messages = [{"role": "user", "content": str(n), "timestamp": f"2026-01-0{1 + n // 2}T09:00:00"} for n in range(4)]
-    parts = parts_of(session(*messages, archived=3), [Body("facts")])
+    parts = parts_of(session(*messages, archived=3), [Body("facts")], 4)
     rules = [part.text for part in parts if isinstance(part, Rule)]
     assert rules == ["2026-01-01", "2026-01-02", "archived up to here; 1 of 4 messages are not yet"]
     assert len({part.key for part in parts}) == len(parts)
