@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.memory import capture_rules, capture_senders, retention, safety, secrets, unwanted
+from nanomem_tui.memory import capture_rules, capture_senders, pasted, retention, safety, secrets, unwanted
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
 from nanomem_tui.operations import new_key
@@ -216,7 +216,8 @@ def capture(
         return Captured()
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if (channel := origin.audience.channel) not in settings.capture_channels:
-        wishes = [one for one in candidates(text, role=role, settings=settings, episodes=False) if one.explicit]
+        own = pasted.said(text) if role == "user" else text
+        wishes = [one for one in candidates(own, role=role, settings=settings, episodes=False) if one.explicit]
         why = f"channel {channel} is not in capture_channels"
         return Captured(dropped=tuple((one._replace(text=secrets.mask(one.text)), why) for one in wishes))
     if len(text) > MAX_MESSAGE:
@@ -234,8 +235,15 @@ def capture(
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = capture_senders.held(origin.audience, settings)
-    given = seen(candidates(text, role=role, settings=settings, episodes=episodes))
+    own, others = pasted.parts(text) if role == "user" else (text, "")
+    given = seen(candidates(own, role=role, settings=settings, episodes=episodes and not others))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
+    if others:  # it says "I", and nobody knows who that is: a person looks at it
+        given = candidates(others, role=role, settings=settings, episodes=False)
+        theirs = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=pasted.WHY)
+        verdicts = verdicts._replace(
+            quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
+        )
 
     def row(candidate: Candidate, finding: Finding | None) -> Row:
         scope = _scope(candidate, origin, settings, workspace_id)
@@ -246,7 +254,7 @@ def capture(
     rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
     rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
     asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
-    dropped = (*verdicts.dropped, *((whole._replace(text=secrets.mask(one)), why) for one, why in _told(text, role)))
+    dropped = (*verdicts.dropped, *((whole._replace(text=secrets.mask(one)), why) for one, why in _told(own, role)))
     held = next((found for found in findings if found.kind == "secret"), None)
     if held is not None and role == "user" and not rows and not dropped:
         dropped = ((whole._replace(text=secrets.mask(text)), held.why),)

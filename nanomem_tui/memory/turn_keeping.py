@@ -20,6 +20,7 @@ from nanomem_tui.memory import (
     last_word,
     learning,
     mirrors,
+    pasted,
     reflecting,
     replacing,
     safety,
@@ -161,7 +162,7 @@ class Keeper:
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            return replacing.mended(rest, replacing.mends(given.text, origin, self._twins.of_scope))
+            return replacing.mended(rest, replacing.mends(pasted.said(given.text), origin, self._twins.of_scope))
 
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
         recalled = [hit.item.text for hit in shown.given]
@@ -178,7 +179,8 @@ class Keeper:
             parts = [found]
             if role == "user":
                 of_scope, twin = self._twins.of_scope, draft.twin
-                parts.append(forgetting.proposals(text, origin, self._settings, of_scope, twin, clock.past(given.at)))
+                own = pasted.said(text)
+                parts.append(forgetting.proposals(own, origin, self._settings, of_scope, twin, clock.past(given.at)))
             for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
             yield from parts
@@ -206,7 +208,8 @@ class Keeper:
 
     def _correction(self, given: TurnInput, before: Before) -> corrections.Correction | None:
         """What the message corrects of the answer before it; one that asks to forget corrects nothing."""
-        return None if forgetting.asks(given.text) else corrections.detect(given.text, self._settings, before.answer)
+        own = pasted.said(given.text)
+        return None if forgetting.asks(own) else corrections.detect(own, self._settings, before.answer)
 
     def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
@@ -227,7 +230,7 @@ class Keeper:
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, efficacy.after_turn(here, failed, now))
-        corrects = [learning.Feedback(given.text, before.answer)] if said else []
+        corrects = [learning.Feedback(pasted.said(given.text), before.answer)] if said else []
         events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         in_vain = {one.lesson.id for one in taught if one.what == "recurred"}

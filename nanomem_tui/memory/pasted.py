@@ -1,0 +1,105 @@
+"""What of a message was pasted and not said: a mail that somebody got, a document to translate, the text of a file.
+
+Owns the signs by which that is told. What stands behind one of them was written by nobody knows whom, and it says "I"
+and "remember" as a person does (MINJA; OWASP ASI06). Pure; it must not know what becomes of either part.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+WHY = "in something pasted, not said"
+
+_INLINE = "b|i|u|s|em|strong|small|sup|sub|span|br|p|code|kbd|a"
+_ENCLOSED = re.compile(
+    rf"<(?!(?:{_INLINE})\b)(?P<tag>[a-z][\w-]{{1,30}})\b[^<>\n]{{0,200}}>.*?(?:</(?P=tag)\s*>|\Z)|"
+    r"(?P<quotes>\"\"\"|'''|```|~~~|“““).*?(?:(?P=quotes)|”””|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Between tags that only a document has, and between three quotation marks."""
+
+_MATERIAL = (
+    r"(?:e-?mails?|mails?|messages?|letters?|texts?|articles?|(?:blog )?posts?|pages?|websites?|transcripts?|minutes|"
+    r"documents?|docs?|files?|reviews?|comments?|repl(?:y|ies)|threads?|logs?|chats?|conversations?|cvs?|"
+    r"r[eé]sum[eé]s?|bios?|profiles?|ads?|stor(?:y|ies)|poems?|lyrics|paragraphs?|passages?|excerpts?|snippets?|quotes?|"
+    r"outputs?|results?|answers?|notes?|contents?|description|invitation|newsletter|ticket|issue|report)"
+)
+_WORK = (
+    r"(?:translate|summari[sz]e|rewrite|rephrase|proof-?read|correct|fix|paraphrase|shorten|improve|polish|review|check|"
+    r"read|look at|analy[sz]e|explain|answer|reply to|respond to|classify|extract|edit|convert|tl;?dr)"
+)
+_OWN = re.compile(
+    r"\b(?:about (?:me|myself|us)|remember|memori[sz]e|keep in mind|my (?:own )?(?:notes?|facts|details|bio|profile|"
+    r"preferences|info\w*|answers?|address|e-?mail|name|message)|for you)\b|关于我|记住|记一下|我的",
+    re.IGNORECASE,
+)
+"""A line that announces what the person says himself."""
+_ANNOUNCED = re.compile(
+    rf"(?:\b(?:here(?:'s| is| are| comes)|this(?: is)?|these are|below|following|attached|forward(?:ed|ing)?|fwd|"
+    rf"pasted|copied|got|gets?|received|found|saw|sent|wrote|writes|posted|from)\b[^\n]{{0,80}}\b{_MATERIAL}\b[^\n]{{0,80}}|"
+    rf"\b{_MATERIAL}\b[^\n]{{0,60}}\b(?:i (?:got|received|found)|from|by|wrote|below|follows|reads|says|said)\b"
+    rf"[^\n]{{0,60}}|(?:^|[.!?]\s)(?:please |can you |could you |and |now |ok(?:ay)?,? |hey,? )*{_WORK}\b"
+    r"[^\n:]{0,60}|"
+    r"\b(?:he|she|they|somebody|someone) (?:wrote|sent|said|posted|replied)\b[^\n]{0,40})[:：]\s*$|"
+    r"(?:下面|以下|这|這|收到|转发|轉發|他|她|别人|有人)[^\n：:]{0,16}(?:邮件|郵件|信|消息|短信|文章|文档|文件|内容|評論|评论|"
+    r"原文|聊天记录|资料|文字|帖子|写道|说|發來|发来|发的)[^\n：:]{0,10}[：:]\s*$|"
+    r"^(?:请|請|帮我|幫我|麻烦|你|把)*(?:翻译|翻譯|总结|總結|改写|润色|校对|解释)[^\n：:]{0,16}[：:]\s*$",
+    re.IGNORECASE,
+)
+"""A line behind which the rest of a message was written by somebody else."""
+_MARKED = re.compile(
+    r"^\s*(?:\[(?:file|document|attachment|pdf|page|url|web|forwarded)\b[^\]\n]{0,200}\]\s*$|"
+    r"-{2,}\s*(?:forwarded|original) message\b.*|begin forwarded message:?\s*$|on .{4,80} wrote:\s*$|"
+    r"(?:am|le|el|il) .{4,80} (?:schrieb|a écrit|escribió|ha scritto).{0,80}:\s*$|"
+    r"(?:from|von|de|subject|betreff): .+$)",
+    re.IGNORECASE,
+)
+"""A line of a program before what it forwards, attaches or quotes."""
+_WORKED_ON = re.compile(
+    rf"^\s*(?:please |can you |could you |ok(?:ay)?,? |hey,? )*{_WORK}\b[^\n:\"“]{{0,60}}[:：]\s*(?=\S)|"
+    r"^\s*(?:请|請|帮我|幫我|麻烦|你|把)*(?:翻译|翻譯|总结|總結|改写|润色|校对)[^\n：:]{0,16}[：:]\s*(?=\S)",
+    re.IGNORECASE,
+)
+"""How a line begins whose rest, with what follows, is given to be worked on: it is told to nobody."""
+
+
+class Parts(NamedTuple):
+    """What a person says in a message, and what else stands in it."""
+
+    said: str
+    pasted: str
+
+
+@lru_cache(8)  # a message is asked for them several times in one turn
+def parts(text: str) -> Parts:
+    """Tell the two apart; nearly every message is said from its beginning to its end."""
+    pasted: list[str] = []
+
+    def cut(found: re.Match[str]) -> str:
+        pasted.append(found[0])
+        return "\n"
+
+    rest = _ENCLOSED.sub(cut, text)
+    lines = rest.split("\n")
+    for at, line in enumerate(lines):
+        behind = lines[at + 1 :]
+        if any(map(str.strip, behind)) and _begins_others(line):
+            pasted.append("\n".join(behind))
+            return Parts("\n".join(lines[: at + 1]), "\n".join(pasted))
+        work = _WORKED_ON.match(line)
+        if work is not None and not _OWN.search(work[0]):
+            return Parts("\n".join((*lines[:at], line[: work.end()])), "\n".join(pasted))
+    return Parts(rest, "\n".join(pasted)) if pasted else Parts(text, "")
+
+
+def _begins_others(line: str) -> bool:
+    """Whether what stands behind a line is not the person's own."""
+    announces = line.rstrip().endswith((":", "：")) and _ANNOUNCED.search(line) is not None
+    return (announces or _MARKED.match(line) is not None) and _OWN.search(line) is None
+
+
+def said(text: str) -> str:
+    """What a person says himself in a message."""
+    return parts(text).said
