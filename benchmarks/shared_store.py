@@ -239,8 +239,8 @@ def left_standing(ws: Workspace) -> tuple[int, list[str]]:
     """Changes of persons that they took back and that stand: while the server was away somebody else decided on the
     same item, which nobody could see. How many, and those of which no later change tells that."""
     wrong: list[str] = []
-    standing = [one for one in ws.log(limit=1_000_000)
-                if one.operation.kind == "items.disable" and one.operation.actor == "human" and not one.undone]  # fmt: skip
+    entries = [one for one in ws.log(limit=1_000_000) if one.operation.actor == "human" and not one.undone]
+    standing = [one for one in entries if one.operation.kind == "items.disable"]
     for one in standing:
         keys = {change.key for change in one.operation.changes}
         later = [
