@@ -157,6 +157,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("Google API key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
     Shape("Google OAuth secret", "GOCSPX-|ya29.", r"\b(?:GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,})"),
     Shape("Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}\b"),
+    Shape("Vault token", "hvs.|hvb.|hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
     Shape("npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
     Shape("PyPI token", "pypi-", r"\bpypi-[\w-]{50,}"),
     Shape("SendGrid key", "SG.", r"\bSG\.[\w-]{16,}\.[\w-]{32,}"),
@@ -231,6 +232,49 @@ SHAPES: tuple[Shape, ...] = (
         r"[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         _mixed,
         guessable=True,
+    ),
+    Shape(
+        "password",
+        "pw",
+        r"(?i:\bpw\s*[:=：]\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        _mixed,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "assword|asscode|assphrase",
+        r"(?<!\S)(?P<v>[!-~]{6,64}) (?i:(?:is|was) (?:my|our|his|her|their|the) (?:[\w-]{1,20} ){0,2}"
+        r"(?:password|passcode|passphrase)\b)",
+        _mixed,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "mysql|mariadb|sshpass|curl|wget",
+        r"\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,120}?\s(?:-p|--password=)|sshpass\s+-p\s*|"
+        r"curl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:|wget\b[^\n]{0,200}?\s--password=)"
+        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[^\s\"'$<-][^\s\"']{3,64})",
+        lambda v: not _PLACEHOLDER.fullmatch(v.strip("\"'")),
+        guessable=True,
+    ),
+    Shape(
+        "session cookie",
+        "ookie",
+        r"(?i:\b(?:set-)?cookie:\s*[\w.-]{1,40}=)(?P<v>[A-Za-z0-9._~%+/-]{12,})",
+        _random,
+    ),
+    Shape(
+        "private key",
+        "rivate|RIVATE",
+        r"(?i:\bprivate[ _-]?key\b[^\n]{0,24}?)(?P<v>(?:0x)?[0-9a-fA-F]{64})(?![0-9a-fA-F])",
+        _random,
+    ),
+    Shape(
+        "seed phrase",
+        "eed|ecovery|nemonic",
+        r"(?i:\b(?:seed|recovery|mnemonic|backup)[ -](?:phrase|words?|seed)\b[^\n:=：]{0,40}?"
+        r"(?:\bis\b|\bare\b|[:=：])\s*)"
+        r"(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b",
     ),
     Shape(
         "key or token",

@@ -33,6 +33,7 @@ VALUES = {
     "Google API key": "AIza" + "Sy" + LETTERS + "-",
     "Google OAuth secret": "GOCSPX" + "-" + LETTERS[:28],
     "Hugging Face token": "hf" + "_" + LETTERS + "ab",
+    "Vault token": "hvs" + "." + LETTERS[:24],
     "npm token": "npm" + "_" + LETTERS + "abcd",
     "PyPI token": "pypi" + "-AgEIcHlwaS5vcmc" + LETTERS * 2,
     "SendGrid key": "SG" + "." + LETTERS[:22] + "." + LETTERS + "abcdefghijk",
@@ -56,6 +57,8 @@ BESIDE = {
     "password": ("my password is ", "hunter2!"),
     "account number": ("my bank account is ", "12345678"),
     "key or token": ("api_key: ", LETTERS[:20]),
+    "session cookie": ("Cookie: sessionid=", LETTERS[:24]),
+    "seed phrase": ("my seed phrase is ", "legal winner thank year wave sausage worth useful legal winner thank yellow"),
 }
 
 
@@ -74,6 +77,13 @@ def test_a_value_beside_its_name_is_found(kind: str, parts: tuple[str, str]) -> 
     text = "".join(parts) + ("@db.example/x" if kind == "connection string" else "")
     found = find(text)
     assert [(secret.kind, text[secret.start : secret.end]) for secret in found] == [(kind, parts[1])]
+
+
+def test_a_private_key_of_a_wallet_is_found_by_its_name() -> None:
+    value = "0x" + HEX * 4
+    text = f"eth private key: {value}"
+    assert [(one.kind, text[one.start : one.end]) for one in find(text)] == [("private key", value)]
+    assert find(f"the block hash is {value}") == []
 
 
 def test_every_kind_has_an_example() -> None:
@@ -104,11 +114,34 @@ def test_every_kind_has_an_example() -> None:
         "the pin code for the alarm is 9921",
         "read out the PIN 4821",
         "the passcode is 99215",
+        "pw: Condor_5512!",
+        "Condor_5512! is my login password",
+        "Condor_5512! was the password",
+        "mysql -u root -pCondor5512 shop",
+        "sshpass -p Condor5512 ssh anna@srv",
+        "curl -u anna:Condor5512 https://shop.example/api",
+        "curl -s --user 'anna:Condor5512' https://shop.example/api",
     ],
 )
 def test_passwords_in_words_of_two_languages(text: str) -> None:
     found = find(text.replace("口令设为", "口令是"))
     assert [secret.kind for secret in found] == ["password"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql -u root -p shop",
+        "curl -u $USER:$TOKEN https://shop.example/api",
+        "pw: none",
+        "sshpass -p $PASS ssh srv",
+        "my seed phrase is written on paper in the safe behind the books at my parents",
+        "that is my login password again",
+        "Cookie: consent=yes",
+    ],
+)
+def test_words_about_such_values_are_none(text: str) -> None:
+    assert find(text) == []
 
 
 @pytest.mark.parametrize(
