@@ -10,6 +10,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.memory_answers import conflicts
+from nanomem_tui.cli.memory_changes import warn
 from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, completing, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
@@ -190,8 +191,11 @@ def add(
         op = ws.lessons.add(
             trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
         )
-        rows = _json(ws, [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"])
-    added(state, op, rows[0]["id"], {"lesson": rows[0]}, dry_run=dry_run)
+        made = [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"]
+        rows = _json(ws, made)
+    warnings = _warnings(made[0])
+    warn(state, warnings)
+    added(state, op, rows[0]["id"], {"lesson": rows[0], "warnings": warnings}, dry_run=dry_run)
 
 
 @lessons.command()
@@ -232,8 +236,18 @@ def edit(
         changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
         with kept:
             done = [ws.lessons.edit(row.id, expected=shown, **changed)] if changed else []
-        after = _json(ws, [ws.lessons.get(row.id)])[0]
-    tell(state, done, {"lesson": after}, "Nothing changed.", dry_run=dry_run)
+        lesson = ws.lessons.get(row.id)
+        after = _json(ws, [lesson])[0]
+    warnings = _warnings(lesson) if changed.keys() - {"confidence"} else []
+    warn(state, warnings)
+    tell(state, done, {"lesson": after, "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+
+
+def _warnings(lesson: Lesson) -> list[str]:
+    """What a person should know of the words that he gave a lesson."""
+    from nanomem_tui.memory import safety
+
+    return safety.of_secrets(f"{lesson.trigger}\n{lesson.better_action}\n{lesson.bad_action}")
 
 
 @lessons.command()

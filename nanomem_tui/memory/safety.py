@@ -95,8 +95,13 @@ def held(text: str) -> str:
 def warnings(text: str) -> list[str]:
     """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
     told = [found.why for found in check(text) if found.kind in ("injection", "code", "command")]
+    return told + of_secrets(text)
+
+
+def of_secrets(text: str) -> list[str]:
+    """The same of the secrets in it alone: a lesson is an order, and may name a command."""
     kinds = dict.fromkeys(secret.kind for secret in secrets.find(text))
-    return told + [
+    return [
         f"kept as you typed it; it holds {'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}: `nanomem scrub --mask` "
         "takes it out"
         for kind in kinds

@@ -58,7 +58,7 @@ BESIDE = {
     "account number": ("my bank account is ", "12345678"),
     "key or token": ("api_key: ", LETTERS[:20]),
     "session cookie": ("Cookie: sessionid=", LETTERS[:24]),
-    "seed phrase": ("my seed phrase is ", "legal winner thank year wave sausage worth useful legal winner thank yellow"),
+    "seed phrase": ("my seed phrase is ", "legal winner thank year wave sausage worth useful legal winner thank red"),
 }
 
 
