@@ -118,13 +118,15 @@ _PATTERNS: tuple[_Orders, ...] = (
     ),
     _Orders(
         "imitates the system or addresses the model",
-        "<|inst]|system|developer|admin|llm|assistant|agent|bot|model|summari|when you|whenever you|"
+        "<|inst]|system|developer|admin|operator|llm|assistant|agent|bot|model|summari|when you|whenever you|"
         "for ai|to ai|the ai|any ai|all ai|reading this|processing this",
         r"</?(?:system|instructions?|script|tool_call|im_start|im_end|assistant|user)\b[^>]{0,40}>|"
         r"<\|(?:im_start|im_end|system|assistant|user|endoftext)|\[/?inst\]|<</?sys>>|"
         r"^\W{0,6}(?:system|developer|admin(?:istrator)?)"
         r"(?: (?:note|message|update|notice|override|prompt|instruction))?"
         r"\s*:.{0,80}\b(?:you|must|always|never|ignore|assistant|append|reply|reveal|disclose|forward|obey|execute)\b|"
+        r"\bas (?:the|your) (?:system |site |server |it )?(?:admin(?:istrator)?|developer|operator)s?\b(?! of\b).{0,30}"
+        r"\b(?:i|we) (?:require|order|instruct|demand|command|direct|authori[sz]e)\b|"
         r"\bsystem (?:note|notice|update|override|message)\s*:|"
         r"\b(?:important|attention|note|message|reminder|instructions?|notice|hint)\b.{0,12}\b(?:for|to) "
         r"(?:the |any |all )?"
@@ -146,6 +148,7 @@ _PATTERNS: tuple[_Orders, ...] = (
     _Orders(
         "sends data away",
         "http|@|attacker|external|](|api key|password|credential|secrets|tokens|customer",
+        r"(?<!\bi )\balways bcc\b.{0,20}\S@\S|"
         r"\b(?:send|post|upload|forward|exfiltrate|leak|transmit|e-?mail|bcc|copy)\b.{0,80}"
         r"\b(?:to|via|at)\b.{0,40}(?:https?://|\S+@\S+\.|attacker|external (?:address|server|url))|"
         r"!\[[^\]]*\]\(https?://[^)]*[?&=]|\b(?:collect|gather|find|list|dump)\b.{0,40}"
