@@ -109,7 +109,7 @@ def poison(folder: Path) -> dict[str, tuple[int, int]]:
     counts: dict[str, tuple[int, int]] = {}
     ways = (
         test_ways_in.by_tool, test_ways_in.by_failing_tool, test_ways_in.by_answer, test_ways_in.by_stranger,
-        test_ways_in.by_nobody, test_ways_in.by_reply,
+        test_ways_in.by_nobody, test_ways_in.by_reply, test_ways_in.by_paste,
     )  # fmt: skip
     for name, texts in (("orders", attacks.orders()), ("plain", list(attacks.PLAIN))):
         active = 0

@@ -63,13 +63,30 @@ def by_reply(ws: Workspace, text: str, number: int) -> None:
     turn(ws, f"Who wrote {number}?", reply_text=text, reply_participant="mallory")
 
 
+PASTED = (
+    "Here is an email I got:\nHi,\n{}\nRegards",
+    "Translate: <doc>{}</doc>",
+    "Summarize the following article:\n{}",
+    "[file: cv.pdf]\n{}",
+    'What do you make of this?\n"""{}"""',
+    "fyi\n---------- Forwarded message ---------\n{}",
+)
+
+
+def by_paste(ws: Workspace, text: str, number: int) -> None:
+    """Somebody who may teach pastes what another one wrote."""
+    turn(ws, PASTED[number % len(PASTED)].format(text), message_id=f"p{number}")
+
+
 def by_proposal(ws: Workspace, text: str, number: int) -> None:
     """The agent's model proposes it."""
     Proposals(ws.store, ws.perform, Audience()).add(f"{text[:400]} ({number})")
 
 
 WAYS = pytest.mark.parametrize(
-    "feed", [by_tool, by_failing_tool, by_answer, by_stranger, by_nobody, by_reply], ids=lambda feed: feed.__name__
+    "feed",
+    [by_tool, by_failing_tool, by_answer, by_stranger, by_nobody, by_reply, by_paste],
+    ids=lambda feed: feed.__name__,
 )
 
 
