@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import selectors
+import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from nanomem_tui.terminal.replies import Replies
 from nanomem_tui.widgets.real_cursor import SHOW
 
 if TYPE_CHECKING:
@@ -55,6 +57,11 @@ class Pasted:
             part, data = self._inside(data) if self._pasting else self._outside(data)
             parts.append(part)
         return "".join(parts)
+
+    @property
+    def pasting(self) -> bool:
+        """Whether the end of what is pasted is yet to come."""
+        return self._pasting
 
     def _inside(self, data: str) -> tuple[str, str]:
         text, end, rest = data.partition(PASTED)
@@ -155,7 +162,7 @@ class ConsoleDriver(LinuxDriver):
         wake = self._wake[0]
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
-        pasted = Pasted()
+        pasted, replies = Pasted(), Replies()
         looks = 0
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
@@ -169,7 +176,11 @@ class ConsoleDriver(LinuxDriver):
                     data = os.read(self.fileno, 4096)
                     if not data:  # the terminal is gone; a signal ends the program
                         selector.unregister(self.fileno)
-                    for event in self._events(parser, pasted.shown(decode(data))):
+                    sent = decode(data)
+                    if not pasted.pasting:
+                        typed, mark, rest = sent.partition(PASTE)
+                        sent = replies.without(typed, time.monotonic()) + mark + rest
+                    for event in self._events(parser, pasted.shown(sent)):
                         self.process_message(event)
                     looks = PART_LOOKS
                 for event in parser.tick():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual._xterm_parser import XTermParser
 
+from nanomem_tui import open_workspace
 from nanomem_tui.driver import Pasted
 from tests.screens.test_launch import start
 
@@ -63,3 +64,18 @@ def test_an_escape_in_what_is_pasted_leaves_no_dialog(demo: Path, marks: tuple[s
         console.wait_for("first␛second ␛\\[31mthird␛\\[0m ␛␛ fifth␛\\[A sixth␛")
         console.send("\x1b")
         console.wait_for("again drops it")
+
+
+def test_an_answer_of_the_terminal_presses_no_key(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for("compact")
+        console.send("\x1b[?64;1;2;6;21c\x1b]11;rgb:1e1e/dede/cece\x07\x1bP>|tmux 3.4\x1b\\")
+        console.send("?")
+        console.wait_for("Keys of Items")
+        console.send("\x1b[?1;2c")
+        console.send("\x1b")
+        console.wait_for("45")
+        console.send("0")
+        console.wait_for("agent's files to follow")
+    with open_workspace(demo) as ws:
+        assert len(ws.items.all()) == 45
