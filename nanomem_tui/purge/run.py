@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
-from nanomem_tui.purge.texts import Found, Sought, in_bytes
+from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
@@ -55,12 +55,12 @@ class Goes(NamedTuple):
 
 class Looked(NamedTuple):
     """What was found, place by place, and the files that could not be looked through, with the reason. `rows`: those
-    that go as a whole; `lines`: of files that stay, the numbers of the first lines that hold it."""
+    that go as a whole; `lines`: of files that stay, the lines that hold it."""
 
     places: tuple[Place, ...]
     unread: tuple[tuple[str, str], ...]
     rows: tuple[Goes, ...] = ()
-    lines: Mapping[str, Sequence[int]] = {}
+    lines: Mapping[str, Sequence[Line]] = {}
 
     @property
     def can_go(self) -> list[Place]:
@@ -147,7 +147,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     places: list[Place] = []
     unread: list[tuple[str, str]] = []
     rows: list[Goes] = []
-    lines: dict[str, Sequence[int]] = {}
+    lines: dict[str, Sequence[Line]] = {}
 
     def name(table: str, key: str, said: str) -> None:
         rows.append(Goes(table, key, said))
@@ -174,6 +174,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     for place in files:
         told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
         before = len(places)
+        if not write and stored_files.is_whole(place, sought):
+            rows.append(Goes("file", place.where, "the whole conversation"))
         tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
             lines[place.where] = numbers
@@ -325,9 +327,9 @@ def _git(
 
     found: Found = Counter()
     for _, _, data in git_purge.texts(git_dir):
-        in_bytes(data, sought, found)
+        stored_files.in_history(data, sought, found)
     if found and write:
-        cleaned = partial(in_bytes, sought=sought, found=Counter())
+        cleaned = partial(stored_files.in_history, sought=sought, found=Counter())
         git_purge.rewrite(git_dir, cleaned, cleaned, backup_files.folder_of(memory.paths))
     tell(memory.paths.relative(git_dir), found, stays)
 

@@ -261,7 +261,9 @@ def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: 
         assert run("memory", "add", "--text", f"zeppelin number {number}").code == 0
     told = run("forget", "--text", "zeppelin", "--dry-run")
     assert told.out.count("Goes: ") == 40
-    assert "and 5 more rows" in told.out
+    assert "and 5 more rows; --full names all" in told.out
+    assert run("forget", "--text", "zeppelin", "--dry-run", "--full").out.count("Goes: ") == 45
+    assert len(run("forget", "--text", "zeppelin", "--dry-run", "--json").json["rows"]) == 45
 
 
 @pytest.mark.parametrize("line", [["forget", "--text", planted.TEXT], ["scrub", "--mask"]])
