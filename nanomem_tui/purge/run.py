@@ -170,7 +170,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     tried("tiers.db", partial(_work, memory, sought, tell, name, write=write))
     files = list(stored_files.places(paths, memory.layout))
     if write and paths.database.exists():
-        tried("copies of nanomem.db", partial(_copies, memory, sought, files))
+        tried("copies of nanomem.db", partial(_copies, memory, sought, files, tell))
     for place in files:
         told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
         before = len(places)
@@ -290,13 +290,18 @@ def _work_on_server(
         _vacuum(server, tables.tables())
 
 
-def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> None:
+def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell) -> None:
     """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now."""
     paths = memory.paths
     found: Found = Counter()
+
+    def told(where: str, here: Found) -> None:
+        found.update(here)
+        tell(where, here)
+
     held = [place for place in files if place.kind == "copy"]
     for place in held:
-        stored_files.clean(place, sought, lambda _where, here: found.update(here), write=False)
+        stored_files.clean(place, sought, told, write=False)
     if not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
         return
     copies = Copies(paths.backups, paths.ledger, memory.workspace_id)

@@ -125,19 +125,35 @@ def in_value(value: Any, sought: Sought, found: Found) -> Any:
     if isinstance(value, Mapping):
         left = {key: inner for key, inner in value.items() if not sought.drops(key)}
         found.update({"session": len(value) - len(left)} if len(left) < len(value) else {})
-        cleaned = {_in_text(key, sought, found): _in_field(key, inner, sought, found) for key, inner in left.items()}
+        names = _names_of_values(left)
+        cleaned = {
+            _in_text(key, sought, found): _in_field(names.get(key, key), inner, sought, found)
+            for key, inner in left.items()
+        }
         return value if cleaned == value else cleaned
     if isinstance(value, (list, tuple)):
-        stay = [inner for inner in value if not (isinstance(inner, Mapping) and _is_of_taken(inner, sought))]
+        stay = [inner for inner in value if not _is_of_taken(inner, sought)]
         found.update({"row": len(value) - len(stay)} if len(stay) < len(value) else {})
         listed = [in_value(inner, sought, found) for inner in stay]
         return value if listed == list(value) else listed
     return value
 
 
-def _is_of_taken(value: Mapping[str, Any], sought: Sought) -> bool:
-    """Whether one of a list is, or changes, what goes as a whole."""
-    return sought.takes(value) or any(isinstance(inner, Mapping) and sought.takes(inner) for inner in value.values())
+def _names_of_values(fields: Mapping[str, Any]) -> Mapping[str, str]:
+    """Of a fact, whose key says what its value is, the name of that value."""
+    name = fields.get("key")
+    return {"value": name} if isinstance(name, str) and "value" in fields else {}
+
+
+def _is_of_taken(value: Any, sought: Sought) -> bool:
+    """Whether one of a list is, or changes, what goes as a whole; a change is a layer, a key, before and after."""
+    if isinstance(value, Mapping):
+        return sought.takes(value) or any(
+            isinstance(inner, Mapping) and sought.takes(inner) for inner in value.values()
+        )
+    if not isinstance(value, (list, tuple)) or len(value) != 4 or not all(isinstance(one, str) for one in value[:2]):
+        return False
+    return any(sought.takes({"id": value[1], **(inner or {})}) for inner in value[2:] if isinstance(inner, Mapping))
 
 
 def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
@@ -145,7 +161,7 @@ def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
         return in_value(value, sought, found)
     mine: Found = Counter()
     cleaned = _in_text(value, sought, mine)
-    if cleaned == value and sought.whole is False and _TELLING.search(key):
+    if cleaned == value and not sought.whole and _TELLING.search(key):
         begin = f"{key}: "
         beside = sought.clean(f"{begin}{value}", mine)
         cleaned = beside.removeprefix(begin) if beside.startswith(begin) else value
