@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,7 +65,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 
 
 @click.command(cls=Command)
-@click.option("--text", "texts", multiple=True, type=Words(), metavar="TEXT", help="Whatever holds these words.")
+@click.option("--text", "texts", multiple=True, type=Words(), metavar="TEXT", help="Whatever holds these words, whole.")
+@click.option("--part-of-words", "parts", is_flag=True, help="With --text: what stands inside longer words goes too.")
 @click.option(
     "--id",
     "ids",
@@ -96,8 +97,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 @decided
 @pass_state
 def forget(
-    state: State, texts: tuple[str, ...], ids: tuple[str, ...], sessions: tuple[str, ...], persons: tuple[str, ...],
-    lift: str | None, full: bool, listing: bool, git: bool, backups: bool, yes: bool, dry_run: bool,
+    state: State, texts: tuple[str, ...], parts: bool, ids: tuple[str, ...], sessions: tuple[str, ...],
+    persons: tuple[str, ...], lift: str | None, full: bool, listing: bool, git: bool, backups: bool, yes: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Take a text, a memory, a conversation or a person out of everything, for good, with a receipt.
 
@@ -105,6 +106,9 @@ def forget(
     archive [forgotten] stands in its place. Operations lose the values that held it, copies of the database are made
     anew, freed pages are written over. A keyed hash of it is kept, so that no capture, Dream, import or agent brings it
     back. Not while an agent or another nanomem runs. Nothing undoes it. Exit code 1 when something is left.
+
+    A text is met as whole words, whatever their case and the signs between them: `kayak` is not in `kayaks`. That it
+    stands inside longer words is said; --part-of-words takes these words too (what is kept out later is whole words).
 
     With --session and --person go what says that it is theirs, what was said there alone from the archive, and the
     lines of documents that hold a memory that goes. A sentence that somebody else said too stays with them, and a line
@@ -118,6 +122,7 @@ def forget(
     """
     from nanomem_tui.purge import run
     from nanomem_tui.purge.run import Wanted
+    from nanomem_tui.purge.wanted_words import LongerWords
     from nanomem_tui.purge.wishes import Wish, meant
 
     wish = Wish(texts, ids, sessions, persons)
@@ -126,12 +131,14 @@ def forget(
     if bool(asked) + bool(lift) + listing != 1:
         usage = "say what: --text, --id, --session or --person; or --lift, or --list"
         raise click.UsageError(usage, click.get_current_context())
+    if parts and not texts:
+        raise click.UsageError("--part-of-words goes with --text", click.get_current_context())
     if listing:
         return _list(state)
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
     with state.open() as ws:
-        sought, known = meant(ws, wish)
+        sought, known = meant(ws, wish, parts=parts)
     memory, wanted = _memory(state), Wanted(git, backups)
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
     preview = {"found": purge_words.as_json(found), **purge_words.going(found)}
@@ -140,6 +147,8 @@ def forget(
     goes = purge_words.what_goes(found, full=full)
     lines = [*purge_words.lines_of(found), *goes, *([] if found.places else [none])]
     lines += [*purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
+    longer = [] if parts or not texts else purge_words.longer(_look(memory, LongerWords(texts), wanted))
+    lines += longer
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
@@ -150,7 +159,7 @@ def forget(
     key = receipts.new_id()
     kept = {**wish.told(), "id": known}
     forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
-    return _done(state, memory, sought, wanted, key, "forget", asked)
+    return _done(state, memory, sought, wanted, key, "forget", asked, longer)
 
 
 def _memory(state: State) -> Memory:
@@ -172,8 +181,9 @@ def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Looked:
 
 
 def _done(
-    state: State, memory: Memory, sought: Sought, wanted: Wanted, key: str, kind: str, asked: dict[str, int]
-) -> int:
+    state: State, memory: Memory, sought: Sought, wanted: Wanted, key: str, kind: str, asked: dict[str, int],
+    more: Sequence[str] = (),
+) -> int:  # fmt: skip
     from nanomem_tui.purge import receipts, run
 
     with output.Progress() as progress:
@@ -186,6 +196,7 @@ def _done(
         *purge_words.backups_left(memory, done, wanted),
         *purge_words.unread(after),
     ]
+    lines += more
     state.show({"found": purge_words.as_json(after), "receipt": receipt.to_json()}, lines)
     return 1 if receipt.left else 0
 

@@ -62,6 +62,17 @@ def what_goes(found: Looked, *, full: bool) -> list[str]:
     return [*shown, *more, *([f"{both}; {summed(found)[:1].lower()}{summed(found)[1:]}"] if found.places else [])]
 
 
+def longer(found: Looked) -> list[str]:
+    """That a text stands inside longer words, which nobody sees who looks for whole ones."""
+    if not found.places:
+        return []
+    where = f"{words.counted(found.total, 'time')} in {words.counted(len(found.places), 'place')}"
+    named = ", ".join(place.where for place in found.places[:NAMED])
+    rest = len(found.places) - NAMED
+    more = f" and {words.counted(rest, 'more place')}" if rest > 0 else ""
+    return [f"It also stands inside longer words: {where} ({named}{more}); --part-of-words takes these too."]
+
+
 def _numbers(found: Looked, where: str) -> str:
     """` (lines 3, 8, 20 and more)`: where in a file it is."""
     numbers = found.lines.get(where, ())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.purge.texts import FORGOTTEN, SHORTEST, Found, Sought
-from nanomem_tui.store.word_runs import Runs, run_of
+from nanomem_tui.store import word_parts
+from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of
 
 _GONE = "\x00"
 
@@ -32,10 +34,18 @@ class Words:
 
     whole = True
 
-    def __init__(self, texts: Iterable[str], marks: Marks | None = None, copied: Copied | None = None) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str],
+        marks: Marks | None = None,
+        copied: Copied | None = None,
+        parts: Iterable[str] = (),
+    ) -> None:
+        """`parts`: texts that are met inside longer words too, which go as a whole then."""
         sought = {" ".join(text.split()) for text in texts}
-        self.texts = tuple(sorted((text for text in sought if len(text) >= SHORTEST), key=len, reverse=True))
+        self.texts = tuple(sorted(filter(is_long_enough, sought), key=len, reverse=True))
         self.marks = marks or Marks()
+        self._parts = word_parts.pattern(parts)
         self._runs = Runs(run_of(text) for text in self.texts)
         self._everywhere: Words = self
         self._document = self._archive = self
@@ -45,7 +55,7 @@ class Words:
 
     def _with(self, more: Sequence[str]) -> Words:
         made = Words((*self.texts, *more), self.marks)
-        made._everywhere = self
+        made._everywhere, made._parts = self, self._parts
         return made
 
     def at(self, where: str) -> Sought:
@@ -62,7 +72,7 @@ class Words:
 
     def clean(self, text: str, found: Found) -> str:
         """The text with `[forgotten]` in its place."""
-        whole = self._runs.found_in(text)
+        whole = self._places(text)
         cleaned = _with(FORGOTTEN, text, whole)
         cut = self._runs.cut_in(cleaned)
         if whole or cut:
@@ -71,7 +81,13 @@ class Words:
 
     def clean_lines(self, text: str, found: Found) -> str:
         """A document without the lines that hold it: what is left of such a line says what it was about."""
-        return marked(text, self._runs.found_in(text), found, lines=True)
+        return marked(text, self._places(text), found, lines=True)
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        found = self._runs.found_in(text)
+        if self._parts is None:
+            return found
+        return apart([*found, *word_parts.found_in(text, self._parts)])
 
     def drops(self, key: str) -> bool:
         """Those named as a session."""
@@ -88,6 +104,28 @@ class Words:
         )
 
 
+class LongerWords(Words):
+    """The longer words that texts stand in, for who asks how many there are: where a text is a word it is none."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__((), parts=texts)
+        self._whole = Runs(run_of(text) for text in texts)
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        inside = super()._places(text)
+        whole = self._whole.found_in(text) if inside else []
+        return [place for place in inside if not any(a < place[1] and place[0] < b for a, b in whole)]
+
+
+def is_long_enough(text: str) -> bool:
+    """Whether a text says something by itself: less stands in everything. A character is a word in some writings."""
+    bare = "".join(text.split())
+    return len(bare) >= (SHORTEST_UNSPACED if _UNSPACED.search(bare) else SHORTEST)
+
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+SHORTEST_UNSPACED = 2
+"""The same of a text in a writing without spaces: a name has two."""
 _IDS = ("id", "item_id")
 _SESSIONS = ("session_key", "session", "session_id")
 

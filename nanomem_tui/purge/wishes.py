@@ -12,7 +12,7 @@ from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import memory_rows
 from nanomem_tui.purge.texts import SHORTEST
-from nanomem_tui.purge.wanted_words import Copied, Marks, Words
+from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 from nanomem_tui.store.word_runs import flat
 
@@ -42,14 +42,15 @@ class Wish(NamedTuple):
         return {"text": self.texts, "id": self.ids, "session": self.sessions, "sender": self.persons}
 
 
-def meant(ws: Workspace, wish: Wish) -> tuple[Words, tuple[str, ...]]:
-    """What is to be looked for, and the ids of the rows that go by what they say of themselves.
+def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> tuple[Words, tuple[str, ...]]:
+    """What is to be looked for, and the ids of the rows that go by what they say of themselves. `parts`: texts also
+    where they stand inside longer words.
 
     Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, also in no operation.
     """
     for text in wish.texts:
-        if len("".join(text.split())) < SHORTEST:
-            fix = f"give at least {SHORTEST} characters: less stands in everything"
+        if not is_long_enough(text):
+            fix = f"give at least {SHORTEST} characters (2 of Chinese, Japanese, Thai): less stands in everything"
             raise BadInput("a text too short to be forgotten", repr(text), fix)
     for what, names in (("id", wish.ids), ("session", wish.sessions), ("person", wish.persons)):
         if not all(name.strip() for name in names):
@@ -68,7 +69,7 @@ def meant(ws: Workspace, wish: Wish) -> tuple[Words, tuple[str, ...]]:
     if wish.sessions or wish.persons:
         copied = Copied(_of_rows(ws, known), _said_there_alone(ws, wish))
     ids = tuple(sorted(there | marks.ids))
-    return Words(texts, Marks(frozenset(ids), marks.sessions, marks.senders), copied), ids
+    return Words(texts, Marks(frozenset(ids), marks.sessions, marks.senders), copied, wish.texts if parts else ()), ids
 
 
 def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:

@@ -311,3 +311,29 @@ def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
     assert ["lifted" in one for one in run("forget", "--list", "--json").json] == [False, True]
     assert run("memory", "add", "--text", "no such thing").code == 0
     assert run("memory", "add", "--text", "nor this one").code == 2
+
+
+def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them(workspace: Path, run: Run) -> None:
+    for text in ("my number is +4915551234567", "Kayaks and kayaking, all summer", "Ｋａｙａｋｓ too", "tea at ten"):
+        assert run("memory", "add", "--text", text).code == 0
+    for text, line in (("15551234567", "+4915551234567"), ("kayak", "Kayaks and kayaking")):
+        told = run("forget", "--text", text, "--dry-run")
+        assert "It is found nowhere" in told.out
+        assert "It also stands inside longer words: " in told.out
+        assert "--part-of-words takes these too" in told.out
+        assert line in run("forget", "--text", text, "--part-of-words", "--dry-run").out
+    assert "inside longer words" in run("forget", "--text", "kayak", "--yes").out
+    done = run("forget", "--text", "kayak", "--text", "15551234567", "--part-of-words", "--yes")
+    assert "longer words" not in done.out
+    left = [one["text"] for one in run("memory", "list", "--json").json]
+    assert "tea at ten" in left
+    assert not [text for text in left if "kayak" in text.lower() or "4915551" in text or "Ｋ" in text]
+    assert run("forget", "--id", "x", "--part-of-words").code == 2
+
+
+def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace: Path, run: Run) -> None:
+    assert run("memory", "add", "--text", "小红喜欢喝茶").code == 0
+    assert run("forget", "--text", "小红", "--yes").code in (0, 1)
+    assert "小红" not in run("memory", "list", "--json").out
+    for text in ("红", "ab"):
+        assert run("forget", "--text", text, "--yes").code == 2
