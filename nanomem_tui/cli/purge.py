@@ -98,7 +98,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 @pass_state
 def forget(
     state: State, texts: tuple[str, ...], parts: bool, ids: tuple[str, ...], sessions: tuple[str, ...],
-    persons: tuple[str, ...], lift: str | None, full: bool, listing: bool, git: bool, backups: bool, yes: bool, dry_run: bool,
+    persons: tuple[str, ...], lift: str | None, full: bool, listing: bool, git: bool, backups: bool,
+    yes: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Take a text, a memory, a conversation or a person out of everything, for good, with a receipt.
 
