@@ -34,8 +34,9 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     """Look for secrets in everything that is stored. Changes nothing without --mask.
 
     Items, lessons, records, operations and their values, sessions, the archive, notes, session logs, mirrors, copies,
-    the quarantine, git, backups: each place with the kinds and fingerprints of what it holds, never the value. Exit
-    code 1 when something is found (with --mask: is left). What --mask takes out no undo brings back.
+    the quarantine, git, backups, and every other text of the workspace up to 16 MB: each place with the kinds and
+    fingerprints of what it holds, never the value. Exit code 1 when something is found (with --mask: is left), or could
+    not be looked through. What --mask takes out no undo brings back.
 
     \b
     Example:
@@ -149,7 +150,7 @@ def forget(
     lines = [*purge_words.lines_of(found), *goes, *([] if found.places else [none])]
     lines += [*purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
     longer = [] if parts or not texts else purge_words.longer(_look(memory, LongerWords(texts), wanted))
-    lines += longer
+    lines += [*longer, purge_words.ELSEWHERE]
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
@@ -160,7 +161,7 @@ def forget(
     key = receipts.new_id()
     kept = {**wish.told(), "id": known}
     forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
-    return _done(state, memory, sought, wanted, key, "forget", asked, longer)
+    return _done(state, memory, sought, wanted, key, "forget", asked, [*longer, purge_words.ELSEWHERE])
 
 
 def _memory(state: State) -> Memory:

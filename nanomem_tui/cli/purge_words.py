@@ -62,6 +62,10 @@ def what_goes(found: Looked, *, full: bool) -> list[str]:
     return [*shown, *more, *([f"{both}; {summed(found)[:1].lower()}{summed(found)[1:]}"] if found.places else [])]
 
 
+ELSEWHERE = "Not reached: backups made with `--in`, and copies on other disks; remove those that hold it."
+"""What no look reaches."""
+
+
 def longer(found: Looked) -> list[str]:
     """That a text stands inside longer words, which nobody sees who looks for whole ones."""
     if not found.places:
@@ -158,4 +162,11 @@ def summed(found: Looked) -> str:
 
 
 def unread(found: Looked) -> list[str]:
-    return [f"Could not be looked through: {where}: {why}" for where, why in found.unread]
+    """What was not looked through, and why."""
+    lines = [f"Could not be looked through: {where}: {why}" for where, why in found.unread]
+    if found.passed:
+        named = ", ".join(where for where, _ in found.passed[:NAMED])
+        more = f" and {len(found.passed) - NAMED} more" if len(found.passed) > NAMED else ""
+        large = words.counted(len(found.passed), "file")
+        lines.append(f"Not looked at: {large} of no memory, larger than 16 MB: {named}{more}.")
+    return lines

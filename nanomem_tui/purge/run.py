@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import BadInput, NanomemError, Refused
+from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
@@ -55,12 +55,14 @@ class Goes(NamedTuple):
 
 class Looked(NamedTuple):
     """What was found, place by place, and the files that could not be looked through, with the reason. `rows`: those
-    that go as a whole; `lines`: of files that stay, the lines that hold it."""
+    that go as a whole; `lines`: of files that stay, the lines that hold it. `passed`: files that
+    belong to no memory and were not looked at, with the reason."""
 
     places: tuple[Place, ...]
     unread: tuple[tuple[str, str], ...]
     rows: tuple[Goes, ...] = ()
     lines: Mapping[str, Sequence[Line]] = {}
+    passed: tuple[tuple[str, str], ...] = ()
 
     @property
     def can_go(self) -> list[Place]:
@@ -120,10 +122,13 @@ def clean(
 
 
 def refuse(memory: Memory) -> None:
-    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back."""
+    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back; AccessDenied
+    for a folder that cannot be read, as what it holds would be left."""
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
+    for where, why in stored_files.listed(memory.paths, memory.layout).unread:
+        raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
     with openers.alone(memory.paths):
         pass
     backup.refuse_beside(memory.paths)
@@ -168,7 +173,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     paths = memory.paths
     tried("nanomem.db", partial(_memory, memory, sought, tell, name, write=write))
     tried("tiers.db", partial(_work, memory, sought, tell, name, write=write))
-    files = list(stored_files.places(paths, memory.layout))
+    files, beside, passed = stored_files.listed(paths, memory.layout)
+    unread += beside
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(_copies, memory, sought, files, tell))
     for place in files:
@@ -188,7 +194,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
         _remove_archives(held)
-    return Looked(tuple(places), tuple(unread), tuple(rows), lines)
+    return Looked(tuple(places), tuple(unread), tuple(rows), lines, tuple(passed))
 
 
 def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:

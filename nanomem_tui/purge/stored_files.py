@@ -48,12 +48,60 @@ class Place(NamedTuple):
     kind: str
 
 
-def places(paths: Paths, layout: Layout) -> Iterator[Place]:
-    """Every file of the memory but the two databases of ours, the files of SQLite beside them, and `.git`."""
+MOST_OF_A_TEXT = 16 << 20
+"""Bytes of a file that belongs to no memory, above which it is named and not looked through."""
+
+
+class Listed(NamedTuple):
+    """The files of a memory, the folders that cannot be read, and the files that are too large, with the reasons."""
+
+    places: list[Place]
+    unread: list[tuple[str, str]]
+    passed: list[tuple[str, str]]
+
+
+def listed(paths: Paths, layout: Layout) -> Listed:
+    """Every file of the memory but the two databases of ours, the files of SQLite beside them, and `.git`; and every
+    other text below the workspace, the sessions and what was sent, as a person may have put a copy there."""
+    base = backup_files.base_of(paths)
+    unread: dict[str, str] = {}
+
+    def left_out(path: str, why: str) -> None:
+        if why.startswith(backup_files.UNREADABLE):
+            unread[os.path.relpath(path, base)] = why
+
+    found = list(_places(paths, layout, left_out))
+    known = {place.path for place in found} | {paths.database, paths.tiers_database}
+    passed: list[tuple[str, str]] = []
+    for path in _others(paths, layout, left_out):
+        name = path.relative_to(base).as_posix()
+        if path in known or "/.git/" in f"/{name}" or name.endswith(backup_files.SIDE_FILES):
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            if os.lstat(path).st_size > MOST_OF_A_TEXT:
+                passed.append((name, "larger than 16 MB"))
+            else:
+                found.append(Place(path, name, "foreign" if _is_database(path) else "other"))
+    return Listed(found, list(unread.items()), passed)
+
+
+def _others(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Path]:
+    yield from backup_files.files_below(paths.workspace, left_out)
+    if paths.home is None:
+        return
+    yield from backup_files.files_below(paths.home / "media", left_out)
+    if layout.sessions_dir is not None and layout.sessions_dir.is_relative_to(paths.home):
+        yield from backup_files.files_below(layout.sessions_dir, left_out)
+    sessions = paths.home / "sessions"  # in its folders lie the sessions of other workspaces
+    if sessions.is_dir():
+        yield from (path for path in sorted(sessions.iterdir()) if path.is_file() and not path.is_symlink())
+
+
+def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Place]:
     base = backup_files.base_of(paths)
     archive = paths.data / "archive"
     folders = session_folders(paths, layout)
-    for name, path in backup_files.found(paths, layout, lambda _path, _why: None):
+    for name, path in backup_files.found(paths, layout, left_out):
         if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database):
             continue
         if name.endswith(("-wal", "-shm", "-journal")) or name == backup_files.SETTINGS:
@@ -92,14 +140,14 @@ def _is_database(path: Path) -> bool:
 
 def _is_of(place: Place, marks: Marks) -> bool:
     """Whether a file as a whole is that of a session: its transcript, the turn in flight beside it, its log."""
-    if not marks.sessions or place.kind not in ("file", "transcript"):
+    if not marks.sessions or place.kind not in ("file", "transcript", "other"):
         return False
     name = place.path.name
     for key in marks.sessions:
         named = (key_to_own_name(key), key_to_lossy_name(key))
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
             return True
-    if place.kind == "transcript":
+    if place.kind == "transcript" or ".jsonl" in name:
         with contextlib.suppress(OSError, ValueError), regular.opened(place.path) as file:
             head = json_text.loads(file.readline(1 << 20))
             return isinstance(head, dict) and head.get("key") in marks.sessions
@@ -142,7 +190,7 @@ def is_whole(place: Place, sought: Sought) -> bool:
 
 def lines_of(place: Place, sought: Sought) -> list[Line]:
     """The lines of a file that hold it; none where it is no file of lines. Of the agent's snapshot its items."""
-    if place.kind not in ("file", "transcript") or not place.path.is_file():
+    if place.kind not in ("file", "transcript", "other") or not place.path.is_file():
         return []
     data = _read(place.path)
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
@@ -158,13 +206,15 @@ def _sought_in(place: Place, sought: Sought) -> Sought:
 
 def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     data = _read(place.path)
+    if place.kind == "other" and b"\0" in data:
+        return
     sought = _sought_in(place, sought)
     rows = place.path.name in _LINE_ROWS and sought.whole
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
     cleaned = _rows(data, sought, found) if rows else in_bytes(data, sought, found, redact=redact)
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
         cleaned = _snapshot(data, sought, found)
-    if cleaned != data and write and place.kind in ("file", "transcript"):
+    if cleaned != data and write and place.kind in ("file", "transcript", "other"):
         atomic.write_atomic(place.path, cleaned, expected=atomic.sha256(data))
 
 

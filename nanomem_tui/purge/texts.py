@@ -104,7 +104,9 @@ def has_taken(value: Any, sought: Sought) -> bool:
     """Whether anything within a JSON value goes as a whole, by what it says of itself."""
     if isinstance(value, Mapping):
         return sought.takes(value) or any(has_taken(inner, sought) for inner in value.values())
-    return isinstance(value, (list, tuple)) and any(has_taken(inner, sought) for inner in value)
+    if not isinstance(value, (list, tuple)):
+        return False
+    return _is_of_taken(value, sought) or any(has_taken(inner, sought) for inner in value)
 
 
 _ESCAPE = re.compile(r"(\\[nrt])")
