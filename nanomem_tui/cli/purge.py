@@ -11,11 +11,12 @@ import click
 from nanomem_tui.cli import output, purge_words, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import AccessDenied, DiskFull
+from nanomem_tui.errors import AccessDenied, DiskFull, NotFound
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.run import Looked, Memory, Wanted
     from nanomem_tui.purge.texts import Sought
+    from nanomem_tui.purge.wishes import Wish
 
 
 def _everywhere(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,6 +93,7 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 @click.option(
     "--lift", metavar="RECEIPT", type=Words(), help="Let what a receipt names be remembered again from now on."
 )
+@click.option("--again", is_flag=True, help="Take out what was forgotten before and is there again.")
 @click.option("--full", is_flag=True, help="Name every row and line that goes, however many they are.")
 @click.option("--list", "listing", is_flag=True, help="The receipts of what was forgotten and masked.")
 @_everywhere
@@ -99,8 +101,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 @pass_state
 def forget(
     state: State, texts: tuple[str, ...], parts: bool, ids: tuple[str, ...], sessions: tuple[str, ...],
-    persons: tuple[str, ...], lift: str | None, full: bool, listing: bool, git: bool, backups: bool,
-    yes: bool, dry_run: bool,
+    persons: tuple[str, ...], lift: str | None, again: bool, full: bool, listing: bool, git: bool,
+    backups: bool, yes: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Take a text, a memory, a conversation or a person out of everything, for good, with a receipt.
 
@@ -122,16 +124,17 @@ def forget(
       nanomem forget --session telegram:20417 --git --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import run
+    from nanomem_tui.purge import receipts, run
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import LongerWords
-    from nanomem_tui.purge.wishes import Wish, meant
+    from nanomem_tui.purge.wishes import Wish
+    from nanomem_tui.store import forgotten
 
     wish = Wish(texts, ids, sessions, persons)
     asked = {"text": len(texts), "memory": len(ids), "session": len(sessions), "person": len(persons)}
     asked = {name: number for name, number in asked.items() if number}
-    if bool(asked) + bool(lift) + listing != 1:
-        usage = "say what: --text, --id, --session or --person; or --lift, or --list"
+    if bool(asked) + bool(lift) + listing + again != 1:
+        usage = "say what: --text, --id, --session or --person; or --again, --lift, or --list"
         raise click.UsageError(usage, click.get_current_context())
     if parts and not texts:
         raise click.UsageError("--part-of-words goes with --text", click.get_current_context())
@@ -139,29 +142,41 @@ def forget(
         return _list(state)
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
-    with state.open() as ws:
-        sought, known = meant(ws, wish, parts=parts)
+    sought, known, asked = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), Wanted(git, backups)
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
-    preview = {"found": purge_words.as_json(found), **purge_words.going(found)}
+    longer = _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
+    more = [*purge_words.longer(longer), purge_words.ELSEWHERE]
+    preview = {"found": purge_words.as_json(found), **purge_words.going(found), "inside_longer_words": longer.total}
     what = " and ".join(words.counted(number, name) for name, number in asked.items())
-    none = "It is found nowhere; once it is forgotten it is kept out."
-    goes = purge_words.what_goes(found, full=full)
-    lines = [*purge_words.lines_of(found), *goes, *([] if found.places else [none])]
-    lines += [*purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
-    longer = [] if parts or not texts else purge_words.longer(_look(memory, LongerWords(texts), wanted))
-    lines += [*longer, purge_words.ELSEWHERE]
+    lines = [*purge_words.forget_lines(found, full=full), *purge_words.none_left(memory, found, wanted), *more]
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.purge import receipts
-    from nanomem_tui.store import forgotten
-
     run.refuse(memory)
     key = receipts.new_id()
     kept = {**wish.told(), "id": known}
-    forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
-    return _done(state, memory, sought, wanted, key, "forget", asked, [*longer, purge_words.ELSEWHERE])
+    if not again:
+        forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
+    return _done(state, memory, sought, wanted, key, "forget", asked, more)
+
+
+def _sought(
+    state: State, wish: Wish, asked: dict[str, int], *, parts: bool, again: bool
+) -> tuple[Sought, tuple[str, ...], dict[str, int]]:
+    """What is looked for, the ids of what goes by them, and how much was asked for."""
+    from nanomem_tui.purge.kept import KeptWords
+    from nanomem_tui.purge.wishes import meant
+    from nanomem_tui.store import forgotten
+
+    with state.open() as ws:
+        if not again:
+            return *meant(ws, wish, parts=parts), asked
+        ws.flush()
+        kept = forgotten.load(ws.paths)
+    if not kept:
+        raise NotFound("nothing was ever forgotten here", "", "say what: --text, --id, --session or --person")
+    return KeptWords(kept), (), {"thing": len(kept.every)}
 
 
 def _memory(state: State) -> Memory:

@@ -62,6 +62,12 @@ def what_goes(found: Looked, *, full: bool) -> list[str]:
     return [*shown, *more, *([f"{both}; {summed(found)[:1].lower()}{summed(found)[1:]}"] if found.places else [])]
 
 
+def forget_lines(found: Looked, *, full: bool) -> list[str]:
+    """What a `forget` would do: the places, the rows and lines that go, what could not be looked through."""
+    none = [] if found.places else ["It is found nowhere; once it is forgotten it is kept out."]
+    return [*lines_of(found), *what_goes(found, full=full), *none, *unread(found)]
+
+
 ELSEWHERE = "Not reached: backups made with `--in`, and copies on other disks; remove those that hold it."
 """What no look reaches."""
 

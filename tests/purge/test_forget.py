@@ -321,6 +321,7 @@ def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them
         assert "It is found nowhere" in told.out
         assert "It also stands inside longer words: " in told.out
         assert "--part-of-words takes these too" in told.out
+        assert run("forget", "--text", text, "--dry-run", "--json").json["inside_longer_words"]
         assert line in run("forget", "--text", text, "--part-of-words", "--dry-run").out
     assert "inside longer words" in run("forget", "--text", "kayak", "--yes").out
     done = run("forget", "--text", "kayak", "--text", "15551234567", "--part-of-words", "--yes")
@@ -337,3 +338,22 @@ def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace:
     assert "小红" not in run("memory", "list", "--json").out
     for text in ("红", "ab"):
         assert run("forget", "--text", text, "--yes").code == 2
+
+
+def test_what_an_agent_wrote_again_by_hand_is_named_by_the_doctor_and_taken_out_again(
+    workspace: Path, run: Run
+) -> None:
+    assert run("forget", "--again", "--yes").code == 2  # nothing was
+    assert run("forget", "--text", planted.TEXT, "--yes").code in (0, 1)
+    assert "there again" not in run("doctor").out
+    document = workspace / "memory" / "MEMORY.md"
+    before = document.read_text()
+    document.write_text(f"# M\n\n- {planted.TEXT.upper()}\n{before}")
+    told = run("doctor").out
+    assert "warning  memory/MEMORY.md:3: forgotten, and there again: line 3" in told
+    assert "`nanomem forget --again` takes it out" in told
+    assert "MEMORY.md (line 3)" in run("forget", "--again", "--dry-run").out
+    assert run("forget", "--again", "--yes").code in (0, 1)
+    assert document.read_text() == f"# M\n\n{before}"
+    assert "there again" not in run("doctor").out
+    assert run("memory", "add", "--text", planted.TEXT).code == 2
