@@ -207,7 +207,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
-        from nanomem_tui.memory import health, health_store
+        from nanomem_tui.memory import forgotten_again, health, health_store
         from nanomem_tui.store import verifying
         from nanomem_tui.tiers import collector, spool
         from nanomem_tui.tiers import health as tiers
@@ -225,7 +225,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         trail = partial(tiers.problems, self.tier_database, self.id, self.lifecycle, self.paths)
         held, chained = partial(health_store.stored_secrets, self.store), partial(verifying.problems, self.store)
         unfinished, meaning = partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings)
-        more = (named, held, chained, unfinished, meaning, trail)
+        again = partial(forgotten_again.problems, self.paths)
+        more = (named, held, chained, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, words
+from nanomem_tui.cli import output, purge_words, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import AccessDenied, DiskFull
-from nanomem_tui.text import one_line
+from nanomem_tui.errors import AccessDenied, DiskFull, NotFound
 
 if TYPE_CHECKING:
-    from nanomem_tui.purge.receipts import Receipt
     from nanomem_tui.purge.run import Looked, Memory, Wanted
     from nanomem_tui.purge.texts import Sought
-
-SHOWN = 40
-"""Places and rows that are named; the rest are counted."""
-SAID = 60
-"""Cells of what a row says."""
-LINES = 8
-"""Lines of a file that are named for a person; --json has more."""
+    from nanomem_tui.purge.wishes import Wish
 
 
 def _everywhere(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,8 +35,9 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     """Look for secrets in everything that is stored. Changes nothing without --mask.
 
     Items, lessons, records, operations and their values, sessions, the archive, notes, session logs, mirrors, copies,
-    the quarantine, git, backups: each place with the kinds and fingerprints of what it holds, never the value. Exit
-    code 1 when something is found (with --mask: is left). What --mask takes out no undo brings back.
+    the quarantine, git, backups, and every other text of the workspace up to 16 MB: each place with the kinds and
+    fingerprints of what it holds, never the value. Exit code 1 when something is found (with --mask: is left), or could
+    not be looked through. What --mask takes out no undo brings back.
 
     \b
     Example:
@@ -61,12 +54,12 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     found = _look(memory, texts.Secrets(), wanted)
     if not mask or not found.can_go:
         none = ["No secret was found."]
-        lines = [*_lines(found), _sum(found)] if found.places else none
-        state.show({"found": _told(found), "receipt": None}, [*lines, *_unread(found)])
+        lines = [*purge_words.lines_of(found), purge_words.summed(found)] if found.places else none
+        state.show({"found": purge_words.as_json(found), "receipt": None}, [*lines, *purge_words.unread(found)])
         return 1 if found.places or found.unread else 0
     question = f"Mask what was found in {words.counted(len(found.can_go), 'place')}? Nothing brings it back."
-    lines = [*_mask_lines(found), *_none_left(memory, found, wanted), *_unread(found)]
-    if not agreed(state, {"found": _told(found)}, lines, question, yes=yes, dry_run=dry_run):
+    lines = [*purge_words.mask_lines(found), *purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
+    if not agreed(state, {"found": purge_words.as_json(found)}, lines, question, yes=yes, dry_run=dry_run):
         return 0
     from nanomem_tui.purge import receipts
 
@@ -74,7 +67,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 
 
 @click.command(cls=Command)
-@click.option("--text", "texts", multiple=True, type=Words(), metavar="TEXT", help="Whatever holds these words.")
+@click.option("--text", "texts", multiple=True, type=Words(), metavar="TEXT", help="Whatever holds these words, whole.")
+@click.option("--part-of-words", "parts", is_flag=True, help="With --text: what stands inside longer words goes too.")
 @click.option(
     "--id",
     "ids",
@@ -91,21 +85,24 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     type=Words(),
     metavar="KEY",
     shell_complete=completing("sessions"),
-    help="A conversation and its memories.",
+    help="A conversation, and what says that it came from it.",
 )
 @click.option(
-    "--person", "persons", multiple=True, type=Words(), metavar="SENDER", help="What a sender said, everywhere."
+    "--person", "persons", multiple=True, type=Words(), metavar="SENDER", help="What a sender said, and its memories."
 )
 @click.option(
     "--lift", metavar="RECEIPT", type=Words(), help="Let what a receipt names be remembered again from now on."
 )
+@click.option("--again", is_flag=True, help="Take out what was forgotten before and is there again.")
+@click.option("--full", is_flag=True, help="Name every row and line that goes, however many they are.")
 @click.option("--list", "listing", is_flag=True, help="The receipts of what was forgotten and masked.")
 @_everywhere
 @decided
 @pass_state
 def forget(
-    state: State, texts: tuple[str, ...], ids: tuple[str, ...], sessions: tuple[str, ...], persons: tuple[str, ...],
-    lift: str | None, listing: bool, git: bool, backups: bool, yes: bool, dry_run: bool,
+    state: State, texts: tuple[str, ...], parts: bool, ids: tuple[str, ...], sessions: tuple[str, ...],
+    persons: tuple[str, ...], lift: str | None, again: bool, full: bool, listing: bool, git: bool,
+    backups: bool, yes: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Take a text, a memory, a conversation or a person out of everything, for good, with a receipt.
 
@@ -114,46 +111,72 @@ def forget(
     anew, freed pages are written over. A keyed hash of it is kept, so that no capture, Dream, import or agent brings it
     back. Not while an agent or another nanomem runs. Nothing undoes it. Exit code 1 when something is left.
 
+    A text is met as whole words, whatever their case and the signs between them: `kayak` is not in `kayaks`. That it
+    stands inside longer words is said; --part-of-words takes these words too (what is kept out later is whole words).
+
+    With --session and --person go what says that it is theirs, what was said there alone from the archive, and the
+    lines of documents that hold a memory that goes. A sentence that somebody else said too stays with them, and a line
+    of MEMORY or USER that only reads like the conversation stays.
+
     \b
     Example:
       nanomem forget --text "blue bike" --dry-run
       nanomem forget --session telegram:20417 --git --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import run
+    from nanomem_tui.purge import receipts, run
     from nanomem_tui.purge.run import Wanted
-    from nanomem_tui.purge.wishes import Wish, meant
+    from nanomem_tui.purge.wanted_words import LongerWords
+    from nanomem_tui.purge.wishes import Wish
+    from nanomem_tui.store import forgotten
 
     wish = Wish(texts, ids, sessions, persons)
     asked = {"text": len(texts), "memory": len(ids), "session": len(sessions), "person": len(persons)}
     asked = {name: number for name, number in asked.items() if number}
-    if bool(asked) + bool(lift) + listing != 1:
-        usage = "say what: --text, --id, --session or --person; or --lift, or --list"
+    if bool(asked) + bool(lift) + listing + again != 1:
+        usage = "say what: --text, --id, --session or --person; or --again, --lift, or --list"
         raise click.UsageError(usage, click.get_current_context())
+    if parts and not texts:
+        raise click.UsageError("--part-of-words goes with --text", click.get_current_context())
     if listing:
         return _list(state)
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
-    with state.open() as ws:
-        sought, known = meant(ws, wish)
+    sought, known, asked = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), Wanted(git, backups)
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
-    preview = {"found": _told(found), **_going(found)}
+    longer = _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
+    more = [*purge_words.longer(longer), purge_words.ELSEWHERE]
+    preview = {"found": purge_words.as_json(found), **purge_words.going(found), "inside_longer_words": longer.total}
     what = " and ".join(words.counted(number, name) for name, number in asked.items())
-    none = "It is found nowhere; once it is forgotten it is kept out."
-    lines = [*_lines(found), *_rows_that_go(found), _sum(found) if found.places else none]
-    lines += [*_none_left(memory, found, wanted), *_unread(found)]
+    lines = [*purge_words.forget_lines(found, full=full), *purge_words.none_left(memory, found, wanted), *more]
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.purge import receipts
-    from nanomem_tui.store import forgotten
-
     run.refuse(memory)
     key = receipts.new_id()
     kept = {**wish.told(), "id": known}
-    forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
-    return _done(state, memory, sought, wanted, key, "forget", asked)
+    if not again:
+        forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
+    return _done(state, memory, sought, wanted, key, "forget", asked, more)
+
+
+def _sought(
+    state: State, wish: Wish, asked: dict[str, int], *, parts: bool, again: bool
+) -> tuple[Sought, tuple[str, ...], dict[str, int]]:
+    """What is looked for, the ids of what goes by them, and how much was asked for."""
+    from nanomem_tui.purge.kept import KeptWords
+    from nanomem_tui.purge.wishes import meant
+    from nanomem_tui.store import forgotten
+
+    with state.open() as ws:
+        if not again:
+            return *meant(ws, wish, parts=parts), asked
+        ws.flush()
+        kept = forgotten.load(ws.paths)
+    if not kept:
+        raise NotFound("nothing was ever forgotten here", "", "say what: --text, --id, --session or --person")
+    return KeptWords(kept), (), {"thing": len(kept.every)}
 
 
 def _memory(state: State) -> Memory:
@@ -175,8 +198,9 @@ def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Looked:
 
 
 def _done(
-    state: State, memory: Memory, sought: Sought, wanted: Wanted, key: str, kind: str, asked: dict[str, int]
-) -> int:
+    state: State, memory: Memory, sought: Sought, wanted: Wanted, key: str, kind: str, asked: dict[str, int],
+    more: Sequence[str] = (),
+) -> int:  # fmt: skip
     from nanomem_tui.purge import receipts, run
 
     with output.Progress() as progress:
@@ -184,125 +208,14 @@ def _done(
     receipt = receipts.receipt_of(key, kind, asked, done, after)
     with state.open(forgiving=True) as ws:
         receipts.keep(ws, receipt)
-    lines = [*_receipt_lines(receipt), *_backups_left(memory, done, wanted), *_unread(after)]
-    state.show({"found": _told(after), "receipt": receipt.to_json()}, lines)
+    lines = [
+        *purge_words.receipt_lines(receipt),
+        *purge_words.backups_left(memory, done, wanted),
+        *purge_words.unread(after),
+    ]
+    lines += more
+    state.show({"found": purge_words.as_json(after), "receipt": receipt.to_json()}, lines)
     return 1 if receipt.left else 0
-
-
-def _receipt_lines(receipt: Receipt) -> list[str]:
-    lines = [f"Taken out: {where}: {words.counted(times, 'time')}" for where, times in receipt.taken]
-    left = [f"Left: {where}: {words.counted(times, 'time')} ({why})" for where, times, why in receipt.left if times]
-    shown = [
-        *lines[:SHOWN],
-        *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else []),
-    ]
-    return [*shown, *left, f"{receipt.label[:1].upper()}{receipt.label[1:]}.", f"Receipt {receipt.id}."]
-
-
-def _told(found: Looked) -> list[dict[str, Any]]:
-    return [{"where": one.where, "found": dict(one.found), "stays": one.stays} for one in found.places]
-
-
-def _going(found: Looked) -> dict[str, Any]:
-    """The rows that go as a whole, and the lines of files, for --json: as many as a person is shown."""
-    rows = [{**row._asdict(), "said": one_line(row.said, SAID)} for row in found.rows[:SHOWN]]
-    lines = {where: list(numbers) for where, numbers in found.lines.items()}
-    return {"rows": rows, "more_rows": max(0, len(found.rows) - SHOWN), "lines": lines}
-
-
-def _rows_that_go(found: Looked) -> list[str]:
-    """The rows that go as a whole, by name: what a count does not tell is whether the right ones are meant."""
-    shown = [f"Goes: {row.table} {row.id}: {one_line(row.said, SAID)}" for row in found.rows[:SHOWN]]
-    more = len(found.rows) - SHOWN
-    return [*shown, *([f"and {words.counted(more, 'more row')}"] if more > 0 else [])]
-
-
-def _numbers(found: Looked, where: str) -> str:
-    """` (lines 3, 8, 20 and more)`: where in a file it is."""
-    numbers = found.lines.get(where, ())
-    if not numbers:
-        return ""
-    listed = ", ".join(map(str, numbers[:LINES]))
-    named = "line" if len(numbers) == 1 else "lines"
-    return f" ({named} {listed}{' and more' if len(numbers) > LINES else ''})"
-
-
-def _lines(found: Looked) -> list[str]:
-    lines = [
-        f"{place.where}{_numbers(found, place.where)}: {_held(place.found)}"
-        + (f" (stays: {place.stays})" if place.stays else "")
-        for place in found.places
-    ]
-    return [*lines[:SHOWN], *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else [])]
-
-
-NAMED = 3
-"""Fingerprints of a kind that are shown for a place; --json has all of them."""
-
-
-def _mask_lines(found: Looked) -> list[str]:
-    """What a mask would do, place by place: what is masked, and what stays."""
-    lines = [
-        f"{'Would stay' if place.stays else 'Would be masked'}: {line}"
-        for place, line in zip(found.places, _lines(found), strict=False)
-    ]
-    stay = len(found.places) - len(found.can_go)
-    times = words.counted(sum(sum(place.found.values()) for place in found.can_go), "time")
-    rest = f"; {words.counted(stay, 'place')} would stay" if stay else ""
-    more = [f"and {words.counted(len(found.places) - SHOWN, 'more place')}"] if len(found.places) > SHOWN else []
-    return [*lines[:SHOWN], *more, f"Would mask {times} in {words.counted(len(found.can_go), 'place')}{rest}."]
-
-
-def _none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
-    """That no backup would be left, where those that hold it are removed."""
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup_files import folder_of
-
-    if not wanted.backups:
-        return []
-    made = {one.path.name for one in backup.listed(folder_of(memory.paths))}
-    held = made & {place.where for place in found.places}
-    if not held:
-        return []
-    rest = "; none would be left" if held == made else ""
-    return [f"Would remove {words.counted(len(held), 'backup')}, and those that build on them{rest}."]
-
-
-def _backups_left(memory: Memory, done: Looked, wanted: Wanted) -> list[str]:
-    """That the last backup is gone, and how another is made."""
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup_archive import SUFFIX
-    from nanomem_tui.store.backup_files import folder_of
-
-    removed = wanted.backups and any(place.where.endswith(SUFFIX) for place in done.can_go)
-    if not removed or backup.listed(folder_of(memory.paths)):
-        return []
-    return ["No backup is left: `nanomem backup make` makes one."]
-
-
-def _held(found: Mapping[str, int]) -> str:
-    """`password #9e02, #bbca and 2 more × 7`: each kind with the first of its fingerprints."""
-    kinds: dict[str, list[str]] = {}
-    times: dict[str, int] = {}
-    for name, number in sorted(found.items()):
-        kind, _, mark = name.partition(" #")
-        kinds.setdefault(kind, []).extend([f"#{mark}"] if mark else [])
-        times[kind] = times.get(kind, 0) + number
-
-    def told(kind: str, marks: list[str]) -> str:
-        more = f" and {len(marks) - NAMED} more" if len(marks) > NAMED else ""
-        named = f"{kind} {', '.join(marks[:NAMED])}{more}" if marks else kind
-        return f"{named} × {times[kind]}" if times[kind] > 1 else named
-
-    return "; ".join(told(kind, marks) for kind, marks in kinds.items())
-
-
-def _sum(found: Looked) -> str:
-    return f"Found {words.counted(found.total, 'time')} in {words.counted(len(found.places), 'place')}."
-
-
-def _unread(found: Looked) -> list[str]:
-    return [f"Could not be looked through: {where}: {why}" for where, why in found.unread]
 
 
 def _list(state: State) -> int:

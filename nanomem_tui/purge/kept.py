@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from nanomem_tui.purge import run
-from nanomem_tui.purge.texts import Found, Marks, Words, marked
+from nanomem_tui.purge.texts import Found
+from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_value
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Sought, has_taken, in_value
+from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import chain, checkpoint, reader
 from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.sql import Connection
@@ -168,12 +169,21 @@ def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]],
     """The operation without the changes that hold what is sought, or are of a row that is `broken`; None: it has none
     of these."""
     meta = in_value(dict(operation.meta), sought, found)
+    marks = sought.marks if isinstance(sought, Words) else Marks()
     stay: list[Change] = []
     files = False
     for change in reversed(operation.changes):
         mine: Found = Counter()
         value = [change.key, dict(change.before or {}), dict(change.after or {})]
-        if in_value(value, sought, mine) is not value or (change.layer, change.key) in broken:
+        if change.layer == "session" and change.key in marks.sessions:
+            mine["session"] += 1
+        if (
+            mine
+            or _is_meant(change, sought)
+            or in_value(value, sought, mine) is not value
+            or ((change.layer, change.key) in broken)
+        ):
+            mine.update({} if mine else {"row": 1})
             found.update(mine)
             broken |= {(change.layer, change.key)} if change.layer in ROW_LAYERS else set()
             files = files or change.layer not in ROW_LAYERS
@@ -188,6 +198,11 @@ def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]],
     return operation._replace(changes=tuple(reversed(stay)), meta={**meta, WITHHELD: withheld} if withheld else meta)
 
 
+def _is_meant(change: Change, sought: Sought) -> bool:
+    """Whether a change is of what goes by its id, its session or its sender, also where the row is gone already."""
+    return any(sought.takes({"id": change.key, **(value or {})}) for value in (change.before, change.after))
+
+
 def _others(connection: Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool) -> None:
     """What was seen of the agent's rows, and the markers."""
     seen: Found = Counter()
@@ -196,7 +211,9 @@ def _others(connection: Connection, workspace_id: str, sought: Sought, gone: Gon
     ids = {key for _, key in gone.rows}
     for source, key, raw in connection.execute(query, (workspace_id,)).fetchall():
         cleaned = in_value(raw, sought, seen)
-        if write and (key in ids or (cleaned != raw and sought.whole)):
+        taken = key in ids or (sought.whole and has_taken(_value(raw), sought))
+        seen.update({"row": 1} if taken and cleaned == raw else {})
+        if write and (taken or (cleaned != raw and sought.whole)):
             connection.execute(f"DELETE FROM foreign_rows WHERE {row}", (workspace_id, source, key))
         elif write and cleaned != raw:
             values = (cleaned, workspace_id, source, key)
@@ -207,6 +224,13 @@ def _others(connection: Connection, workspace_id: str, sought: Sought, gone: Gon
         if key.startswith(f"{workspace_id}:") and (cleaned := in_value(value, sought, markers)) != value and write:
             connection.execute("UPDATE memory_meta SET value = ? WHERE key = ?", (cleaned, key))
     tell("nanomem.db, memory_meta", markers)
+
+
+def _value(raw: str) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
 
 
 def compact(connection: Connection, indexes: Sequence[str]) -> None:

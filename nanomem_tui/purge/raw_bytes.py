@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.purge.texts import FEW, Found, Sought, Words, torn
+from nanomem_tui.purge.texts import FEW, Found, Sought, torn
+from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store.reader import open_database
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import BadInput, NanomemError, Refused
+from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
-from nanomem_tui.purge.texts import Found, Sought, in_bytes
+from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
@@ -55,12 +55,14 @@ class Goes(NamedTuple):
 
 class Looked(NamedTuple):
     """What was found, place by place, and the files that could not be looked through, with the reason. `rows`: those
-    that go as a whole; `lines`: of files that stay, the numbers of the first lines that hold it."""
+    that go as a whole; `lines`: of files that stay, the lines that hold it. `passed`: files that
+    belong to no memory and were not looked at, with the reason."""
 
     places: tuple[Place, ...]
     unread: tuple[tuple[str, str], ...]
     rows: tuple[Goes, ...] = ()
-    lines: Mapping[str, Sequence[int]] = {}
+    lines: Mapping[str, Sequence[Line]] = {}
+    passed: tuple[tuple[str, str], ...] = ()
 
     @property
     def can_go(self) -> list[Place]:
@@ -120,10 +122,13 @@ def clean(
 
 
 def refuse(memory: Memory) -> None:
-    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back."""
+    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back; AccessDenied
+    for a folder that cannot be read, as what it holds would be left."""
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
+    for where, why in stored_files.listed(memory.paths, memory.layout).unread:
+        raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
     with openers.alone(memory.paths):
         pass
     backup.refuse_beside(memory.paths)
@@ -147,7 +152,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     places: list[Place] = []
     unread: list[tuple[str, str]] = []
     rows: list[Goes] = []
-    lines: dict[str, Sequence[int]] = {}
+    lines: dict[str, Sequence[Line]] = {}
 
     def name(table: str, key: str, said: str) -> None:
         rows.append(Goes(table, key, said))
@@ -168,12 +173,15 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     paths = memory.paths
     tried("nanomem.db", partial(_memory, memory, sought, tell, name, write=write))
     tried("tiers.db", partial(_work, memory, sought, tell, name, write=write))
-    files = list(stored_files.places(paths, memory.layout))
+    files, beside, passed = stored_files.listed(paths, memory.layout)
+    unread += beside
     if write and paths.database.exists():
-        tried("copies of nanomem.db", partial(_copies, memory, sought, files))
+        tried("copies of nanomem.db", partial(_copies, memory, sought, files, tell))
     for place in files:
         told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
         before = len(places)
+        if not write and stored_files.is_whole(place, sought):
+            rows.append(Goes("file", place.where, "the whole conversation"))
         tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
             lines[place.where] = numbers
@@ -186,7 +194,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
         _remove_archives(held)
-    return Looked(tuple(places), tuple(unread), tuple(rows), lines)
+    return Looked(tuple(places), tuple(unread), tuple(rows), lines, tuple(passed))
 
 
 def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
@@ -288,13 +296,18 @@ def _work_on_server(
         _vacuum(server, tables.tables())
 
 
-def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> None:
+def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell) -> None:
     """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now."""
     paths = memory.paths
     found: Found = Counter()
+
+    def told(where: str, here: Found) -> None:
+        found.update(here)
+        tell(where, here)
+
     held = [place for place in files if place.kind == "copy"]
     for place in held:
-        stored_files.clean(place, sought, lambda _where, here: found.update(here), write=False)
+        stored_files.clean(place, sought, told, write=False)
     if not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
         return
     copies = Copies(paths.backups, paths.ledger, memory.workspace_id)
@@ -325,9 +338,9 @@ def _git(
 
     found: Found = Counter()
     for _, _, data in git_purge.texts(git_dir):
-        in_bytes(data, sought, found)
+        stored_files.in_history(data, sought, found)
     if found and write:
-        cleaned = partial(in_bytes, sought=sought, found=Counter())
+        cleaned = partial(stored_files.in_history, sought=sought, found=Counter())
         git_purge.rewrite(git_dir, cleaned, cleaned, backup_files.folder_of(memory.paths))
     tell(memory.paths.relative(git_dir), found, stays)
 

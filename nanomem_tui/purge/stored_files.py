@@ -11,10 +11,9 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import NanomemError, from_os_error
@@ -23,10 +22,14 @@ from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_na
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge.memory_rows import Tell
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_bytes, in_value, numbers_in
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, has_taken, in_bytes, in_value, lines_in
+from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import atomic, backup_files, year_archive
 from nanomem_tui.store.backup_archive import SUFFIX, Archive
 from nanomem_tui.store.reader import open_database
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
 
 _SQLITE = b"SQLite format 3\0"
 _BLOB = re.compile(r"[0-9a-f]{64}")
@@ -45,12 +48,60 @@ class Place(NamedTuple):
     kind: str
 
 
-def places(paths: Paths, layout: Layout) -> Iterator[Place]:
-    """Every file of the memory but the two databases of ours, the files of SQLite beside them, and `.git`."""
+MOST_OF_A_TEXT = 16 << 20
+"""Bytes of a file that belongs to no memory, above which it is named and not looked through."""
+
+
+class Listed(NamedTuple):
+    """The files of a memory, the folders that cannot be read, and the files that are too large, with the reasons."""
+
+    places: list[Place]
+    unread: list[tuple[str, str]]
+    passed: list[tuple[str, str]]
+
+
+def listed(paths: Paths, layout: Layout) -> Listed:
+    """Every file of the memory but the two databases of ours, the files of SQLite beside them, and `.git`; and every
+    other text below the workspace, the sessions and what was sent, as a person may have put a copy there."""
+    base = backup_files.base_of(paths)
+    unread: dict[str, str] = {}
+
+    def left_out(path: str, why: str) -> None:
+        if why.startswith(backup_files.UNREADABLE):
+            unread[os.path.relpath(path, base)] = why
+
+    found = list(_places(paths, layout, left_out))
+    known = {place.path for place in found} | {paths.database, paths.tiers_database}
+    passed: list[tuple[str, str]] = []
+    for path in _others(paths, layout, left_out):
+        name = path.relative_to(base).as_posix()
+        if path in known or "/.git/" in f"/{name}" or name.endswith(backup_files.SIDE_FILES):
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            if os.lstat(path).st_size > MOST_OF_A_TEXT:
+                passed.append((name, "larger than 16 MB"))
+            else:
+                found.append(Place(path, name, "foreign" if _is_database(path) else "other"))
+    return Listed(found, list(unread.items()), passed)
+
+
+def _others(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Path]:
+    yield from backup_files.files_below(paths.workspace, left_out)
+    if paths.home is None:
+        return
+    yield from backup_files.files_below(paths.home / "media", left_out)
+    if layout.sessions_dir is not None and layout.sessions_dir.is_relative_to(paths.home):
+        yield from backup_files.files_below(layout.sessions_dir, left_out)
+    sessions = paths.home / "sessions"  # in its folders lie the sessions of other workspaces
+    if sessions.is_dir():
+        yield from (path for path in sorted(sessions.iterdir()) if path.is_file() and not path.is_symlink())
+
+
+def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Place]:
     base = backup_files.base_of(paths)
     archive = paths.data / "archive"
     folders = session_folders(paths, layout)
-    for name, path in backup_files.found(paths, layout, lambda _path, _why: None):
+    for name, path in backup_files.found(paths, layout, left_out):
         if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database):
             continue
         if name.endswith(("-wal", "-shm", "-journal")) or name == backup_files.SETTINGS:
@@ -89,14 +140,14 @@ def _is_database(path: Path) -> bool:
 
 def _is_of(place: Place, marks: Marks) -> bool:
     """Whether a file as a whole is that of a session: its transcript, the turn in flight beside it, its log."""
-    if not marks.sessions or place.kind not in ("file", "transcript"):
+    if not marks.sessions or place.kind not in ("file", "transcript", "other"):
         return False
     name = place.path.name
     for key in marks.sessions:
         named = (key_to_own_name(key), key_to_lossy_name(key))
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
             return True
-    if place.kind == "transcript":
+    if place.kind == "transcript" or ".jsonl" in name:
         with contextlib.suppress(OSError, ValueError), regular.opened(place.path) as file:
             head = json_text.loads(file.readline(1 << 20))
             return isinstance(head, dict) and head.get("key") in marks.sessions
@@ -132,25 +183,38 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
     tell(place.where, found)
 
 
-MOST_LINES = 40
-"""Numbers of lines that are told of a file."""
+def is_whole(place: Place, sought: Sought) -> bool:
+    """Whether a file goes as a whole."""
+    return isinstance(sought, Words) and _is_of(place, sought.marks)
 
 
-def lines_of(place: Place, sought: Sought) -> list[int]:
-    """The numbers of the first lines of a file that hold it; none where it is no file of lines."""
-    if place.kind not in ("file", "transcript") or not place.path.is_file():
+def lines_of(place: Place, sought: Sought) -> list[Line]:
+    """The lines of a file that hold it; none where it is no file of lines. Of the agent's snapshot its items."""
+    if place.kind not in ("file", "transcript", "other") or not place.path.is_file():
         return []
-    return list(islice(numbers_in(_read(place.path), sought), MOST_LINES))
+    data = _read(place.path)
+    if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
+        goes, _ = _items(data, sought, Counter())
+        return [Line(number, f"{item.id}: {item.text}") for number, item in goes]
+    return list(lines_in(data, _sought_in(place, sought)))
+
+
+def _sought_in(place: Place, sought: Sought) -> Sought:
+    """What is looked for in a file by what it is: of a blob that is no name, which was a document."""
+    return sought.at("blob.md" if place.kind == "blob" else place.where)
 
 
 def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     data = _read(place.path)
+    if place.kind == "other" and b"\0" in data:
+        return
+    sought = _sought_in(place, sought)
     rows = place.path.name in _LINE_ROWS and sought.whole
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
     cleaned = _rows(data, sought, found) if rows else in_bytes(data, sought, found, redact=redact)
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
         cleaned = _snapshot(data, sought, found)
-    if cleaned != data and write and place.kind in ("file", "transcript"):
+    if cleaned != data and write and place.kind in ("file", "transcript", "other"):
         atomic.write_atomic(place.path, cleaned, expected=atomic.sha256(data))
 
 
@@ -176,10 +240,20 @@ def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
     """The agent's snapshot without the items that hold it or belong to it; what else it says stays."""
     from nanomem_tui.formats import ltm_snapshot
 
-    snapshot = ltm_snapshot.parse_snapshot(data, "LTM_SNAPSHOT.json")
     found.clear()
-    kept = []
-    for item in snapshot.items:
+    goes, snapshot = _items(data, sought, found)
+    gone = {number for number, _ in goes}
+    kept = tuple(item for number, item in enumerate(snapshot.items, 1) if number not in gone)
+    return ltm_snapshot.dump_snapshot(snapshot._replace(items=kept)) if found else data
+
+
+def _items(data: bytes, sought: Words, found: Found) -> tuple[list[tuple[int, LtmItem]], LtmSnapshot]:
+    """The items of a snapshot that go, with their numbers from 1, and the snapshot."""
+    from nanomem_tui.formats import ltm_snapshot
+
+    snapshot = ltm_snapshot.parse_snapshot(data, "LTM_SNAPSHOT.json")
+    goes = []
+    for number, item in enumerate(snapshot.items, 1):
         mine: Found = Counter()
         value = item.to_dict()
         if sought.takes(value):
@@ -187,9 +261,9 @@ def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
         else:
             in_value(value, sought, mine)
         found.update(mine)
-        if not mine:
-            kept.append(item)
-    return ltm_snapshot.dump_snapshot(snapshot._replace(items=tuple(kept))) if found else data
+        if mine:
+            goes.append((number, item))
+    return goes, snapshot
 
 
 def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
@@ -219,12 +293,28 @@ def _database(path: Path, sought: Sought, found: Found) -> None:
             for table in tables:
                 columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
                 wanted = ", ".join(_quoted(name) for name in columns if name not in _DERIVED)
+                names = [name for name in columns if name not in _DERIVED]
                 for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)}"):
+                    found.update({"row": 1} if _is_taken(dict(zip(names, row, strict=True)), sought) else {})
                     for value in row:
                         if isinstance(value, str):
                             in_value(value, sought, found)
     except (sqlite3.Error, NanomemError, UnicodeDecodeError):
         found.update(_raw(_read(path), sought))
+
+
+def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:
+    """Whether a row goes by what it says of itself, or holds in JSON what does."""
+    if not sought.whole:
+        return False
+    if sought.takes(row):
+        return True
+    for text in row.values():
+        if isinstance(text, str) and text[:1] in ("{", "["):
+            with contextlib.suppress(ValueError, RecursionError):
+                if has_taken(json_text.loads(text), sought):
+                    return True
+    return False
 
 
 def _quoted(name: str) -> str:
@@ -244,7 +334,7 @@ def in_archive(path: Path, sought: Sought) -> Found:
     found: Found = Counter()
     if path.suffix == ".bundle":
         for data in _packed(path):
-            in_bytes(data, sought, found)
+            in_history(data, sought, found)
         return found
     with Archive(path) as archive, tempfile.TemporaryDirectory() as folder:
         for entry in archive.manifest.entries:
@@ -256,8 +346,13 @@ def in_archive(path: Path, sought: Sought) -> Found:
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
             else:
-                in_bytes(data, sought, found)
+                in_bytes(data, sought.at(entry.path), found)
     return found
+
+
+def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
+    """An object of a git history, which says no name, without what is sought."""
+    return in_bytes(data, sought.at("history.jsonl" if data[:1] == b"{" else "document.md"), found)
 
 
 def _object(data: bytes, sought: Sought) -> Found:
@@ -265,9 +360,9 @@ def _object(data: bytes, sought: Sought) -> Found:
 
     found: Found = Counter()
     try:
-        in_bytes(zlib.decompress(data).partition(b"\0")[2], sought, found)
+        in_history(zlib.decompress(data).partition(b"\0")[2], sought, found)
     except zlib.error:
-        in_bytes(data, sought, found)
+        in_history(data, sought, found)
     return found
 
 

@@ -9,12 +9,11 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.memory import secrets
-from nanomem_tui.store.word_runs import Runs, run_of
 
 FORGOTTEN = "[forgotten]"
 """What stands where a text was that a person wanted to be forgotten."""
@@ -53,6 +52,12 @@ class Sought(Protocol):
     def takes(self, value: Mapping[str, Any]) -> bool:
         """Whether a line of a log goes as a whole, by what it says of itself: its id, its session, its sender."""
 
+    def at(self, where: str) -> Sought:
+        """What is looked for in the file of that name: a document may hold a copy of what goes elsewhere."""
+
+    def of_line(self, value: Mapping[str, Any]) -> Sought:
+        """What is looked for in a line that says so of itself."""
+
 
 SHORT = 40
 """Characters of texts that rows hold again and again: names of chats, of tools, of states."""
@@ -86,71 +91,22 @@ class Secrets:
         """Nothing goes as a whole."""
         return False
 
+    def at(self, where: str) -> Sought:
+        """The same everywhere."""
+        return self
 
-class Marks(NamedTuple):
-    """By what a line of a log or a row is told to belong to what is forgotten: ids, keys of sessions, senders."""
-
-    ids: frozenset[str] = frozenset()
-    sessions: frozenset[str] = frozenset()
-    senders: frozenset[str] = frozenset()
-
-
-class Words:
-    """Texts that a person wants to be forgotten: by their words, whatever their case and what stands between them."""
-
-    whole = True
-
-    def __init__(self, texts: Iterable[str], marks: Marks | None = None) -> None:
-        sought = {" ".join(text.split()) for text in texts}
-        self.texts = tuple(sorted((text for text in sought if len(text) >= SHORTEST), key=len, reverse=True))
-        self.marks = marks or Marks()
-        self._runs = Runs(run_of(text) for text in self.texts)
-
-    def clean(self, text: str, found: Found) -> str:
-        """The text with `[forgotten]` in its place."""
-        whole = self._runs.found_in(text)
-        cleaned = _with(FORGOTTEN, text, whole)
-        cut = self._runs.cut_in(cleaned)
-        if whole or cut:
-            found["text"] += len(whole) + len(cut)
-        return _with(FORGOTTEN, cleaned, cut)
-
-    def clean_lines(self, text: str, found: Found) -> str:
-        """A document without the lines that hold it: what is left of such a line says what it was about."""
-        return marked(text, self._runs.found_in(text), found, lines=True)
-
-    def drops(self, key: str) -> bool:
-        """Those named as a session."""
-        return key in self.marks.sessions
-
-    def takes(self, value: Mapping[str, Any]) -> bool:
-        """By its id, its session or its sender."""
-        ids, sessions, senders = self.marks
-        return bool(
-            (ids and (value.get("id") in ids or value.get("item_id") in ids))
-            or (sessions and (value.get("session_key") in sessions or value.get("session") in sessions))
-            or (senders and str(value.get("sender_id", value.get("sender"))) in senders)
-        )
+    def of_line(self, value: Mapping[str, Any]) -> Sought:
+        """The same in every line."""
+        return self
 
 
-def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines: bool = False) -> str:
-    """A text with `[forgotten]` in these places, or without the lines that have one; they are counted."""
-    if not places:
-        return text
-    found["text"] += len(places)
-    if not lines:
-        return _with(FORGOTTEN, text, places)
-    every = _with(_GONE, text, places).splitlines(keepends=True)
-    return "".join(line for line in every if _GONE not in line)
-
-
-def _with(mark: str, text: str, places: Sequence[tuple[int, int]]) -> str:
-    """A text with a mark in the places of it."""
-    if not places:
-        return text
-    ends = [0, *(end for _, end in places)]
-    parts = [text[after:begin] for after, (begin, _) in zip(ends, places, strict=False)]
-    return mark.join([*parts, text[ends[-1] :]])
+def has_taken(value: Any, sought: Sought) -> bool:
+    """Whether anything within a JSON value goes as a whole, by what it says of itself."""
+    if isinstance(value, Mapping):
+        return sought.takes(value) or any(has_taken(inner, sought) for inner in value.values())
+    if not isinstance(value, (list, tuple)):
+        return False
+    return _is_of_taken(value, sought) or any(has_taken(inner, sought) for inner in value)
 
 
 _ESCAPE = re.compile(r"(\\[nrt])")
@@ -171,12 +127,35 @@ def in_value(value: Any, sought: Sought, found: Found) -> Any:
     if isinstance(value, Mapping):
         left = {key: inner for key, inner in value.items() if not sought.drops(key)}
         found.update({"session": len(value) - len(left)} if len(left) < len(value) else {})
-        cleaned = {_in_text(key, sought, found): _in_field(key, inner, sought, found) for key, inner in left.items()}
+        names = _names_of_values(left)
+        cleaned = {
+            _in_text(key, sought, found): _in_field(names.get(key, key), inner, sought, found)
+            for key, inner in left.items()
+        }
         return value if cleaned == value else cleaned
     if isinstance(value, (list, tuple)):
-        listed = [in_value(inner, sought, found) for inner in value]
+        stay = [inner for inner in value if not _is_of_taken(inner, sought)]
+        found.update({"row": len(value) - len(stay)} if len(stay) < len(value) else {})
+        listed = [in_value(inner, sought, found) for inner in stay]
         return value if listed == list(value) else listed
     return value
+
+
+def _names_of_values(fields: Mapping[str, Any]) -> Mapping[str, str]:
+    """Of a fact, whose key says what its value is, the name of that value."""
+    name = fields.get("key")
+    return {"value": name} if isinstance(name, str) and "value" in fields else {}
+
+
+def _is_of_taken(value: Any, sought: Sought) -> bool:
+    """Whether one of a list is, or changes, what goes as a whole; a change is a layer, a key, before and after."""
+    if isinstance(value, Mapping):
+        return sought.takes(value) or any(
+            isinstance(inner, Mapping) and sought.takes(inner) for inner in value.values()
+        )
+    if not isinstance(value, (list, tuple)) or len(value) != 4 or not all(isinstance(one, str) for one in value[:2]):
+        return False
+    return any(sought.takes({"id": value[1], **(inner or {})}) for inner in value[2:] if isinstance(inner, Mapping))
 
 
 def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
@@ -184,7 +163,7 @@ def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
         return in_value(value, sought, found)
     mine: Found = Counter()
     cleaned = _in_text(value, sought, mine)
-    if cleaned == value and sought.whole is False and _TELLING.search(key):
+    if cleaned == value and not sought.whole and _TELLING.search(key):
         begin = f"{key}: "
         beside = sought.clean(f"{begin}{value}", mine)
         cleaned = beside.removeprefix(begin) if beside.startswith(begin) else value
@@ -227,6 +206,8 @@ def _whole(text: str, sought: Sought, found: Found) -> str | None:
         value = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return None
+    if isinstance(value, dict) and "\n" not in text.strip() and not text.startswith("\ufeff"):
+        return None  # a log of one line
     cleaned = in_value(value, sought, found)
     if cleaned is value:
         return text
@@ -244,13 +225,35 @@ def _lines(text: str, sought: Sought, found: Found, *, redact: bool) -> str:
     return "\n".join(parts)
 
 
-def numbers_in(data: bytes, sought: Sought) -> Iterator[int]:
-    """The numbers of the lines of a file that hold it, the first is 1."""
+class Line(NamedTuple):
+    """A line that holds it: its number, the first is 1, and what it says (untrusted)."""
+
+    number: int
+    said: str
+
+
+def lines_in(data: bytes, sought: Sought) -> Iterator[Line]:
+    """The lines of a file that hold it."""
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
         mine: Found = Counter()
         _line(line, sought, mine, redact=False)
         if mine:
-            yield number
+            yield Line(number, _saying(line))
+
+
+_TOLD = ("id", "text", "content", "trigger", "better_action", "message")
+
+
+def _saying(line: str) -> str:
+    """What a line says: of JSON its id and its words."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    if isinstance(value, dict) and set(value) == {"c", "r"}:
+        value = value["r"]
+    told = [value[name] for name in _TOLD if isinstance(value.get(name), str)] if isinstance(value, dict) else []
+    return ": ".join(told) or line
 
 
 def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | None:
@@ -261,6 +264,8 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
         value = json.loads(body)
     except (ValueError, RecursionError):
         return torn(line, sought, found) if line else line
+    if isinstance(value, dict):
+        sought = sought.of_line(value)
     if isinstance(value, dict) and sought.takes(value) and not (redact and value.get("content") == FORGOTTEN):
         found["line"] += 1
         if not redact:

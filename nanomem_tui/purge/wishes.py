@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,8 +11,10 @@ from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import memory_rows
-from nanomem_tui.purge.texts import SHORTEST, Marks, Words
+from nanomem_tui.purge.texts import SHORTEST
+from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
+from nanomem_tui.store.word_runs import flat
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -20,6 +23,10 @@ TELLING = 12
 """Characters from which the text of a row that is forgotten is looked for elsewhere: a shorter one says nothing."""
 SAID = 16
 """The same for a message of a session."""
+
+
+_CATEGORY = re.compile(r"[a-z_]+:[a-z_]+")
+"""What many lessons are about (`response:language`): no words of anybody."""
 
 
 class Wish(NamedTuple):
@@ -35,14 +42,15 @@ class Wish(NamedTuple):
         return {"text": self.texts, "id": self.ids, "session": self.sessions, "sender": self.persons}
 
 
-def meant(ws: Workspace, wish: Wish) -> tuple[Words, tuple[str, ...]]:
-    """What is to be looked for, and the ids of the rows that go by what they say of themselves.
+def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> tuple[Words, tuple[str, ...]]:
+    """What is to be looked for, and the ids of the rows that go by what they say of themselves. `parts`: texts also
+    where they stand inside longer words.
 
     Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, also in no operation.
     """
     for text in wish.texts:
-        if len("".join(text.split())) < SHORTEST:
-            fix = f"give at least {SHORTEST} characters: less stands in everything"
+        if not is_long_enough(text):
+            fix = f"give at least {SHORTEST} characters (2 of Chinese, Japanese, Thai): less stands in everything"
             raise BadInput("a text too short to be forgotten", repr(text), fix)
     for what, names in (("id", wish.ids), ("session", wish.sessions), ("person", wish.persons)):
         if not all(name.strip() for name in names):
@@ -55,11 +63,28 @@ def meant(ws: Workspace, wish: Wish) -> tuple[Words, tuple[str, ...]]:
     for key in wish.ids:
         if key not in there and not _is_known(ws, key):
             raise NotFound("nothing of that id is remembered", key, "`nanomem find` looks for anything by its words")
-    told = [text for row in known for text in _said(row)]
-    texts = [*wish.texts, *(text for text in (*told, *before) if len(text.strip()) >= TELLING)]
-    texts += [text for text in _messages(ws, wish) if len(text.strip()) >= SAID]
+    asked = [text for row in known if row.id in marks.ids for text in _said(row)]
+    texts = [*wish.texts, *(text for text in (*asked, *before) if len(text.strip()) >= TELLING)]
+    copied = Copied()
+    if wish.sessions or wish.persons:
+        copied = Copied(_of_rows(ws, known), _said_there_alone(ws, wish))
     ids = tuple(sorted(there | marks.ids))
-    return Words(texts, Marks(frozenset(ids), marks.sessions, marks.senders)), ids
+    return Words(texts, Marks(frozenset(ids), marks.sessions, marks.senders), copied, wish.texts if parts else ()), ids
+
+
+def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
+    """What rows say that go, and none that stays."""
+    ids = {row.id for row in gone}
+    rows = ws.store.load()
+    stay = {
+        flat(text)
+        for layer in ROW_LAYERS
+        for row in rows.table(layer).values()
+        if row.id not in ids
+        for text in _said(row)
+    }
+    told = [text for row in gone for text in _said(row)]
+    return tuple(text for text in told if len(text.strip()) >= TELLING and flat(text) not in stay)
 
 
 def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
@@ -71,7 +96,8 @@ def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
 
 def _said(row: AnyRow) -> list[str]:
     if isinstance(row, Lesson):
-        return [text for text in (row.trigger, row.bad_action, row.better_action) if text]
+        every = (row.trigger, row.bad_action, row.better_action)
+        return [text for text in every if text and not _CATEGORY.fullmatch(text)]
     return [row.text]
 
 
@@ -102,20 +128,25 @@ def _work(ws: Workspace, key: str) -> Iterable[bool]:
         yield from found
 
 
-def _messages(ws: Workspace, wish: Wish) -> Iterator[str]:
-    """What was said in the sessions, and what the persons said in any."""
-    if not wish.sessions and not wish.persons:
-        return
+def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
+    """What was said in the sessions, and by the persons, and by nobody else anywhere: an everyday sentence that stands
+    in another conversation too tells nothing of where it is from."""
+    meant: dict[str, str] = {}
+    others: set[str] = set()
+
+    def heard(text: str, *, is_meant: bool) -> None:
+        if is_meant and len(text.strip()) >= SAID:
+            meant[flat(text)] = text
+        elif not is_meant:
+            others.add(flat(text))
+
     for turn in ws.traces.injections.turns():  # what was said where the agent keeps no conversation of its own
-        if turn.session_key in wish.sessions or turn.sender_id in wish.persons:
-            yield turn.user
+        heard(turn.user, is_meant=turn.session_key in wish.sessions or turn.sender_id in wish.persons)
     for info in ws.sessions.list():
-        whole = info.key in wish.sessions
-        if not whole and not wish.persons:
-            continue
         if info.imported:
             continue  # its messages are records, which go by their session
+        whole = info.key in wish.sessions
         for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
             by = str(message.raw.get("sender_id", message.raw.get("sender")))
-            if (whole and message.role in ("user", "assistant")) or by in wish.persons:
-                yield message.content
+            heard(message.content, is_meant=(whole and message.role in ("user", "assistant")) or by in wish.persons)
+    return tuple(text for key, text in meant.items() if key not in others)

@@ -10,7 +10,8 @@ from typing import Any
 
 from nanomem_tui import json_text
 from nanomem_tui.purge.memory_rows import Name, Tell, unnamed
-from nanomem_tui.purge.texts import Found, Marks, Sought, Words, in_value
+from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value
+from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import knowledge_rows, sql, tier_rows, tier_runs
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind
@@ -72,7 +73,9 @@ def _belongs(record: TierRecord, sought: Sought) -> bool:
     marks: Marks = sought.marks
     said: Mapping[str, Any] = record.fields
     sessions = {said.get(name) for name in ("session", "session_key", "session_id")}
-    return record.id in marks.ids or record.key in marks.ids or bool(marks.sessions & {*map(str, sessions)})
+    if record.id in marks.ids or record.key in marks.ids or marks.sessions & {*map(str, sessions)}:
+        return True
+    return sought.takes(said)
 
 
 def _changes(connection: Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
@@ -80,6 +83,12 @@ def _changes(connection: Connection, workspace_id: str, sought: Sought, *, write
     query = "SELECT seq, before, after FROM record_changes WHERE workspace_id = ?"
     for seq, before, after in connection.execute(query, (workspace_id,)).fetchall():
         cleaned = [in_value(text, sought, found) for text in (before, after)]
+        if any(has_taken(json_text.loads(text) if text else None, sought) for text in (before, after)):
+            found["row"] += 1
+            if write:
+                own = sql.beside_number(connection)
+                connection.execute(f"DELETE FROM record_changes WHERE seq = ? AND {own} = ?", (seq, workspace_id))
+            continue
         if write and cleaned != [before, after]:
             own = sql.beside_number(connection)
             change = f"UPDATE record_changes SET before = ?, after = ? WHERE seq = ? AND {own} = ?"
@@ -113,8 +122,9 @@ def _batches(connection: Connection, workspace_id: str, sought: Sought, *, write
             value: Any = json_text.loads(zlib.decompress(packed))
         except (ValueError, zlib.error):
             continue
-        if in_value(value, sought, mine) is value:
+        if in_value(value, sought, mine) is value and not has_taken(value, sought):
             continue
+        mine.update({} if mine else {"row": 1})
         found.update(mine)
         if write:
             tier_runs.drop(connection, workspace_id, seq)

@@ -28,6 +28,7 @@ SETTINGS = "@user/config.toml"
 """Where the settings of the person lie in an archive: they are outside the base."""
 _OF_HOME = ("config.json", "memory.db", "memory", "llm_usage.sqlite3")
 _OF_WORKSPACE = (".gitignore", ".nanobot", "memory", "prompts", "skills", "cron", "sessions")
+UNREADABLE = "it cannot be read"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
 _ATTEMPTS = 5
@@ -70,7 +71,7 @@ def found(
         if not top.is_relative_to(base):
             left_out(str(top), "it lies outside the agent's home")
             continue
-        for path in _files(top, left_out):
+        for path in files_below(top, left_out):
             taken.setdefault(path.relative_to(base).as_posix(), path)
     if user_settings().is_file():
         taken[SETTINGS] = user_settings()
@@ -81,7 +82,8 @@ def found(
     return sorted(taken.items(), key=lambda one: (_rank(one[0], own), one[0]))
 
 
-def _files(top: Path, left_out: LeftOut) -> Iterator[Path]:
+def files_below(top: Path, left_out: LeftOut) -> Iterator[Path]:
+    """The regular files below a folder, or the file itself; what is none, or cannot be read, is told."""
     try:
         mode = os.lstat(top).st_mode
     except OSError:
@@ -96,10 +98,10 @@ def _files(top: Path, left_out: LeftOut) -> Iterator[Path]:
         try:
             names = sorted(os.listdir(top))
         except OSError as error:
-            left_out(str(top), f"it cannot be read ({error.strerror})")
+            left_out(str(top), f"{UNREADABLE} ({error.strerror})")
             return
         for name in names:
-            yield from _files(top / name, left_out)
+            yield from files_below(top / name, left_out)
 
 
 def _rank(path: str, own: str) -> int:

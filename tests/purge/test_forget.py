@@ -261,7 +261,9 @@ def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: 
         assert run("memory", "add", "--text", f"zeppelin number {number}").code == 0
     told = run("forget", "--text", "zeppelin", "--dry-run")
     assert told.out.count("Goes: ") == 40
-    assert "and 5 more rows" in told.out
+    assert "and 5 more rows; --full names all" in told.out
+    assert run("forget", "--text", "zeppelin", "--dry-run", "--full").out.count("Goes: ") == 45
+    assert len(run("forget", "--text", "zeppelin", "--dry-run", "--json").json["rows"]) == 45
 
 
 @pytest.mark.parametrize("line", [["forget", "--text", planted.TEXT], ["scrub", "--mask"]])
@@ -309,3 +311,49 @@ def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
     assert ["lifted" in one for one in run("forget", "--list", "--json").json] == [False, True]
     assert run("memory", "add", "--text", "no such thing").code == 0
     assert run("memory", "add", "--text", "nor this one").code == 2
+
+
+def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them(workspace: Path, run: Run) -> None:
+    for text in ("my number is +4915551234567", "Kayaks and kayaking, all summer", "Ｋａｙａｋｓ too", "tea at ten"):
+        assert run("memory", "add", "--text", text).code == 0
+    for text, line in (("15551234567", "+4915551234567"), ("kayak", "Kayaks and kayaking")):
+        told = run("forget", "--text", text, "--dry-run")
+        assert "It is found nowhere" in told.out
+        assert "It also stands inside longer words: " in told.out
+        assert "--part-of-words takes these too" in told.out
+        assert run("forget", "--text", text, "--dry-run", "--json").json["inside_longer_words"]
+        assert line in run("forget", "--text", text, "--part-of-words", "--dry-run").out
+    assert "inside longer words" in run("forget", "--text", "kayak", "--yes").out
+    done = run("forget", "--text", "kayak", "--text", "15551234567", "--part-of-words", "--yes")
+    assert "longer words" not in done.out
+    left = [one["text"] for one in run("memory", "list", "--json").json]
+    assert "tea at ten" in left
+    assert not [text for text in left if "kayak" in text.lower() or "4915551" in text or "Ｋ" in text]
+    assert run("forget", "--id", "x", "--part-of-words").code == 2
+
+
+def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace: Path, run: Run) -> None:
+    assert run("memory", "add", "--text", "小红喜欢喝茶").code == 0
+    assert run("forget", "--text", "小红", "--yes").code in (0, 1)
+    assert "小红" not in run("memory", "list", "--json").out
+    for text in ("红", "ab"):
+        assert run("forget", "--text", text, "--yes").code == 2
+
+
+def test_what_an_agent_wrote_again_by_hand_is_named_by_the_doctor_and_taken_out_again(
+    workspace: Path, run: Run
+) -> None:
+    assert run("forget", "--again", "--yes").code == 2  # nothing was
+    assert run("forget", "--text", planted.TEXT, "--yes").code in (0, 1)
+    assert "there again" not in run("doctor").out
+    document = workspace / "memory" / "MEMORY.md"
+    before = document.read_text()
+    document.write_text(f"# M\n\n- {planted.TEXT.upper()}\n{before}")
+    told = run("doctor").out
+    assert "warning  memory/MEMORY.md:3: forgotten, and there again: line 3" in told
+    assert "`nanomem forget --again` takes it out" in told
+    assert "MEMORY.md (line 3)" in run("forget", "--again", "--dry-run").out
+    assert run("forget", "--again", "--yes").code in (0, 1)
+    assert document.read_text() == f"# M\n\n{before}"
+    assert "there again" not in run("doctor").out
+    assert run("memory", "add", "--text", planted.TEXT).code == 2

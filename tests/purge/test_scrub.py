@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from nanomem_tui.purge.texts import Secrets, in_value
 from tests.cli.conftest import Result
 from tests.conftest import ON_POSTGRES
 from tests.purge import planted
@@ -106,3 +108,30 @@ def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: R
     assert "No backup is left: `nanomem backup make` makes one." in done.out
     assert run("backup", "list", "--json").json == []
     assert "No backup is left" not in run("scrub", "--mask", "--backups", "--yes").out
+
+
+def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace: Path, run: Run) -> None:
+    values = {"password": "Zebra-91-tulip", "api_key": "0123456789abcdef0123456789abcdef01234567"}
+    for key, value in values.items():
+        for one in (value, f"{value}7", value):
+            assert run("facts", "set", "--category", "accounts", "--key", key, "--value", one).code == 0
+        assert planted.holding(workspace.parent, value)
+    assert run("scrub", "--mask", "--yes", "--git").code in (0, 1)
+    for value in values.values():
+        assert planted.holding(workspace.parent, value) == []
+    assert "memory_entries" not in run("scrub").out
+    assert run("doctor").code == 0
+
+
+def test_the_value_of_a_fact_is_found_beside_its_key_alone() -> None:
+    fact = {"fact": {"category": "accounts", "key": "password", "value": "Zebra-91-tulip"}}
+    assert "Zebra" not in json.dumps(in_value(fact, Secrets(), Counter()))
+    plain = {"fact": {"category": "pets", "key": "name", "value": "Zebra-91-tulip"}}
+    assert in_value(plain, Secrets(), Counter()) is plain
+
+
+def test_a_mask_takes_out_what_its_preview_says(workspace: Path, run: Run) -> None:
+    run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
+    would = [line for line in run("scrub", "--mask", "--dry-run").out.splitlines() if line.startswith("Would mask ")]
+    did = [line for line in run("scrub", "--mask", "--yes").out.splitlines() if line.startswith("Masked secrets: ")]
+    assert did[0].removeprefix("Masked secrets: ").split(";")[0] == would[0].removeprefix("Would mask ").split(";")[0]

@@ -1,0 +1,158 @@
+"""What a person wants to be forgotten, as it is looked for: by its words, by its id, its session, its sender. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nanomem_tui.purge.texts import FORGOTTEN, SHORTEST, Found, Sought
+from nanomem_tui.store import word_parts
+from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of
+
+_GONE = "\x00"
+
+
+class Marks(NamedTuple):
+    """By what a line of a log or a row is told to belong to what is forgotten: ids, keys of sessions, senders."""
+
+    ids: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    senders: frozenset[str] = frozenset()
+
+
+class Copied(NamedTuple):
+    """Texts that go where nothing says whose they are, and stay in what is somebody else's: what the rows of a session
+    say, in documents and the archive; what was said in it and nowhere else, in the archive."""
+
+    rows: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+class Words:
+    """Texts that a person wants to be forgotten: by their words, whatever their case and what stands between them."""
+
+    whole = True
+
+    def __init__(
+        self,
+        texts: Iterable[str],
+        marks: Marks | None = None,
+        copied: Copied | None = None,
+        parts: Iterable[str] = (),
+    ) -> None:
+        """`parts`: texts that are met inside longer words too, which go as a whole then."""
+        sought = {" ".join(text.split()) for text in texts}
+        self.texts = tuple(sorted(filter(is_long_enough, sought), key=len, reverse=True))
+        self.marks = marks or Marks()
+        self._parts = word_parts.pattern(parts)
+        self._runs = Runs(run_of(text) for text in self.texts)
+        self._everywhere: Words = self
+        self._document = self._archive = self
+        if copied is not None and any(copied):
+            self._document = self._with(copied.rows)
+            self._archive = self._with((*copied.rows, *copied.said))
+
+    def _with(self, more: Sequence[str]) -> Words:
+        made = Words((*self.texts, *more), self.marks)
+        made._everywhere, made._parts = self, self._parts
+        return made
+
+    def at(self, where: str) -> Sought:
+        """What rows say is looked for in documents too, what was said in the archive."""
+        name = where.rpartition("/")[2]
+        if name in ("history.jsonl", "HISTORY.md"):
+            return self._archive
+        return self._document if name.endswith((".md", ".txt")) else self
+
+    def of_line(self, value: Mapping[str, Any]) -> Sought:
+        """In a row, a message and an entry of another session stays what only reads like it."""
+        of_somebody = "id" in value or "role" in value or isinstance(value.get("session_key"), str)
+        return self._everywhere if of_somebody else self
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text with `[forgotten]` in its place."""
+        whole = self._places(text)
+        cleaned = _with(FORGOTTEN, text, whole)
+        cut = self._runs.cut_in(cleaned)
+        if whole or cut:
+            found["text"] += len(whole) + len(cut)
+        return _with(FORGOTTEN, cleaned, cut)
+
+    def clean_lines(self, text: str, found: Found) -> str:
+        """A document without the lines that hold it: what is left of such a line says what it was about."""
+        return marked(text, self._places(text), found, lines=True)
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        found = self._runs.found_in(text)
+        if self._parts is None:
+            return found
+        return apart([*found, *word_parts.found_in(text, self._parts)])
+
+    def drops(self, key: str) -> bool:
+        """Those named as a session."""
+        return key in self.marks.sessions
+
+    def takes(self, value: Mapping[str, Any]) -> bool:
+        """By its id, its session or its sender."""
+        ids, sessions, senders = self.marks
+        return bool(
+            (ids and any(_is_in(value.get(name), ids) for name in _IDS))
+            or (sessions and any(_is_in(value.get(name), sessions) for name in _SESSIONS))
+            or (sessions and value.get("scope_type") == "chat" and _chat(value) in sessions)
+            or (senders and str(value.get("sender_id", value.get("sender"))) in senders)
+        )
+
+
+class LongerWords(Words):
+    """The longer words that texts stand in, for who asks how many there are: where a text is a word it is none."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__((), parts=texts)
+        self._whole = Runs(run_of(text) for text in texts)
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        inside = super()._places(text)
+        whole = self._whole.found_in(text) if inside else []
+        return [place for place in inside if not any(a < place[1] and place[0] < b for a, b in whole)]
+
+
+def is_long_enough(text: str) -> bool:
+    """Whether a text says something by itself: less stands in everything. A character is a word in some writings."""
+    bare = "".join(text.split())
+    return len(bare) >= (SHORTEST_UNSPACED if _UNSPACED.search(bare) else SHORTEST)
+
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+SHORTEST_UNSPACED = 2
+"""The same of a text in a writing without spaces: a name has two."""
+_IDS = ("id", "item_id")
+_SESSIONS = ("session_key", "session", "session_id")
+
+
+def _is_in(value: Any, names: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in names
+
+
+def _chat(value: Mapping[str, Any]) -> str:
+    return f"{value.get('channel')}:{value.get('chat_id')}"
+
+
+def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines: bool = False) -> str:
+    """A text with `[forgotten]` in these places, or without the lines that have one; they are counted."""
+    if not places:
+        return text
+    found["text"] += len(places)
+    if not lines:
+        return _with(FORGOTTEN, text, places)
+    every = _with(_GONE, text, places).splitlines(keepends=True)
+    return "".join(line for line in every if _GONE not in line)
+
+
+def _with(mark: str, text: str, places: Sequence[tuple[int, int]]) -> str:
+    """A text with a mark in the places of it."""
+    if not places:
+        return text
+    ends = [0, *(end for _, end in places)]
+    parts = [text[after:begin] for after, (begin, _) in zip(ends, places, strict=False)]
+    return mark.join([*parts, text[ends[-1] :]])

@@ -1,0 +1,99 @@
+"""Whatever lies in the home is looked through, or named: other files, folders that cannot be read, rows in copies."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
+
+
+@pytest.fixture
+def scattered(home: Callable[[str], Path]) -> Path:
+    """A home with a secret, and a text, in files that belong to no memory."""
+    workspace = home("nb035")
+    line = json.dumps({"role": "user", "content": f"the key is {SECRET}"})
+    written = {
+        workspace / "b.txt": f"tea\nthe key is {SECRET}\n",
+        workspace / "sub" / "a.md": f"# A\n\n- the key is {SECRET}\n",
+        workspace / "sub" / "hello.py": f'KEY = "{SECRET}"\nprint(KEY)\n',
+        workspace.parent / "sessions" / "z.jsonl.bak": f"{line}\n",
+        workspace.parent / "media" / "y.txt": f"{SECRET}\n",
+    }
+    for path, text in written.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return workspace
+
+
+NAMES = ("workspace/b.txt", "workspace/sub/a.md", "workspace/sub/hello.py", "sessions/z.jsonl.bak", "media/y.txt")
+
+
+def test_every_text_of_the_home_is_looked_through(scattered: Path, run: Run) -> None:
+    told = run("scrub").out
+    assert not [name for name in NAMES if name not in told]
+    assert run("scrub", "--mask", "--yes").code in (0, 1)
+    assert planted.holding(scattered.parent, SECRET) == []
+    assert "print(KEY)" in (scattered / "sub" / "hello.py").read_text()
+
+
+def test_a_text_to_forget_too_and_no_picture_is_touched(scattered: Path, run: Run) -> None:
+    picture = scattered / "p.png"
+    picture.write_bytes(b"\x89PNG\0" + SECRET.encode())
+    assert run("forget", "--text", SECRET, "--yes").code in (0, 1)
+    assert planted.holding(scattered.parent, SECRET) == ["workspace/p.png"]
+    assert (scattered / "b.txt").read_text() == "tea\n"
+
+
+def test_a_file_that_is_too_large_is_named(scattered: Path, run: Run) -> None:
+    with (scattered / "large.log").open("wb") as file:
+        file.truncate((16 << 20) + 1)
+    assert "Not looked at: 1 file of no memory, larger than 16 MB: workspace/large.log." in run("scrub").out
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(
+    scattered: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listdir = os.listdir
+
+    def denied(path: str | Path = ".") -> list[str]:
+        if str(path).endswith("skills"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    told = run("scrub")
+    assert told.code == 1
+    assert "Could not be looked through: workspace/skills: it cannot be read (Permission denied)" in told.out
+    assert "workspace/skills" in run("forget", "--text", SECRET, "--dry-run").out
+    for line in (["forget", "--text", SECRET], ["scrub", "--mask"]):
+        refused = run(*line, "--yes")
+        assert (refused.code, "workspace/skills" in refused.err) == (2, True)
+    assert len(planted.holding(scattered.parent, SECRET)) == len(NAMES)
+    assert run("forget", "--list", "--json").json == []
+
+
+def test_by_id_a_short_text_goes_from_the_log_of_the_agent_and_from_copies(workspace: Path, run: Run) -> None:
+    assert run("memory", "add", "--text", "Quxwhal").code == 0
+    assert run("memory", "flush").code == 0
+    key = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
+    audit = workspace / "memory" / "LTM_AUDIT.jsonl"
+    assert key in audit.read_text()
+    assert run("forget", "--id", key, "--yes").code == 0
+    assert planted.holding(workspace.parent, "Quxwhal") == []
+    assert key not in audit.read_text()
+
+
+def test_that_copies_made_elsewhere_are_not_reached_is_said(workspace: Path, run: Run, tmp_path: Path) -> None:
+    assert run("memory", "add", "--text", "tea at ten").code == 0
+    assert run("backup", "make", "--in", str(tmp_path / "usb")).code == 0
+    for more in (["--dry-run"], ["--yes"]):
+        assert "Not reached: backups made with `--in`" in run("forget", "--text", "tea at ten", *more).out

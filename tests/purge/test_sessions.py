@@ -1,0 +1,80 @@
+"""`nanomem forget --session` and `--person`: what is theirs goes, and nothing that only reads like it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cli.conftest import Result
+
+Run = Callable[..., Result]
+KEY = "telegram:12345"
+
+
+def _lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_lessons_and_memories_of_others_stay_as_they_are(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("ramfirst")
+    lessons, snapshot = (workspace / "memory" / name for name in ("LESSONS.jsonl", "LTM_SNAPSHOT.json"))
+    before, items = _lines(lessons), json.loads(snapshot.read_bytes())["items"]
+    own = {str(one["id"]) for one in [*before, *items] if one.get("session_key") == KEY}
+    others = {path: path.read_bytes() for path in (workspace.parent / "sessions").glob("*") if "12345" not in path.name}
+    assert run("forget", "--session", KEY, "--yes").code in (0, 1)
+    assert _lines(lessons) == [one for one in before if one["session_key"] != KEY]
+    left = {one["id"] for one in json.loads(snapshot.read_bytes())["items"]}
+    assert left == {one["id"] for one in items} - own
+    assert {path: path.read_bytes() for path in others} == others
+    assert not (workspace.parent / "sessions" / "telegram_12345.jsonl").exists()
+    shown = {one["id"] for one in run("memory", "list", "--json", "--limit", "1000").json}
+    assert not shown & own
+
+
+def test_copies_of_it_go_where_nothing_says_whose_they_are(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("nb035")
+    session = next((workspace.parent / "sessions").rglob("Y2xpOmRpcmVjdA.jsonl"))
+    other = next(path for path in session.parent.glob("*.jsonl") if path != session)
+    both, mine = "Totally! Bye Nate, see you soon!", "My zeppelin hangar is in Friedrichshafen."
+    for path, text in ((session, both), (session, mine), (other, both)):
+        with path.open("a") as file:
+            file.write(json.dumps({"role": "user", "content": text, "timestamp": "2026-02-15T09:00:00"}) + "\n")
+    history = workspace / "memory" / "history.jsonl"
+    with history.open("a") as file:
+        for cursor, told in ((900, f"- Sam said: {mine}"), (901, f"- Sam said: {both}")):
+            file.write(json.dumps({"cursor": cursor, "timestamp": "2026-02-15 09:00", "content": told}) + "\n")
+        entry = {"cursor": 902, "timestamp": "2026-02-15 09:00", "content": f"again: {mine}", "session_key": "a:b"}
+        file.write(json.dumps(entry) + "\n")
+    document = workspace / "memory" / "MEMORY.md"
+    document.write_text(f"# M\n\n- {mine}\n- tea is green\n")
+    assert run("forget", "--session", "cli:direct", "--yes").code in (0, 1)
+    told = {one["cursor"]: one["content"] for one in _lines(history) if one["cursor"] in (900, 901, 902)}
+    assert told == {900: "- Sam said: [forgotten].", 901: f"- Sam said: {both}", 902: f"again: {mine}"}
+    assert both in other.read_text()
+    assert mine in document.read_text()  # a document says what was learned, not what was said
+
+
+def test_a_line_of_a_document_goes_with_the_memory_that_it_holds(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("ramfirst")
+    items = json.loads((workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes())["items"]
+    mine = {one["text"] for one in items if one.get("session_key") == KEY and len(one["text"]) > 20}
+    theirs = {one["text"] for one in items if one.get("session_key") != KEY and len(one["text"]) > 20}
+    goes, stays = (min(texts).splitlines()[0] for texts in (mine - theirs, theirs - mine))
+    document = workspace / "memory" / "MEMORY.md"
+    document.write_text(f"# M\n\n- {goes}\n- {stays}\n")
+    assert run("forget", "--session", KEY, "--yes").code in (0, 1)
+    assert document.read_text() == f"# M\n\n- {stays}\n"
+
+
+def test_a_rehearsal_names_all_that_goes_where_there_is_no_database_yet(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("ramfirst")
+    items = json.loads((workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes())["items"]
+    lessons = _lines(workspace / "memory" / "LESSONS.jsonl")
+    own = [str(one["id"]) for one in [*items, *lessons] if one.get("session_key") == KEY]
+    told = run("forget", "--session", KEY, "--dry-run", "--full").out
+    assert not [key for key in own if key not in told]
+    assert "Goes: file sessions/telegram_12345.jsonl" in told
+    assert " lines go as a whole or in part; found " in told
+    said = run("forget", "--session", KEY, "--dry-run", "--json").json["said"]
+    assert sum(len(lines) for where, lines in said.items() if "AUDIT" not in where) == len(own)
