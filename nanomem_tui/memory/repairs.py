@@ -22,7 +22,7 @@ from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health, health_store, session_rescue
 from nanomem_tui.memory.reading import read_file, regular_files
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, kept_operations
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def repairs(ws: Workspace) -> list[Repair]:
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    return [*_each(ws, _database), *found, *_each(ws, _left_behind, _modes)]
+    return [*_each(ws, _database, _kept), *found, *_each(ws, _left_behind, _modes)]
 
 
 def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
@@ -83,12 +83,32 @@ def _database(ws: Workspace) -> Iterator[Repair]:
         if found:
             store.source.fall_back(CorruptDatabase(found[0].what, str(ws.paths.database)))
     if store.source.damage is not None:
-        how = "that takes its place, and the damaged file is kept in the quarantine"
+        how = "what is shown takes its place, and the damaged file is kept in the quarantine"
         yield Repair(store.source.damage.what, where, how, ws.flush)
     elif store.to_mend:
         what = f"{counted(store.to_mend, 'row or operation', 'rows or operations')} not what was written"
         how = "a copy and the log tell what was; what is altered is kept in the quarantine"
         yield Repair(what, where, how, ws.flush)
+
+
+def _kept(ws: Workspace) -> Iterator[Repair]:
+    """What is kept beside a database that is whole, and would not bring all of it back: a new copy of it needs none."""
+    store = ws.store
+    if store.server is not None or not store.has_database or store.source.damage is not None:
+        return
+    with store.opened() as connection:
+        found = kept_operations.check(store, connection)
+
+    def copy() -> None:
+        with store.database.locked():
+            store.copies.make(ws.paths.database)
+
+    where = ws.paths.relative(ws.paths.database)
+    if not found.whole:
+        how = "a new copy of the database is made, which needs nothing of that"
+        yield Repair("what is kept beside it would not bring all of it back", where, how, copy)
+    for path in found.files:
+        yield _aside(ws, path, "holds operations that are not what was written")
 
 
 def _identity(ws: Workspace) -> Iterator[Repair]:
