@@ -123,7 +123,7 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
 
 def _refused(file: SessionFile, summary: Summary, key: str, taken: set[str]) -> str:
     if file.link:
-        return "a link, which is not followed"
+        return file.instead
     if not text_of((summary.header or {}).get("key")):
         return "it does not say whose it is: no metadata line with a key"
     if key in taken:

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -225,6 +226,18 @@ def test_offsets_out_of_range(home):
 def test_a_session_without_metadata(home):
     path = session(home, key_to_name("cli:x"), b'{"role": "user", "content": "a"}')
     assert "no metadata line" in one(report(home), place(path, home)).what
+
+
+@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "folder"), (os.mkfifo, "pipe")])
+def test_what_lies_in_the_place_of_a_session_file_is_named_and_listed(home, make, kind):
+    path = session(home, key_to_name("cli:x"), b"{}")
+    path.unlink()
+    make(path)
+    problem = one(report(home), place(path, home))
+    assert (problem.what, problem.fix) == (f"a {kind} lies in the place of the file", "move it away")
+    with open_workspace(home / "workspace") as ws:
+        [listed] = [info for info in ws.sessions.list() if info.path == str(path)]
+    assert listed.hidden_reason == problem.what
 
 
 def test_a_session_that_an_upgrade_hid(home):
