@@ -42,6 +42,9 @@ LARGE_DOCUMENT = 100_000
 FATAL_DOCUMENT = 400_000
 """Bytes of SOUL, USER or MEMORY: all of it goes into every prompt, and at the second size every turn fails."""
 
+REACHED = 1_000_000
+"""How far ahead of the archive its counter may be, and entries be lost: each of them was an answer of a model."""
+
 LEFT_BEHIND = 3600.0
 """Seconds after which a temporary file belongs to a write that was interrupted."""
 
@@ -145,6 +148,10 @@ def _cursors(paths: Paths) -> Iterator[Problem]:
     elif given is not None and entries and given < latest:
         what = f"{given} is behind the history, which goes to {latest}"
         yield Problem(what, where, None, "the agent goes on from the history", "warning")
+    elif given is not None and given > latest + REACHED:
+        what = f"{str(given)[:20]} is beyond the last entry ({latest}): no archive ever reached that"
+        yield Problem(what, where, None, "`nanomem doctor --fix` sets it to the last entry, while no agent runs")
+        given = latest
     elif given is not None and given > latest:
         what = f"{given} is ahead of the history, which ends at {latest}: the entries between are lost"
         yield Problem(what, where, None, "look for a torn last line, and for a backup", "warning")

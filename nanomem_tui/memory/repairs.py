@@ -188,13 +188,18 @@ def _cursors(ws: Workspace) -> Iterator[Repair]:
     paths = ws.paths
     entries, _ = parse_history(_bytes(paths.history), "")
     latest = max((entry.cursor for entry in entries), default=0)
-    if entries and (given := _bytes(paths.cursor)) and (parse_cursor(given) or 0) < latest:
-        told = given.decode("utf-8", "replace").strip()[:20]
+    given = _bytes(paths.cursor)
+    count = parse_cursor(given) or 0
+    told = given.decode("utf-8", "replace").strip()[:20]
+    if count > latest + health.REACHED:
+        yield _counter(ws, paths.cursor, f"{told} is beyond the last entry ({latest})", latest)
+        count = latest
+    elif entries and given and count < latest:
         yield _counter(ws, paths.cursor, f"“{told}” is behind the archive, which goes to {latest}", latest)
     if not paths.dream_cursor.exists():
         return
     dreamt = parse_cursor(_bytes(paths.dream_cursor))
-    last = max(latest, parse_cursor(_bytes(paths.cursor)) or 0)
+    last = max(latest, count)
     if dreamt is None and entries:
         known = _committed(ws)
         if known is not None and 0 <= known <= last:

@@ -124,6 +124,18 @@ def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(
     assert f"a {kind} lies in the place of USER.md" in done.out
 
 
+def test_a_counter_that_no_archive_ever_reached_is_set_back(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    counter = workspace / "memory" / ".cursor"
+    right = counter.read_text().strip()
+    counter.write_text("99999999999")
+    assert f"99999999999 is beyond the last entry ({right})" in run("doctor").out
+    assert "are lost" not in run("doctor").out
+    assert run("doctor", "--fix", "--yes").code == 0
+    assert counter.read_text() == right
+    assert b"99999999999" in quarantined(workspace)
+
+
 def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")

@@ -172,7 +172,14 @@ def test_a_bad_byte_in_the_history_stops_the_agent(home, memory):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("7", "behind"), ("500", "ahead"), ("x1", "not a number"), ("", "not a number")]
+    ("text", "words"),
+    [
+        ("7", "behind"),
+        ("500", "ahead"),
+        ("9" * 30, "99 is beyond the last entry (282)"),
+        ("x1", "not a number"),
+        ("", "not a number"),
+    ],
 )
 def test_a_cursor_that_does_not_fit_the_history(home, memory, text, words):
     (memory / ".cursor").write_text(text)
