@@ -46,7 +46,7 @@ def repairs(ws: Workspace) -> list[Repair]:
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    return [*_each(ws, _database, _kept), *found, *_each(ws, _left_behind, _modes)]
+    return [*_each(ws, _misplaced, _database, _kept), *found, *_each(ws, _left_behind, _modes)]
 
 
 def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
@@ -70,6 +70,13 @@ def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
         except OSError as error:
             done.append((one, error.strerror or str(error)))
     return done
+
+
+def _misplaced(ws: Workspace) -> Iterator[Repair]:
+    """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
+    wrong = health_store.misplaced(ws.paths)
+    for path in wrong if ws.paths.quarantine not in wrong else ():
+        yield _aside(ws, path, health_store.MISPLACED)
 
 
 def _database(ws: Workspace) -> Iterator[Repair]:
@@ -264,10 +271,11 @@ def _left_behind(ws: Workspace) -> Iterator[Repair]:
 
 def _modes(ws: Workspace) -> Iterator[Repair]:
     """Files of ours that others may read, or that we may not write."""
+    wrong = health_store.misplaced(ws.paths)
     for folder, _, names in os.walk(ws.paths.data):
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
             mode = os.lstat(path).st_mode
-            if not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
+            if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
                 what = f"mode {stat.S_IMODE(mode):04o}"
                 yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", partial(os.chmod, path, right))
 
