@@ -150,8 +150,10 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
 @_in
 @decided
 @pass_state
-def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> None:
+def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> int:
     """Remove old backups for good. Those that stay are made whole without them, and read, before anything goes.
+
+    A damaged one that would stay is named and left, with all that it builds on; exit code 1 then.
 
     \b
     Example:
@@ -163,22 +165,28 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
     plan = pruning.plan(place, keep, days)
     if not plan.removed:
         state.show(values.plain(plan), [f"Nothing to remove: {words.counted(len(plan.kept), 'backup')}.", *_left(plan)])
-        return
+        return 0
     removed = words.counted(len(plan.removed), "backup")
     lines = [*_named_lines("Would remove", plan.removed), *_named_lines("Would write anew", plan.anew), *_left(plan)]
     if not agreed(state, values.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
-        return
+        return 0
     with output.Progress() as progress:
         done = pruning.prune(place, keep, days, lambda number, of: progress("looking through: backup", number, of))
+    removed = words.counted(len(done.removed), "backup")
     freed = f"{words.size(done.freed)} freed" if done.freed >= 0 else f"{words.size(-done.freed)} more than before"
     state.show(
         values.plain(done),
         [f"{removed} removed, {freed}; {words.counted(len(done.kept), 'backup')} left.", *_left(done)],
     )
+    return 1 if done.damaged else 0
 
 
 def _left(plan: Pruned) -> list[str]:
-    return [f"Cannot be read, and stays with all that is older: {name}" for name in plan.unread]
+    way = "when you need nothing of it, remove that file and prune again"
+    return [
+        *(f"Cannot be read, and stays with all that is older: {name}" for name in plan.unread),
+        *(f"Damaged, and stays with what it builds on: {name} ({why}; {way})" for name, why in plan.damaged),
+    ]
 
 
 @backup.command("restore")
