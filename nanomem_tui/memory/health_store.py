@@ -220,13 +220,16 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
 
 
 def quarantined(paths: Paths) -> Iterator[Problem]:
-    """The files that could not be read whole when they were replaced, kept as they were."""
+    """The files that could not be read whole when they were replaced, or were in the way, kept as they were."""
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
-        what = f"{atomic.why_kept(path.name)}; it is kept here as it was"
-        altered = atomic.original_name(path.name).startswith(atomic.ALTERED)
-        fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
-        taken = "take what is missing from it, then remove it"
-        yield Problem(what, paths.relative(path), None, fix if altered else taken, "warning")
+        name, empty = atomic.original_name(path.name), not path.stat().st_size
+        why = f"{name} was empty" if empty and not name.endswith(".lock") else atomic.why_kept(path.name)
+        fix = "take what is missing from it, then remove it"
+        if name.startswith(atomic.ALTERED):
+            fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
+        elif empty or name.endswith(".lock"):
+            fix = "there is nothing in it that is missing: remove it"
+        yield Problem(f"{why}; it is kept here as it was", paths.relative(path), None, fix, "warning")
 
 
 def full_disk(paths: Paths) -> Iterator[Problem]:

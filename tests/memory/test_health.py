@@ -379,6 +379,24 @@ def test_what_lies_in_quarantine_is_named_with_what_to_do(home):
     assert "then remove it" in problem.fix
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("index.lock", b"", "index.lock was held by nobody"),
+        ("HEAD.lock", b"abc", "HEAD.lock was held by nobody"),
+        ("LESSONS.jsonl", b"", "LESSONS.jsonl was empty"),
+    ],
+)
+def test_nothing_is_to_be_taken_from_a_lock_or_an_empty_file_in_quarantine(home, name, data, what):
+    folder = home / "nanomem" / "quarantine"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / f"0123456789abcdef-{name}").write_bytes(data)
+    (folder / f"0123456789abcdef-{name}").chmod(0o600)
+    problem = one(report(home), f"nanomem/quarantine/0123456789abcdef-{name}")
+    assert problem.what == f"{what}; it is kept here as it was"
+    assert problem.fix == "there is nothing in it that is missing: remove it"
+
+
 def test_a_problem_that_two_parts_tell_is_told_once(home):
     twice = [Problem("the database cannot be read", str(home / "nanomem" / "nanomem.db"), fix="x")]
     twice.append(Problem("the database cannot be read", "nanomem/nanomem.db", fix="x"))
