@@ -596,19 +596,3 @@ def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(
         ("1 lesson holds a secret, as it was typed", "lessons", "note"),
     ]
     assert "hunter2Blue" not in run("doctor").out
-
-
-@pytest.mark.sqlite("the file itself")
-def test_an_emptied_index_is_named_and_the_rows_are_searched(run, home) -> None:
-    database = home("ramfirst").parent / "nanomem" / "nanomem.db"
-    run("memory", "add", "--text", "Prefers trains over planes")
-    assert "search index" not in run("doctor").out + run("memory", "search", "trains").err
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DELETE FROM memory_entries_fts")
-        connection.commit()
-    assert "the search index holds 0 of 1" in run("doctor").out
-    told = run("memory", "search", "trains")
-    assert "Prefers trains over planes" in told.out
-    assert "so the rows were searched: `nanomem memory reindex` makes it anew" in told.err
-    assert run("memory", "reindex").code == 0
-    assert "search index" not in run("doctor").out + run("memory", "search", "trains").err
