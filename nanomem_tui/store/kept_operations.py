@@ -122,12 +122,11 @@ class Back(NamedTuple):
         if self.gone == 0:
             return "with every operation since"
         if self.gone:
-            verb = "is" if self.gone == 1 else "are"
-            return f"with {back} since; {counted(self.gone, 'operation')} {verb} gone, for what was kept is damaged"
+            gone = f"{counted(self.gone, 'operation')} {'is' if self.gone == 1 else 'are'} gone"
+            return f"with {back} since; {gone}, for what was kept is damaged or missing"
         if self.unreadable:
-            return (
-                f"with {back} since; {counted(self.unreadable, 'line')} of what was kept cannot be read, and are gone"
-            )
+            lines = counted(self.unreadable, "line")
+            return f"with {back} since; {lines} of what was kept cannot be read, and what was there is gone"
         return f"with the {back} since that {'was' if self.since == 1 else 'were'} kept"
 
 
