@@ -76,6 +76,10 @@ def told(error: OSError, path: Path) -> NanomemError:
         mode = stat.S_IFREG
     if stat.S_ISREG(mode):
         return from_os_error(error, f"reading {path.name}")
+    return NanomemError(f"a {kind_of(mode)} lies in the place of {path.name}", str(path), "move it away")
+
+
+def kind_of(mode: int) -> str:
+    """What it is that is no regular file, in a word."""
     kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISLNK, "link"), (stat.S_ISSOCK, "socket"))
-    kind = next((name for is_one, name in kinds if is_one(mode)), "device")
-    return NanomemError(f"a {kind} lies in the place of {path.name}", str(path), "move it away")
+    return next((name for is_one, name in kinds if is_one(mode)), "device")

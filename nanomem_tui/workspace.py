@@ -208,7 +208,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import forgotten_again, health, health_store
-        from nanomem_tui.store import verifying
+        from nanomem_tui.store import reindex, verifying
         from nanomem_tui.tiers import collector, spool
         from nanomem_tui.tiers import health as tiers
         from nanomem_tui.vectors import health as vectors
@@ -225,8 +225,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         trail = partial(tiers.problems, self.tier_database, self.id, self.lifecycle, self.paths)
         held, chained = partial(health_store.stored_secrets, self.store), partial(verifying.problems, self.store)
         unfinished, meaning = partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings)
+        indexed = partial(reindex.problems, self.store)
         again = partial(forgotten_again.problems, self.paths)
-        more = (named, held, chained, unfinished, meaning, trail, again)
+        more = (named, held, chained, indexed, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,8 +51,9 @@ def backup() -> None:
 @click.option("--whole", is_flag=True, help="Build on no other backup: a file that stands alone.")
 @click.option("--everything", is_flag=True, help="Also what else lies in the agent's workspace.")
 @pass_state
-def make_backup(state: State, folder: str | None, whole: bool, everything: bool) -> None:
-    """Make a backup now, beside the memory or in another folder, and read it back.
+def make_backup(state: State, folder: str | None, whole: bool, everything: bool) -> int:
+    """Make a backup now, beside the memory or in another folder, and read it back. Exit code 1 when it lacks something
+    that could not be read.
 
     \b
     Example:
@@ -66,16 +68,28 @@ def make_backup(state: State, folder: str | None, whole: bool, everything: bool)
             progress=lambda done, of: progress("backing up: file", done, of),
         )  # fmt: skip
     state.show(_made(made), lambda: _made_lines(made))
+    return 1 if _lacking(made.left_out) else 0
+
+
+def _lacking(left_out: Sequence[tuple[str, str]]) -> list[str]:
+    """What a backup lacks because nobody could read it, each in a line."""
+    from nanomem_tui.store.backup_files import lacking
+
+    return [f"It lacks {path}, which could not be read: {why}" for path, why in lacking(left_out)]
 
 
 def _made_lines(made: Made) -> list[str]:
-    left = [f"Left out: {path} ({why})" for path, why in made.left_out]
+    from nanomem_tui.store.backup_files import lacking
+
+    unread = lacking(made.left_out)
+    left = [f"Left out: {path} ({why})" for path, why in made.left_out if (path, why) not in unread]
     rest = [f"and {words.counted(len(left) - SHOWN, 'more')}"] if len(left) > SHOWN else []
     size = f"{words.size(made.size)}, {words.size(made.stored)} written"
     return [
         f"{words.counted(made.files, 'file')}, {size}: {made.path}",
         *([f"It builds on {made.base}."] if made.base else []),
         *([f"Note: {made.note}."] if made.note else []),
+        *_lacking(made.left_out),
         *left[:SHOWN],
         *rest,
     ]
@@ -121,7 +135,8 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
 @_in
 @pass_state
 def check_backup(state: State, name: str, folder: str | None) -> int:
-    """Read a whole backup: every piece, every file, every database. Exit code 1 when anything is wrong.
+    """Read a whole backup: every piece, every file, every database. Exit code 1 when anything is wrong, or
+    was not there to be read when it was made.
 
     \b
     Example:
@@ -133,13 +148,14 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
     manifest, problems = backups.check(path)
     torn = backups.passed_over(path.parent, path) if name == "latest" else []
     problems += [errors.Problem(f"newer than {path.name}, and {one.problem}", one.path.name) for one in torn]
-    told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size}
+    lacks = _lacking(manifest.left_out)
+    told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size, "lacks": lacks}
     whole = f"{path.name} is whole: {words.counted(len(manifest.entries), 'file')}, {words.size(manifest.size)}."
     state.show(
         {**told, "problems": [values.problem(one) for one in problems]},
-        lambda: [*(one.text() for one in problems), *([whole] if len(problems) == len(torn) else [])],
+        lambda: [*(one.text() for one in problems), *([whole] if len(problems) == len(torn) else []), *lacks],
     )
-    return 1 if problems else 0
+    return 1 if problems or lacks else 0
 
 
 @backup.command("prune")
@@ -150,8 +166,10 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
 @_in
 @decided
 @pass_state
-def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> None:
+def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> int:
     """Remove old backups for good. Those that stay are made whole without them, and read, before anything goes.
+
+    A damaged one that would stay is named and left, with all that it builds on; exit code 1 then.
 
     \b
     Example:
@@ -163,22 +181,28 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
     plan = pruning.plan(place, keep, days)
     if not plan.removed:
         state.show(values.plain(plan), [f"Nothing to remove: {words.counted(len(plan.kept), 'backup')}.", *_left(plan)])
-        return
+        return 0
     removed = words.counted(len(plan.removed), "backup")
     lines = [*_named_lines("Would remove", plan.removed), *_named_lines("Would write anew", plan.anew), *_left(plan)]
     if not agreed(state, values.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
-        return
+        return 0
     with output.Progress() as progress:
         done = pruning.prune(place, keep, days, lambda number, of: progress("looking through: backup", number, of))
+    removed = words.counted(len(done.removed), "backup")
     freed = f"{words.size(done.freed)} freed" if done.freed >= 0 else f"{words.size(-done.freed)} more than before"
     state.show(
         values.plain(done),
         [f"{removed} removed, {freed}; {words.counted(len(done.kept), 'backup')} left.", *_left(done)],
     )
+    return 1 if done.damaged else 0
 
 
 def _left(plan: Pruned) -> list[str]:
-    return [f"Cannot be read, and stays with all that is older: {name}" for name in plan.unread]
+    way = "when you need nothing of it, remove that file and prune again"
+    return [
+        *(f"Cannot be read, and stays with all that is older: {name}" for name in plan.unread),
+        *(f"Damaged, and stays with what it builds on: {name} ({why}; {way})" for name, why in plan.damaged),
+    ]
 
 
 @backup.command("restore")
@@ -220,7 +244,11 @@ def restore_backup(
             state.show({"files": len(manifest.entries), "problems": found}, found or [told])
             return 1 if found else 0
         done = backups.restore_to(path, Path(place))
-        lines = [f"{words.counted(len(done.changed), 'file')} written to {place}.", *_not_kept_out(state, Path(place))]
+        lines = [
+            f"{words.counted(len(done.changed), 'file')} written to {place}.",
+            f"`nanomem --workspace {shlex.quote(done.workspace)} memory status` opens it.",
+            *_not_kept_out(state, Path(place)),
+        ]
         state.show(_restored(done), lines)
         return 0
     paths, layout = _found(state)

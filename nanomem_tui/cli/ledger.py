@@ -85,7 +85,8 @@ def _verify(state: State, expected: str) -> int:
         lines.append(f"Broken: {expected} is not in the chain." if lost else f"{expected} {since}.")
     broken = lost or not found.whole
     rows = {"altered": [{"layer": layer, "id": key} for layer, key in found.altered], "fewer": found.fewer}
-    kept = {"lost": [{"id": key, "label": label} for key, label in found.kept], "waiting": found.waiting}
+    kept = {"lost": [{"id": key, "label": label} for key, label in found.kept], "waiting": found.waiting,
+            "beside": list(found.beside.lines())}  # fmt: skip
     told = {**operations._asdict(), **rows, **kept, "whole": not broken}
     state.show(values.plain(told), [*lines, *([] if broken else ["Nothing was changed."])])
     return 1 if broken else 0

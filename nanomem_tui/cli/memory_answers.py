@@ -310,11 +310,14 @@ def search(
         hits = every[offset : offset + limit]
         note = "" if every or state.json else elsewhere.note(ws, query, Audience(channel, chat_id, sender_id))
         spelling = "" if state.json else _spelling(ws, query)
+        behind = "" if state.json else ws.items.recall.lacking.told
     state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
     if len(every) > len(hits) and not state.json:
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
         output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
     output.notes([spelling] if spelling else [])
+    if behind:
+        output.notes([f"Note: {behind}, so the rows were searched: `nanomem memory reindex` makes it anew."])
     elsewhere.say(state, note)
 
 

@@ -261,9 +261,10 @@ def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:
 
 @session.command()
 @click.argument("key", type=Words(), required=False, shell_complete=completing("sessions"))
+@click.option("--key", "whose", type=Words(), help="Whose it is: for the file of that name, which does not say so.")
 @decided
 @pass_state
-def rescue(state: State, key: str | None, yes: bool, dry_run: bool) -> int:
+def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run: bool) -> int:
     """Bring back conversations that the agent no longer finds: an upgrade left their files the names of old releases.
 
     Where the agent began another conversation under the same key meanwhile, the old messages go in front of it.
@@ -273,11 +274,16 @@ def rescue(state: State, key: str | None, yes: bool, dry_run: bool) -> int:
     Example:
       nanomem session rescue --dry-run
       nanomem session rescue --yes
+      nanomem session rescue cli_direct.jsonl --key cli:direct
     """
     from nanomem_tui.memory import health, session_rescue
 
+    if whose is not None and key is None:
+        raise click.UsageError("--key needs the name of a file", click.get_current_context())
     with state.open() as ws:
-        found = [one for one in session_rescue.rescues(ws) if key in (None, one.key)]
+        keys = {session_rescue.nobodys(ws, key): whose} if whose is not None and key is not None else {}
+        every_one = session_rescue.rescues(ws, keys)
+        found = [one for one in every_one if (one.path in keys if keys else key in (None, one.key))]
         preview: dict[str, Any] = {"sessions": [{"id": one.key, **values.plain(one)} for one in found]}
         can = [one for one in found if not one.refused]
         if not found:
@@ -292,7 +298,7 @@ def rescue(state: State, key: str | None, yes: bool, dry_run: bool) -> int:
         elif dry_run:
             state.show({"operation": None, **preview}, _rescue_lines(found))
             return errors.Refused.exit_code
-        op = session_rescue.rescue(ws, [one.path for one in found])
+        op = session_rescue.rescue(ws, [one.path for one in found], keys)
     left = [f"Left as it is: {one.key} ({one.refused})" for one in found if one.refused]
     state.show({"operation": values.operation(op), **preview}, [f"{op.label} (`nanomem undo` takes it back).", *left])
     return 0

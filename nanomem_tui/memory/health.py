@@ -20,12 +20,12 @@ from nanomem_tui.formats.lessons import parse_lessons
 from nanomem_tui.formats.ltm_snapshot import parse_snapshot
 from nanomem_tui.formats.markdown import decode
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
-from nanomem_tui.memory import health_store
+from nanomem_tui.memory import health_store, session_rescue
 from nanomem_tui.memory.health_fixes import with_fix
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.notes import Notes
 from nanomem_tui.memory.reading import read_log, regular_files
-from nanomem_tui.memory.session_files import NO_METADATA
+from nanomem_tui.memory.session_files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
@@ -41,6 +41,9 @@ from nanomem_tui.text import counted
 LARGE_DOCUMENT = 100_000
 FATAL_DOCUMENT = 400_000
 """Bytes of SOUL, USER or MEMORY: all of it goes into every prompt, and at the second size every turn fails."""
+
+REACHED = 1_000_000
+"""How far ahead of the archive its counter may be, and entries be lost: each of them was an answer of a model."""
 
 LEFT_BEHIND = 3600.0
 """Seconds after which a temporary file belongs to a write that was interrupted."""
@@ -145,6 +148,10 @@ def _cursors(paths: Paths) -> Iterator[Problem]:
     elif given is not None and entries and given < latest:
         what = f"{given} is behind the history, which goes to {latest}"
         yield Problem(what, where, None, "the agent goes on from the history", "warning")
+    elif given is not None and given > latest + REACHED:
+        what = f"{str(given)[:20]} is beyond the last entry ({latest}): no archive ever reached that"
+        yield Problem(what, where, None, "`nanomem doctor --fix` sets it to the last entry, while no agent runs")
+        given = latest
     elif given is not None and given > latest:
         what = f"{given} is ahead of the history, which ends at {latest}: the entries between are lost"
         yield Problem(what, where, None, "look for a torn last line, and for a backup", "warning")
@@ -221,16 +228,26 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     said = sessions.problems()
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
+    left = {
+        str(file.path): session_rescue.never(file, summary, key_of(file.path.name, summary.header))
+        for file, summary, _ in sessions.summaries()
+    }
     for info in sessions.list():
         where = paths.relative(Path(info.path))
         if (where, info.hidden_reason) not in unreadable:
-            yield from _session(info, where)
+            yield from _session(info, where, left.get(info.path, ""))
 
 
-def _session(info: SessionInfo, where: str) -> Iterator[Problem]:
+def _session(info: SessionInfo, where: str, left: str) -> Iterator[Problem]:
+    """`left`: why it cannot be brought back."""
     if info.hidden_reason and NO_METADATA not in info.hidden_reason:
         what = f"the agent does not find session {info.key}: {info.hidden_reason}"
-        yield Problem(what, where, None, "`nanomem session rescue` brings it back; it can be read here", "warning")
+        fix = "`nanomem session rescue` brings it back"
+        if left:
+            way = session_rescue.SAY.format(Path(info.path).name)
+            fix = way if left == session_rescue.NOBODYS else "`nanomem session rescue` cannot bring it back"
+            what += f"; {left}"
+        yield Problem(what, where, None, f"{fix}; it can be read here", "warning")
     if info.other_keys:
         others = ", ".join(info.other_keys)
         what = f"may hold messages of {others} too: an old release gave both keys this file"

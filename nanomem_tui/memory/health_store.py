@@ -14,9 +14,10 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
-from nanomem_tui.paths import Paths
+from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, reader
+from nanomem_tui.store.copies import FOLDER
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted
 
@@ -219,13 +220,16 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
 
 
 def quarantined(paths: Paths) -> Iterator[Problem]:
-    """The files that could not be read whole when they were replaced, kept as they were."""
+    """The files that could not be read whole when they were replaced, or were in the way, kept as they were."""
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
-        what = f"{atomic.why_kept(path.name)}; it is kept here as it was"
-        altered = atomic.original_name(path.name).startswith(atomic.ALTERED)
-        fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
-        taken = "take what is missing from it, then remove it"
-        yield Problem(what, paths.relative(path), None, fix if altered else taken, "warning")
+        name, empty = atomic.original_name(path.name), not path.stat().st_size
+        why = f"{name} was empty" if empty and not name.endswith(".lock") else atomic.why_kept(path.name)
+        fix = "take what is missing from it, then remove it"
+        if name.startswith(atomic.ALTERED):
+            fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
+        elif empty or name.endswith(".lock"):
+            fix = "there is nothing in it that is missing: remove it"
+        yield Problem(f"{why}; it is kept here as it was", paths.relative(path), None, fix, "warning")
 
 
 def full_disk(paths: Paths) -> Iterator[Problem]:
@@ -260,16 +264,39 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
     if not paths.data.exists():
         return
     yield from quarantined(paths)
+    wrong = misplaced(paths)
+    for path in wrong:
+        ours = path != paths.quarantine
+        fix = "`nanomem doctor --fix` moves it to the quarantine" if ours else "move it away"
+        yield Problem(f"{MISPLACED}: no change can be recorded", paths.relative(path), None, fix)
     found: list[Problem] = []
     for folder, folders, names in os.walk(paths.data):
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
-            found.extend(_mode(path, right, paths))
+            found.extend(_mode(path, right, paths) if path not in wrong else ())
         links = [Path(folder, name) for name in folders if os.path.islink(Path(folder, name))]
         found.extend(_link(path, paths) for path in links)
     yield from found[:_OFFERED]
     if len(found) > _OFFERED:
         what = f"{counted(len(found) - _OFFERED, 'more file')} like these"
         yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
+
+
+MISPLACED = "a file lies in the place of the folder"
+
+
+def misplaced(paths: Paths) -> list[Path]:
+    """The files that lie where a folder of ours has to be."""
+    own = paths.ledger / workspace_id(paths)
+    wanted = (paths.ledger, own, own / FOLDER, paths.backups, paths.quarantine, paths.own_id.parent)
+    return [path for path in wanted if stat.S_ISREG(_kind(path))]
+
+
+def _kind(path: Path) -> int:
+    """The mode of what lies there; 0 where there is nothing."""
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _mode(path: Path, right: int, paths: Paths) -> Iterator[Problem]:

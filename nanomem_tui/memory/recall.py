@@ -82,6 +82,7 @@ class Recall:
         self.index = ItemIndex(store.snapshot)
         self._shown: OrderedDict[object, list[bool]] = OrderedDict()
         self._thread: threading.Thread | None = None
+        self.lacking = lookup.Lacking(store)
 
     # -- getting ready ------------------------------------------------------------------------------------------
 
@@ -284,7 +285,7 @@ class Recall:
         """What the backend finds: every row that may be among the `wanted` best once its small shares are added."""
         if not self._in_ram():
             found = self._full_text(words, questions.written(question), layer_of, beside)
-            if found is not None:
+            if found is not None and (found.candidates or not self.lacking.look()):
                 return found
         store = self._store
         store.load("item")

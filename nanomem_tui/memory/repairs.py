@@ -22,7 +22,7 @@ from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health, health_store, session_rescue
 from nanomem_tui.memory.reading import read_file, regular_files
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, kept_operations
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def repairs(ws: Workspace) -> list[Repair]:
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    return [*_each(ws, _database), *found, *_each(ws, _left_behind, _modes)]
+    return [*_each(ws, _misplaced, _database, _kept), *found, *_each(ws, _left_behind, _modes)]
 
 
 def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
@@ -72,6 +72,13 @@ def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
     return done
 
 
+def _misplaced(ws: Workspace) -> Iterator[Repair]:
+    """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
+    wrong = health_store.misplaced(ws.paths)
+    for path in wrong if ws.paths.quarantine not in wrong else ():
+        yield _aside(ws, path, health_store.MISPLACED)
+
+
 def _database(ws: Workspace) -> Iterator[Repair]:
     """Our own database, where a copy stands in for it, and what was put right in RAM alone."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
@@ -83,12 +90,32 @@ def _database(ws: Workspace) -> Iterator[Repair]:
         if found:
             store.source.fall_back(CorruptDatabase(found[0].what, str(ws.paths.database)))
     if store.source.damage is not None:
-        how = "that takes its place, and the damaged file is kept in the quarantine"
+        how = "what is shown takes its place, and the damaged file is kept in the quarantine"
         yield Repair(store.source.damage.what, where, how, ws.flush)
     elif store.to_mend:
         what = f"{counted(store.to_mend, 'row or operation', 'rows or operations')} not what was written"
         how = "a copy and the log tell what was; what is altered is kept in the quarantine"
         yield Repair(what, where, how, ws.flush)
+
+
+def _kept(ws: Workspace) -> Iterator[Repair]:
+    """What is kept beside a database that is whole, and would not bring all of it back: a new copy of it needs none."""
+    store = ws.store
+    if store.server is not None or not store.has_database or store.source.damage is not None:
+        return
+    with store.opened() as connection:
+        found = kept_operations.check(store, connection)
+
+    def copy() -> None:
+        with store.database.locked():
+            store.copies.make(ws.paths.database)
+
+    where = ws.paths.relative(ws.paths.database)
+    if not found.whole:
+        how = "a new copy of the database is made, which needs nothing of that"
+        yield Repair("what is kept beside it would not bring all of it back", where, how, copy)
+    for path in found.files:
+        yield _aside(ws, path, "holds operations that are not what was written")
 
 
 def _identity(ws: Workspace) -> Iterator[Repair]:
@@ -168,13 +195,18 @@ def _cursors(ws: Workspace) -> Iterator[Repair]:
     paths = ws.paths
     entries, _ = parse_history(_bytes(paths.history), "")
     latest = max((entry.cursor for entry in entries), default=0)
-    if entries and (given := _bytes(paths.cursor)) and (parse_cursor(given) or 0) < latest:
-        told = given.decode("utf-8", "replace").strip()[:20]
+    given = _bytes(paths.cursor)
+    count = parse_cursor(given) or 0
+    told = given.decode("utf-8", "replace").strip()[:20]
+    if count > latest + health.REACHED:
+        yield _counter(ws, paths.cursor, f"{told} is beyond the last entry ({latest})", latest)
+        count = latest
+    elif entries and given and count < latest:
         yield _counter(ws, paths.cursor, f"“{told}” is behind the archive, which goes to {latest}", latest)
     if not paths.dream_cursor.exists():
         return
     dreamt = parse_cursor(_bytes(paths.dream_cursor))
-    last = max(latest, parse_cursor(_bytes(paths.cursor)) or 0)
+    last = max(latest, count)
     if dreamt is None and entries:
         known = _committed(ws)
         if known is not None and 0 <= known <= last:
@@ -239,10 +271,11 @@ def _left_behind(ws: Workspace) -> Iterator[Repair]:
 
 def _modes(ws: Workspace) -> Iterator[Repair]:
     """Files of ours that others may read, or that we may not write."""
+    wrong = health_store.misplaced(ws.paths)
     for folder, _, names in os.walk(ws.paths.data):
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
             mode = os.lstat(path).st_mode
-            if not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
+            if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
                 what = f"mode {stat.S_IMODE(mode):04o}"
                 yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", partial(os.chmod, path, right))
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.keep import text_of
@@ -32,7 +33,8 @@ NO_METADATA = "no metadata line"
 
 
 class SessionFile(NamedTuple):
-    """One transcript file; `current` when it lies where the agent of this layout looks."""
+    """One transcript file; `current` when it lies where the agent of this layout looks. `link`: it is none, but a link,
+    a folder or a pipe in the place of one, and is never opened; `instead` says which."""
 
     path: Path
     stamp: Stamp
@@ -40,6 +42,7 @@ class SessionFile(NamedTuple):
     current: bool
     link: bool
     checkpoint: bool
+    instead: str = ""
 
 
 class Summary(NamedTuple):
@@ -53,7 +56,8 @@ class Summary(NamedTuple):
 
 
 def session_files(paths: Paths, layout: Layout) -> Iterator[SessionFile]:
-    """Every transcript file, in no order. Hidden and temporary files are left out, links are named but not followed."""
+    """Every transcript file, in no order. Hidden and temporary files are left out; what is no regular file is
+    named and not opened."""
     for folder in session_folders(paths, layout):
         current = layout.sessions_dir is not None and folder == layout.sessions_dir
         try:
@@ -66,15 +70,24 @@ def session_files(paths: Paths, layout: Layout) -> Iterator[SessionFile]:
                 continue
             with contextlib.suppress(OSError):
                 found = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
-                    yield SessionFile(
-                        path=folder / entry.name,
-                        stamp=stamp_of(found),
-                        modified=found.st_mtime,
-                        current=current,
-                        link=stat.S_ISLNK(found.st_mode),
-                        checkpoint=checkpoint_name(entry.name) in names,
-                    )
+                instead = _instead(found.st_mode)
+                yield SessionFile(
+                    path=folder / entry.name,
+                    stamp=stamp_of(found),
+                    modified=found.st_mtime,
+                    current=current,
+                    link=bool(instead),
+                    checkpoint=checkpoint_name(entry.name) in names,
+                    instead=instead,
+                )
+
+
+def _instead(mode: int) -> str:
+    """What lies in the place of a transcript; "" where it is one."""
+    if stat.S_ISREG(mode):
+        return ""
+    kind = regular.kind_of(mode)
+    return "a link, which is not followed" if kind == "link" else f"a {kind} lies in the place of the file"
 
 
 def checkpoint_name(name: str) -> str:
@@ -91,7 +104,7 @@ def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: L
     """Why the agent of this layout does not find that session, in words; "" when it does."""
     name = file.path.name
     if file.link:
-        return "a link, which is not followed"
+        return file.instead
     if not file.current:
         return "lies in the folder of an older release, where this agent does not look"
     named, key = name_to_key(name), text_of((header or {}).get("key"))

@@ -7,10 +7,11 @@ under that key meanwhile, they become one, the old messages first. Owns what is 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.agent_home import folder_name
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import in_front
@@ -25,6 +26,10 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
+
+
+NOBODYS = "it does not say whose it is: no metadata line with a key"
+SAY = "`nanomem session rescue {} --key KEY` says whose it is, and brings it back"
 
 
 class Rescue(NamedTuple):
@@ -49,28 +54,42 @@ class _Plan(NamedTuple):
     other: SessionFile | None
 
 
-def rescues(ws: Workspace) -> list[Rescue]:
+def rescues(ws: Workspace, keys: Mapping[str, str] | None = None) -> list[Rescue]:
     """What `rescue` would do for each transcript that the agent does not find, refused ones too."""
-    return [plan.told for plan in _plans(ws)]
+    return [plan.told for plan in _plans(ws, keys or {})]
 
 
-def rescue(ws: Workspace, paths: Collection[str] | None = None) -> Operation:
-    """Bring back what the agent does not find (only `paths`, when given), as one operation that can be undone.
+def nobodys(ws: Workspace, name: str) -> str:
+    """The path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
+    Refused where it does."""
+    for file, summary, _ in ws.sessions.summaries():
+        if name in (file.path.name, str(file.path)):
+            if known := text_of((summary.header or {}).get("key")):
+                raise Refused(f"it says whose it is: {known}", name, "leave --key out")
+            return str(file.path)
+    raise NotFound("no transcript has that file name", name, "`nanomem session rescue --dry-run` shows the files")
+
+
+def rescue(ws: Workspace, paths: Collection[str] | None = None, keys: Mapping[str, str] | None = None) -> Operation:
+    """Bring back what the agent does not find (only `paths`, when given), as one operation that can be undone. `keys`:
+    whose a transcript is that does not say so, by its path.
 
     Raises Refused while an agent runs, NothingToDo when the agent finds every session.
     """
-    found = [plan for plan in _plans(ws) if paths is None or plan.told.path in paths]
+    found = [plan for plan in _plans(ws, keys or {}) if paths is None or plan.told.path in paths]
     plans = [plan for plan in found if not plan.told.refused]
     if not plans and found:
         agent = ws.agent()
-        raise Refused(found[0].told.refused, found[0].told.key, "stop the agent first" if agent.running else "")
+        first = found[0].told
+        way = SAY.format(Path(first.path).name) if first.refused == NOBODYS else ""
+        raise Refused(first.refused, first.key, "stop the agent first" if agent.running else way)
     if not plans:
         raise NothingToDo("the agent finds every session", "")
     changes = [change for plan in plans for change in _changes(ws, plan)]
     return ws.perform(new_operation("session.rescue", f"rescue {counted(len(plans), 'session')}", changes))
 
 
-def _plans(ws: Workspace) -> list[_Plan]:
+def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
     """One for each transcript that is not found. Where agents look by the old names, none is lost."""
     layout = ws.layout
     if layout.session_naming != "base64url" or layout.sessions_dir is None:
@@ -87,14 +106,15 @@ def _plans(ws: Workspace) -> list[_Plan]:
         reason = unreadable or hidden_reason(file, summary.header, layout)
         if not reason or NO_METADATA in reason:
             continue
-        key = key_of(file.path.name, summary.header)
+        told = keys.get(str(file.path), "")
+        key = told or key_of(file.path.name, summary.header)
         other, joined = visible.get(key, (None, 0))
-        refused = unreadable or _refused(file, summary, key, taken) or refusal(file.path, agent)
+        refused = unreadable or _refused(file, summary, key, told, taken) or refusal(file.path, agent)
         refused = refused or (refusal(other.path, agent) if other is not None else "")
         taken.add(key)
         name = "" if refused else key_to_name(key)
-        told = Rescue(key, str(file.path), name, summary.messages, reason, joined, refused)
-        plans.append(_Plan(told, file, other))
+        would = Rescue(key, str(file.path), name, summary.messages, reason, joined, refused)
+        plans.append(_Plan(would, file, other))
     return plans
 
 
@@ -121,13 +141,22 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
     ]
 
 
-def _refused(file: SessionFile, summary: Summary, key: str, taken: set[str]) -> str:
-    if file.link:
-        return "a link, which is not followed"
-    if not text_of((summary.header or {}).get("key")):
-        return "it does not say whose it is: no metadata line with a key"
-    if key in taken:
+def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: set[str]) -> str:
+    refused = never(file, summary, key) if not told else _unnamed(key)
+    if not refused and key in taken:
         return "another transcript of that key comes first; ask again after it"
+    return refused
+
+
+def never(file: SessionFile, summary: Summary, key: str) -> str:
+    """Why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
+    if file.link:
+        return file.instead
+    return _unnamed(key) if text_of((summary.header or {}).get("key")) else NOBODYS
+
+
+def _unnamed(key: str) -> str:
+    """Why no file can have the name of that key."""
     try:
         name = key_to_name(key)
     except BadInput as error:

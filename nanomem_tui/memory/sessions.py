@@ -150,7 +150,8 @@ class Sessions:
             summary, unreadable = self._summary(file)
             where = self._paths.relative(file.path)
             if unreadable:
-                found.append(Problem(unreadable, where, None, "check its owner, its mode and what it is"))
+                fix = "move it away" if file.link else "check its owner, its mode and what it is"
+                found.append(Problem(unreadable, where, None, fix))
             elif summary.problems:
                 from nanomem_tui.formats.sessions import parse_session
 
@@ -308,7 +309,7 @@ class Sessions:
             return kept[1], kept[2]
         summary, unreadable = _NOTHING, ""
         if file.link:
-            unreadable = "a link, which is not followed"
+            unreadable = file.instead
         else:
             try:
                 summary = summarise(file.path)

@@ -283,6 +283,10 @@ def why_kept(name: str) -> str:
     if original.startswith(ALTERED):
         row = original.removeprefix(ALTERED).removesuffix(".json")
         return f"{row} was not what was written, and was put right"
+    if original.endswith(".lock"):
+        return f"{original} was held by nobody"
+    if original in ("cursor", "dream_cursor", ".cursor", ".dream_cursor"):
+        return f"{original} was no place in the archive, and was set right"
     return f"{original} could not be read whole"
 
 

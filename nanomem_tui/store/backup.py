@@ -48,13 +48,15 @@ class Made(NamedTuple):
 
 class Restored(NamedTuple):
     """What a restore did, or would do: files written and taken away, by their path, and those that came since and stay.
-    `undo` is the backup of what was there before, `note` what there is to say about that one."""
+    `undo` is the backup of what was there before, `note` what there is to say about that one; `workspace`: where a
+    memory lies that was brought to a new place."""
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     stays: tuple[str, ...]
     undo: Path | None = None
     note: str = ""
+    workspace: str = ""
 
 
 def make(
@@ -179,7 +181,7 @@ def restore_to(path: Path, place: Path) -> Restored:
         for marker in place.glob("sessions/*/.workspace"):
             atomic.write_atomic(marker, f"{new}\n".encode())
         backup_place.keep_apart(Path(new))
-        return Restored(tuple(entry.path for entry in manifest.entries), (), ())
+        return Restored(tuple(entry.path for entry in manifest.entries), (), (), workspace=new)
 
 
 def restore_plan(paths: Paths, layout: Layout, path: Path) -> Restored:

@@ -159,7 +159,7 @@ class Archive:
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             file = self._files.enter_context(os.fdopen(handle, "rb"))
-            tar = self._files.enter_context(tarfile.TarFile(fileobj=file, mode="r"))
+            tar = self._files.enter_context(tarfile.TarFile(path, fileobj=file, mode="r"))
             members = tar.getmembers()
             if not members or members[-1].name != _MANIFEST or members[-1].size > _LARGEST_MANIFEST:
                 raise BadInput("a backup without its end", str(path), fix)
@@ -188,6 +188,11 @@ class Archive:
     def names(self) -> frozenset[str]:
         """The pieces that are there."""
         return frozenset(self._pieces)
+
+    def file_of(self, name: str) -> str:
+        """The file that a piece lies in, "" where it is gone."""
+        found = self._pieces.get(name)
+        return os.path.basename(str(found[0].name)) if found is not None else ""
 
     def piece(self, name: str) -> bytes:
         """One piece. Raises BadInput where it is gone or is not what it was."""

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nanomem_tui.errors import NanomemError, from_os_error
@@ -29,6 +29,9 @@ SETTINGS = "@user/config.toml"
 _OF_HOME = ("config.json", "memory.db", "memory", "llm_usage.sqlite3")
 _OF_WORKSPACE = (".gitignore", ".nanobot", "memory", "prompts", "skills", "cron", "sessions")
 UNREADABLE = "it cannot be read"
+_NO_MEMORY = {"media": "files that came with messages", "cli-apps": "programs of the agent"}
+"""What lies in an agent's home beside the memory, and is in no backup."""
+_LINK, _ODD, _OUTSIDE = "a link", "no regular file", "it lies outside the agent's home"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
 _ATTEMPTS = 5
@@ -43,6 +46,12 @@ def base_of(paths: Paths) -> Path:
 def folder_of(paths: Paths) -> Path:
     """Where backups go unless a person names a place."""
     return paths.data.with_name(FOLDER)
+
+
+def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of what was left out, what belongs to the memory and could not be read."""
+    known = {_LINK, _ODD, _OUTSIDE, *_NO_MEMORY.values()}
+    return [one for one in left_out if one[1] not in known]
 
 
 def found(
@@ -61,6 +70,9 @@ def found(
         tops += [paths.home / name for name in _OF_HOME]
         old = paths.home / "sessions"
         tops += sorted(old.glob("*.jsonl")) if old.is_dir() else []
+        for name, what in _NO_MEMORY.items():
+            if (paths.home / name).is_dir():
+                left_out(name, what)
     if layout.sessions_dir is not None:
         tops.append(layout.sessions_dir)
     if layout.unclaimed:
@@ -69,7 +81,7 @@ def found(
     taken: dict[str, Path] = {}
     for top in tops:
         if not top.is_relative_to(base):
-            left_out(str(top), "it lies outside the agent's home")
+            left_out(str(top), _OUTSIDE)
             continue
         for path in files_below(top, left_out):
             taken.setdefault(path.relative_to(base).as_posix(), path)
@@ -93,7 +105,7 @@ def files_below(top: Path, left_out: LeftOut) -> Iterator[Path]:
     if stat.S_ISREG(mode):
         yield top
     elif not stat.S_ISDIR(mode):
-        left_out(str(top), "a link" if stat.S_ISLNK(mode) else "no regular file")
+        left_out(str(top), _LINK if stat.S_ISLNK(mode) else _ODD)
     else:
         try:
             names = sorted(os.listdir(top))

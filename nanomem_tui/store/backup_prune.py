@@ -1,7 +1,8 @@
 """Old backups go, and those that stay are whole without them: what they need of these is written into them first.
 
 The newest is written anew first and an older one only after it, then those that go are removed, the newest first: a
-prune that is killed at any step leaves every backup that stays whole, and is done to the end by the next one.
+prune that is killed at any step leaves every backup that stays whole, and is done to the end by the next one. One that
+would stay and is damaged is left as it is, with all that it builds on, and keeps nothing else from going.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -26,13 +27,15 @@ Progress = Callable[[int, int], None]
 class Pruned(NamedTuple):
     """What a prune did, or would do: names of backups, the newest first. `anew`: of those kept, the ones that are
     written anew to stand without what goes; `unread`: cannot be read, and stay with all that is older. `freed`: bytes
-    of what goes, less what the others grow by (known once it is done)."""
+    of what goes, less what the others grow by; `damaged`: stay as they are with all that they build on, and why (both
+    are known once it is done)."""
 
     removed: tuple[str, ...]
     kept: tuple[str, ...]
     anew: tuple[str, ...]
     unread: tuple[str, ...]
     freed: int = 0
+    damaged: tuple[tuple[str, str], ...] = ()
 
 
 class _Standing(NamedTuple):
@@ -54,28 +57,62 @@ def plan(folder: Path, keep: int, days: int = 0) -> Pruned:
 def prune(folder: Path, keep: int, days: int = 0, progress: Progress = lambda _done, _all: None) -> Pruned:
     """Remove what `plan` names. Every backup that stays was read whole before anything is removed.
 
-    Raises BadInput where one of them is damaged: nothing is removed then; the errors of `from_os_error`.
+    What is damaged stays as it is, with all that it builds on. Raises the errors of `from_os_error`.
     """
     kept, gone, unread = _sorted(folder, keep, days)
     if not gone:
         return Pruned((), tuple(kept), (), tuple(unread))
-    before = _bytes(folder, (*kept, *gone))
-    standing = _standing(folder, kept)
+    try:
+        return _pruned(folder, Pruned(tuple(gone), tuple(kept), (), tuple(unread)), frozenset(), progress)
+    except BadInput:
+        damaged, spared = _damaged(folder, kept)
+        if not damaged:
+            raise
+    left = tuple(name for name in gone if name not in spared)
+    stays = tuple(sorted({*kept, *gone} - set(left), reverse=True))
+    return _pruned(folder, Pruned(left, stays, (), tuple(unread), 0, damaged), spared, progress)
+
+
+def _pruned(folder: Path, wanted: Pruned, spared: frozenset[str], progress: Progress) -> Pruned:
+    """Do what is wanted; `spared` ones are not touched. Raises BadInput where another one that stays is damaged:
+    nothing was removed then."""
+    if not wanted.removed:
+        return wanted
+    before = _bytes(folder, (*wanted.kept, *wanted.removed))
+    standing = _standing(folder, wanted.kept, spared)
     anew = []
     try:
         for number, (name, stands) in enumerate(standing.items()):  # the newest first
-            progress(number, len(kept))
-            if _is_new(folder / name, stands):
+            progress(number, len(wanted.kept))
+            if name not in spared and _is_new(folder / name, stands):
                 _write(folder / name, stands)
                 anew.append(name)
         for name, stands in standing.items():
-            _refuse_damaged(folder / name, stands)
-        for name in gone:
+            if name not in spared:
+                _refuse_damaged(folder / name, stands)
+        for name in wanted.removed:
             os.unlink(folder / name)
         atomic.sync_folder(folder)
     except OSError as error:
         raise from_os_error(error, "removing old backups") from error
-    return Pruned(tuple(gone), tuple(kept), tuple(anew), tuple(unread), before - _bytes(folder, kept))
+    return wanted._replace(anew=tuple(anew), freed=before - _bytes(folder, wanted.kept))
+
+
+def _damaged(folder: Path, names: Sequence[str]) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
+    """Those of which a piece cannot be read, with why, and these with all that they build on."""
+    found: list[tuple[str, str]] = []
+    spared: set[str] = set()
+    for name in names:
+        with Archive(folder / name) as archive:
+            for piece in sorted({piece for entry in archive.manifest.entries for piece in entry.pieces}):
+                try:
+                    archive.piece(piece)
+                except BadInput as error:
+                    file = archive.file_of(piece)
+                    found.append((name, f"{error.what}, in {file}" if file not in ("", name) else error.what))
+                    spared |= {name, *archive.chain}
+                    break
+    return tuple(found), frozenset(spared)
 
 
 def _sorted(folder: Path, keep: int, days: int) -> tuple[list[str], list[str], list[str]]:
@@ -113,11 +150,15 @@ def _in_use(folder: Path) -> set[str]:
     return set()
 
 
-def _standing(folder: Path, kept: Sequence[str]) -> dict[str, _Standing]:
-    """How those that stay will lie there, the newest first: each on the next older one of its chain that stays."""
+def _standing(folder: Path, kept: Sequence[str], spared: Collection[str] = ()) -> dict[str, _Standing]:
+    """How those that stay will lie there, the newest first: each on the next older one of its chain that stays, but
+    `spared` ones as they are."""
     planned: dict[str, _Standing] = {}
     for name in reversed(kept):
         with Archive(folder / name) as archive:
+            if name in spared:
+                planned[name] = _Standing(archive.manifest.base, archive.own, archive.names)
+                continue
             needed = {piece for entry in archive.manifest.entries for piece in entry.pieces}
             base = next((older for older in archive.chain if older in planned), "")
             below = planned[base].all if base else frozenset[str]()

@@ -33,6 +33,8 @@ MANY, ROOM = 5_000, 64_000
 VERDICT = "verdict:"
 LAST = "last_seq"
 """The marker of the place of the newest operation: the table of keys has no index by it."""
+COUNT = "operations"
+"""The marker of how many operations were written, which is told beside the database too."""
 OLD_INDEX = "old"
 """The marker of an index that lacks rows."""
 _OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
@@ -54,11 +56,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The rows as the database has them after a checkpoint, its revision, and whether the full-text index has them."""
+    """The rows as the database has them after a checkpoint, its revision, and whether the full-text index has them.
+    `operations`: how many the database has now, None where none was written."""
 
     rows: Sequence[tuple[str, AnyRow]]
     revision: int
     indexed: bool = True
+    operations: int | None = None
 
 
 def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
@@ -84,7 +88,8 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **seen, **waiting, **batch.meta}
     remember(connection, workspace_id, batch.memos, markers)
     written: list[tuple[str, AnyRow]] = [("item", item) for item in items]
-    return Written([*written, *lessons, *records], revision, indexed)
+    operations = int(waiting[COUNT]) if COUNT in waiting else None
+    return Written([*written, *lessons, *records], revision, indexed, operations)
 
 
 def _lacking(connection: Connection, workspace_id: str, batch: Batch) -> int:
@@ -305,6 +310,7 @@ def _insert_operations(
         return {}
     head = meta[chain.MARK] if chain.MARK in meta else chain.of(connection, workspace_id)
     there = stored_operations.last_position(connection, workspace_id)
+    before = meta.get(COUNT, "")
     written = _last_written(connection, workspace_id, meta)
     first = max(sql.next_number(connection, "operations", "seq", workspace_id), written + 1)
     rows: list[tuple[Any, ...]] = []
@@ -325,6 +331,9 @@ def _insert_operations(
             connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{VERDICT}{operation.id}",))
     bodies = [(str(row[2]), str(row[8])) for row in rows]
     waiting = {chain.MARK: chain.extended(head, bodies), LAST: str(first + len(rows) - 1)}
+    if not before.isdigit() or written > there:  # the first time, or some were taken out
+        before = str(stored_operations.operation_count(connection, workspace_id) - len(rows))
+    waiting[COUNT] = str(int(before) + len(rows))
     if written > there and (mended := chain.mended(connection, workspace_id, head, bodies, there + 1)):
         waiting[chain.MARK] = mended
     for operation in fresh:

@@ -1,11 +1,13 @@
 """Earlier copies of the database and the operations since the oldest: what a damaged database is made anew from.
 
 Owns `backups/copy-<n>.db`, checked before an older one is let go, and `ledger/<workspace>/kept/<n>.kept`: what was
-committed since copy n, each line with its checksum. Must not know rows, nor decide when the database is damaged.
+committed since copy n, each line with its checksum; `ledger/<workspace>/count` tells how many there are. Must not know
+rows, nor decide when the database is damaged.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,7 +16,7 @@ from pathlib import Path
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, ledger, ledger_order, reader
+from nanomem_tui.store import atomic, kept_operations, ledger, ledger_order, owners, reader
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
@@ -26,6 +28,7 @@ MOST_KEPT = 8_000_000
 TAIL = 256_000
 """Bytes at the end of a kept file in which its last operation is looked for."""
 FOLDER, SUFFIX = "kept", ".kept"
+COUNT = "count"
 
 
 class Copies:
@@ -34,6 +37,7 @@ class Copies:
     def __init__(self, backups: Path, ledgers: Path, workspace_id: str) -> None:
         self._backups = backups
         self._ledgers = ledgers
+        self._workspace_id = workspace_id
         self._folder = ledgers / workspace_id / FOLDER
         self._last: dict[Path, tuple[int, str | None]] = {}
 
@@ -54,6 +58,18 @@ class Copies:
     def kept(self) -> list[ledger.LedgerFile]:
         """The operations that were committed since the oldest copy, whatever became of the database."""
         return [ledger.read_file(path) for path in self._files()]
+
+    def noted(self) -> int | None:
+        """How many operations the database had when it was last written, as was noted beside it; None: nobody knows."""
+        try:
+            text = regular.read(self._folder.with_name(COUNT)).decode("ascii")
+        except (OSError, UnicodeDecodeError):
+            return None
+        return int(text) if text.strip().isdigit() else None
+
+    def since(self, base: Path | None) -> kept_operations.Back:
+        """What is kept since a copy, or of all without one, and how much of it is gone. Raises the store's errors."""
+        return kept_operations.back(self, base, self._workspace_id)
 
     def operations(self) -> list[Operation]:
         """Those operations in the order in which they were made, whoever committed first."""
@@ -110,6 +126,18 @@ class Copies:
         newest = next(iter(self.found()), None)
         path = self._folder / f"{_number(newest) if newest is not None else '0' * 12}{SUFFIX}"
         atomic.append_line(path, b"".join(lines), durable=True)
+
+    def note(self, operations: int | None) -> None:
+        """Note how many operations the database has now: what was kept may be lost, and then this tells how many."""
+        if operations is None:
+            return
+        path = self._folder.with_name(COUNT)
+        with contextlib.suppress(OSError):  # it is there for the worst day alone
+            handle = owners.opened(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                os.pwrite(handle, b"%020d\n" % operations, 0)
+            finally:
+                os.close(handle)
 
     def is_due(self, database: Path) -> bool:
         """Whether it is time for a copy: the first write of a day, or much written since the last one."""

@@ -34,6 +34,23 @@ FEW = 2_000
 """Changes that wait up to which a search looks at them by themselves, and does not load every row."""
 
 
+class Lacking:
+    """Whether the index of a database lacks items, asked where nothing was found in it. `told`: what was found last."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._looked: object = None
+        self.told = ""
+
+    def look(self) -> str:
+        """What it lacks, in words, "" for nothing; looked at once for each state of the database."""
+        from nanomem_tui.store import reindex
+
+        if (stamps := self._store.source.stamps()) != self._looked:
+            self._looked, self.told = stamps, reindex.behind(self._store)
+        return self.told
+
+
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
     """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
     inbox; deleted ones are left out."""

@@ -270,6 +270,7 @@ class MemoryStore(ExportedRows):
                 if self._mended is not None:
                     mending.keep(self._mended, ((row.layer, row.row.id) for row in batch.rows), self.paths.quarantine)
                 written = checkpoint.write(connection, self.workspace_id, batch)
+            self.copies.note(written.operations)
             self._index_is_old = not written.indexed
             self._copy_if_due()
             self._settle(batch, written, noticed, started)

@@ -15,8 +15,9 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import Conflict, Refused
+from nanomem_tui.errors import Conflict, NanomemError, Problem, Refused
 from nanomem_tui.store import atomic, migrations, reader
+from nanomem_tui.text import counted
 from nanomem_tui.tokens import VERSION, tokens
 
 if TYPE_CHECKING:
@@ -83,6 +84,26 @@ def state(store: MemoryStore) -> IndexState:
         except sqlite3.DatabaseError:
             return IndexState(items, 0, False)
     return IndexState(items, indexed, indexed == items and not stale and current)
+
+
+def behind(store: MemoryStore) -> str:
+    """What an index of a file lacks, in words; "" where it has all, and where the database itself cannot be read."""
+    if store.server is not None or not store.has_database or store.source.damage is not None:
+        return ""
+    try:
+        found = state(store)
+    except NanomemError:
+        return ""
+    if found.indexed >= found.items:
+        return ""
+    return f"the search index holds {found.indexed:,} of {counted(found.items, 'item')}"
+
+
+def problems(store: MemoryStore) -> Iterator[Problem]:
+    """The same for the doctor."""
+    if what := behind(store):
+        fix = "`nanomem memory reindex` makes it anew"
+        yield Problem(f"{what}: a search does not find the others", "nanomem.db", None, fix, "warning")
 
 
 def rebuild(store: MemoryStore) -> IndexState:

@@ -43,7 +43,7 @@ def rescue(damaged: Path, target: Path) -> Rescued:
         expected = sum(int(value) for (value,) in meta if str(value).isdigit())
         # The index is written anew from the rows at the next checkpoint, and the rows are counted anew. The chain of
         # the operations begins anew: some may be lost.
-        for end in ("tokens", "rows", "chain"):
+        for end in ("tokens", "rows", "chain", "operations"):
             new.execute("DELETE FROM memory_meta WHERE key LIKE ?", (f"%:{end}",))
         new.commit()
     rows = found["memory_entries"] + found["lessons"] + found["records"]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
 from nanomem_tui.store import atomic, copies, owners, reader
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     import tempfile
@@ -113,7 +114,7 @@ class Source:
         if good is not None:
             self.path = good
             made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(good.stat().st_mtime))
-            shown = f"shown is the copy of {made} with every operation since"
+            shown = f"shown is the copy of {made} {self._copies.since(good).line()}"
         else:
             shown = self._salvaged() if self._hopeless != self.stamps() else ""
             if not shown:
@@ -139,7 +140,11 @@ class Source:
         if not rows.found and not complete:
             return ""
         self.path = target
-        whole = "; every operation since it was made is kept" if complete else f"; {rows.lost} rows are lost"
+        whole = f"; {rows.lost} rows are lost"
+        if complete:
+            gone = self._copies.since(target).gone
+            verb = "is" if gone == 1 else "are"
+            whole = f"; {counted(gone, 'operation')} {verb} gone" if gone else "; what was done since is kept"
         return f"there is no copy of it; shown are the {rows.found} rows that can be read{whole}"
 
     def put_back(self) -> None:

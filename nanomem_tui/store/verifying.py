@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.store import chain, copies, reader, stored_operations
+from nanomem_tui.store import chain, copies, kept_operations, reader, stored_operations
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Found(NamedTuple):
     """`altered`: layer and id of the rows that are not what was written; `fewer`: rows that are missing; `kept`: of an
     operation that is missing, the id and label of those that were kept and are not there; `waiting`: operations in
-    ledger files, which are in no chain yet; `damage`: why that was not the database itself."""
+    ledger files, which are in no chain yet; `damage`: why that was not the database itself; `beside`: what is
+    kept beside it, to make it anew of."""
 
     operations: chain.Verified
     altered: tuple[tuple[str, str], ...]
@@ -28,11 +29,13 @@ class Found(NamedTuple):
     kept: tuple[tuple[str, str], ...]
     waiting: int
     damage: Problem | None = None
+    beside: kept_operations.Kept = kept_operations.Kept()
 
     @property
     def whole(self) -> bool:
         """Whether nothing was changed."""
-        return self.operations.whole and not self.altered and not self.fewer and self.damage is None
+        rows = not self.altered and not self.fewer
+        return self.operations.whole and rows and self.damage is None and self.beside.whole
 
     def lines(self) -> Iterator[str]:
         """What is wrong, each in a line."""
@@ -45,6 +48,7 @@ class Found(NamedTuple):
         yield from (f"{layer} {key} is not what was written" for layer, key in self.altered)
         if self.fewer:
             yield f"{counted(self.fewer, 'row')} fewer than were written"
+        yield from self.beside.lines()
 
 
 def verify(store: RowStore, expected: str = "") -> Found:
@@ -61,7 +65,8 @@ def verify(store: RowStore, expected: str = "") -> Found:
         known = stored_operations.known_operations(connection, store.workspace_id, list(waiting))
         lacking = operations.missing or operations.head != (operations.kept or operations.head)
         kept = _kept(store, connection, waiting) if lacking else ()
-    return Found(operations, altered, max(0, fewer), kept, len(waiting - known), store.source.damage)
+        beside = kept_operations.check(store, connection) if store.source.damage is None else kept_operations.Kept()
+    return Found(operations, altered, max(0, fewer), kept, len(waiting - known), store.source.damage, beside)
 
 
 def _kept(store: RowStore, connection: Connection, waiting: set[str]) -> tuple[tuple[str, str], ...]:
@@ -76,9 +81,11 @@ def problems(store: RowStore) -> Iterator[Problem]:
     if not store.has_database or store.source.damage is not None:
         return
     try:
-        found = verify(store)._replace(altered=(), fewer=0)
+        told = verify(store)
     except NanomemError as error:
         yield Problem(error.what, error.where, fix=error.fix)
         return
     fix = "see `nanomem log --verify`; what was kept comes back with the next change"
+    found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept())
     yield from (Problem(line, "nanomem.db", None, fix) for line in found.lines())
+    yield from kept_operations.problems(told.beside, store.paths.relative(store.paths.database))

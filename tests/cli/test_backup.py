@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from nanomem_tui.errors import AccessDenied
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.paths import locate
-from nanomem_tui.store import backup, presence
+from nanomem_tui.store import backup, backup_files, presence
+from nanomem_tui.store.backup_archive import Entry
 from nanomem_tui.store.presence import Presence
 from tests.cli.conftest import Run
 
@@ -174,3 +178,44 @@ def test_latest_where_only_nanomem_made_one(run: Run, made: Path, ramfirst: Path
     own = backup.make(paths, detect(paths), reason="before doctor --fix").path.name
     told = run("backup", "restore", "latest", "--yes")
     assert (told.code, f"no backup that you made; nanomem itself made {own}" in told.err) == (2, True)
+
+
+def test_what_could_not_be_read_is_named_when_it_is_made_and_when_it_is_checked(
+    run: Run, ramfirst: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ramfirst / "USER.md").write_text("# User\n")
+    taken = backup_files.taken
+
+    def refusing(path: Path, name: str, keep: Callable[[bytes], str]) -> Entry | None:
+        if name.endswith("/USER.md"):
+            raise AccessDenied("permission denied", str(path))
+        return taken(path, name, keep)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup_files, "taken", refusing)
+        told = run("backup", "make")
+    lacks = "It lacks workspace/USER.md, which could not be read: permission denied"
+    assert (told.code, lacks in told.out) == (1, True)
+    checked = run("backup", "check")
+    assert (checked.code, lacks in checked.out) == (1, True)
+    assert run("backup", "make").code == 0
+
+
+def test_what_is_no_memory_is_listed_as_left_out(run: Run, ramfirst: Path) -> None:
+    for name in ("media", "cli-apps"):
+        (ramfirst.parent / name).mkdir(exist_ok=True)
+        (ramfirst.parent / name / "one").write_text("x")
+    told = run("backup", "make")
+    assert told.code == 0
+    assert "Left out: media (files that came with messages)" in told.out
+    assert "Left out: cli-apps (programs of the agent)" in told.out
+
+
+def test_the_line_that_opens_what_was_brought_to_a_new_place(run: Run, made: Path, tmp_path: Path) -> None:
+    place = tmp_path / "a new place"
+    told = run("backup", "restore", made, "--to", place).out
+    [line] = [line for line in told.splitlines() if line.endswith("` opens it.")]
+    assert line.startswith("`nanomem --workspace ")
+    args = shlex.split(line.split("`")[1])[1:]
+    assert args[1] == str(place / "workspace")
+    assert run(*args).code == 0

@@ -8,7 +8,8 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,19 @@ def test_what_was_to_be_remembered_of_a_long_message_waits_for_a_person(
     )  # fmt: skip
     assert "my boat" in run("inbox", "list").out
     assert run("memory", "search", "--query", "boat", "--json").json == []
+
+
+@pytest.mark.sqlite("the file itself")
+def test_an_emptied_index_is_named_and_the_rows_are_searched(run: Run, home: Callable[[str], Path]) -> None:
+    database = home("ramfirst").parent / "nanomem" / "nanomem.db"
+    run("memory", "add", "--text", "Prefers trains over planes")
+    assert "search index" not in run("doctor").out + run("memory", "search", "trains").err
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DELETE FROM memory_entries_fts")
+        connection.commit()
+    assert "the search index holds 0 of 1" in run("doctor").out
+    told = run("memory", "search", "trains")
+    assert "Prefers trains over planes" in told.out
+    assert "so the rows were searched: `nanomem memory reindex` makes it anew" in told.err
+    assert run("memory", "reindex").code == 0
+    assert "search index" not in run("doctor").out + run("memory", "search", "trains").err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -122,6 +123,37 @@ def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(
     done = run("doctor", "--fix", "--yes")
     assert (done.out.count("Fixed:"), "Not fixed" in done.out, done.code) == (8, False, 1), done.out
     assert f"a {kind} lies in the place of USER.md" in done.out
+
+
+def test_a_counter_that_no_archive_ever_reached_is_set_back(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    counter = workspace / "memory" / ".cursor"
+    right = counter.read_text().strip()
+    counter.write_text("99999999999")
+    assert f"99999999999 is beyond the last entry ({right})" in run("doctor").out
+    assert "are lost" not in run("doctor").out
+    assert run("doctor", "--fix", "--yes").code == 0
+    assert counter.read_text() == right
+    assert b"99999999999" in quarantined(workspace)
+
+
+@pytest.mark.parametrize("name", ["ledger", "backups"])
+def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(
+    name: str, run: Run, home: Callable[[str], Path]
+) -> None:
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    place = workspace.parent / "nanomem" / name
+    shutil.rmtree(place)
+    place.write_text("what is this?")
+    place.chmod(0o644)
+    [told] = [line for line in run("doctor").out.splitlines() if f"nanomem/{name}: " in line]
+    assert "a file lies in the place of the folder: no change can be recorded" in told
+    done = run("doctor", "--fix", "--yes")
+    assert (done.code, "Not fixed" in done.out) == (0, False), done.out
+    assert b"what is this?" in quarantined(workspace)
+    assert run("memory", "add", "--text", "Likes tea").code == 0
+    assert run("memory", "search", "tea").out
 
 
 def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[[str], Path]) -> None:

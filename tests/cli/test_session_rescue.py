@@ -58,6 +58,25 @@ def test_a_turn_in_flight_holds_its_session_back(run: Run, upgraded: Path) -> No
     assert run("session", "rescue", "--dry-run").code == 2
 
 
+def test_one_that_does_not_say_whose_it_is_is_promised_to_nobody_and_a_person_says_it(run: Run, upgraded: Path) -> None:
+    run("session", "rescue", "--yes")
+    lines = b'{"_type": "metadata", "created_at": "2026-01-01"}\n{"role": "user", "content": "where was I?"}\n'
+    (upgraded / "old_chat.jsonl").write_bytes(lines)
+    [told] = [line for line in run("doctor").out.splitlines() if "old_chat.jsonl" in line]
+    assert "it does not say whose it is" in told
+    assert "session rescue old_chat.jsonl --key KEY" in told
+    assert "session rescue` brings it back" not in told
+    assert "old_chat.jsonl --key KEY" in run("session", "rescue", "--yes").err
+    assert run("session", "rescue", "--key", "cli:x").code == 2
+    assert run("session", "rescue", "nothing.jsonl", "--key", "cli:x", "--yes").code == 2
+    done = run("session", "rescue", "old_chat.jsonl", "--key", "cli:found", "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert "where was I?" in run("session", "show", "cli:found").out
+    assert "old_chat" not in run("doctor").out
+    assert run("undo").code == 0
+    assert (upgraded / "old_chat.jsonl").read_bytes() == lines
+
+
 def test_a_lost_id_is_said_where_every_name_is_right(run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     (workspace / ".nanobot" / "workspace-id").unlink()

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -171,7 +172,14 @@ def test_a_bad_byte_in_the_history_stops_the_agent(home, memory):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("7", "behind"), ("500", "ahead"), ("x1", "not a number"), ("", "not a number")]
+    ("text", "words"),
+    [
+        ("7", "behind"),
+        ("500", "ahead"),
+        ("9" * 30, "99 is beyond the last entry (282)"),
+        ("x1", "not a number"),
+        ("", "not a number"),
+    ],
 )
 def test_a_cursor_that_does_not_fit_the_history(home, memory, text, words):
     (memory / ".cursor").write_text(text)
@@ -225,6 +233,18 @@ def test_offsets_out_of_range(home):
 def test_a_session_without_metadata(home):
     path = session(home, key_to_name("cli:x"), b'{"role": "user", "content": "a"}')
     assert "no metadata line" in one(report(home), place(path, home)).what
+
+
+@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "folder"), (os.mkfifo, "pipe")])
+def test_what_lies_in_the_place_of_a_session_file_is_named_and_listed(home, make, kind):
+    path = session(home, key_to_name("cli:x"), b"{}")
+    path.unlink()
+    make(path)
+    problem = one(report(home), place(path, home))
+    assert (problem.what, problem.fix) == (f"a {kind} lies in the place of the file", "move it away")
+    with open_workspace(home / "workspace") as ws:
+        [listed] = [info for info in ws.sessions.list() if info.path == str(path)]
+    assert listed.hidden_reason == problem.what
 
 
 def test_a_session_that_an_upgrade_hid(home):
@@ -357,6 +377,24 @@ def test_what_lies_in_quarantine_is_named_with_what_to_do(home):
     assert problem.what.startswith("LTM_SNAPSHOT.json could not be read whole")
     assert problem.severity == "warning"
     assert "then remove it" in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("index.lock", b"", "index.lock was held by nobody"),
+        ("HEAD.lock", b"abc", "HEAD.lock was held by nobody"),
+        ("LESSONS.jsonl", b"", "LESSONS.jsonl was empty"),
+    ],
+)
+def test_nothing_is_to_be_taken_from_a_lock_or_an_empty_file_in_quarantine(home, name, data, what):
+    folder = home / "nanomem" / "quarantine"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / f"0123456789abcdef-{name}").write_bytes(data)
+    (folder / f"0123456789abcdef-{name}").chmod(0o600)
+    problem = one(report(home), f"nanomem/quarantine/0123456789abcdef-{name}")
+    assert problem.what == f"{what}; it is kept here as it was"
+    assert problem.fix == "there is nothing in it that is missing: remove it"
 
 
 def test_a_problem_that_two_parts_tell_is_told_once(home):

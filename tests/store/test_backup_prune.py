@@ -111,17 +111,35 @@ def test_stopped_at_any_step_what_is_there_is_whole_and_the_next_one_ends_it(
     assert step >= 8
 
 
-def test_a_damaged_one_that_would_stay_stops_it(paths: Paths, made: list[str]) -> None:
-    with backup_archive.Archive(folder(paths) / made[1]) as archive:
-        largest = max((archive._pieces[name][1] for name in archive.own), key=lambda member: member.size)
-    with (folder(paths) / made[1]).open("r+b") as file:
+def damage(path: Path) -> None:
+    """Flip a bit in the largest piece of its own."""
+    with backup_archive.Archive(path) as archive:
+        own = [archive._pieces[name] for name in archive.own]
+        largest = max((member for tar, member in own if tar.name == str(path)), key=lambda member: member.size)
+    with path.open("r+b") as file:
         file.seek(largest.offset_data + largest.size // 2)
         byte = file.read(1)[0]
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte ^ 1]))
-    with pytest.raises(BadInput):
-        backup_prune.prune(folder(paths), 2)
+
+
+def test_a_damaged_one_that_would_stay_is_named_and_left_with_what_it_builds_on(paths: Paths, made: list[str]) -> None:
+    damage(folder(paths) / made[1])
+    done = backup_prune.prune(folder(paths), 2)
+    assert {name for name, _ in done.damaged} >= {made[1]}
+    assert done.removed == ()
     assert sorted(os.listdir(folder(paths))) == sorted(made)
+
+
+def test_a_damaged_one_keeps_nothing_else_from_going(paths: Paths, made: list[str]) -> None:
+    own = backup.make(paths, detect(paths), reason="before a fix", whole=True).path.name  # it stays, being the one
+    damage(folder(paths) / own)
+    alone = [make(paths, whole=True).path.name for _ in range(2)]
+    done = backup_prune.prune(folder(paths), 1)
+    assert [name for name, _ in done.damaged] == [own]
+    assert sorted(done.removed, reverse=True) == [alone[0], *made]
+    assert sorted(os.listdir(folder(paths))) == sorted([own, alone[1]])
+    assert whole(paths, [alone[1]])
 
 
 def test_what_an_unreadable_one_may_build_on_stays(paths: Paths, made: list[str]) -> None:

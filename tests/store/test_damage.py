@@ -14,7 +14,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import CorruptDatabase
-from nanomem_tui.store import copies, mending
+from nanomem_tui.memory import repairs
+from nanomem_tui.store import copies, mending, verifying
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, files, kill, make_home, state
 
@@ -331,3 +332,52 @@ def test_a_torn_line_of_the_agents_log_stays_where_it_is(tmp_path: Path) -> None
     after = log.read_bytes()
     assert after.startswith(before + b"\n{")
     assert after.endswith(b"}\n")
+
+
+def kept_file(workspace: Path) -> Path:
+    return max((ours(workspace) / "ledger").glob("*/kept/*.kept"))
+
+
+def spoiled(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"added after the copy", b"never was in the copy", 1))
+
+
+@pytest.mark.parametrize("spoil", [spoiled, Path.unlink])
+def test_what_is_kept_is_held_against_the_chain_and_a_new_copy_needs_none_of_it(
+    workspace: Path, spoil: Callable[[Path], Any]
+) -> None:
+    spoil(kept_file(workspace))
+    with open_workspace(workspace) as ws:
+        told = [one for one in ws.doctor() if "gone" in one.what]
+        assert {one.severity for one in told} == {"warning"}
+        assert not verifying.verify(ws.store).whole
+        assert [one for one, why in repairs.mend(repairs.repairs(ws)) if why] == []
+        assert verifying.verify(ws.store).whole
+        assert [one.what for one in ws.doctor() if "gone" in one.what] == []
+    emptied(database(workspace))
+    with open_workspace(workspace) as ws:
+        assert len(ws.log()) == 5
+        assert "with every operation since" in said(ws)
+
+
+@pytest.mark.parametrize(("spoil", "back", "gone"), [(spoiled, 3, "1 operation is gone"), (Path.unlink, 0, "4 op")])
+def test_a_recovery_says_how_many_operations_are_gone(
+    workspace: Path, spoil: Callable[[Path], Any], back: int, gone: str
+) -> None:
+    with open_workspace(workspace) as ws:
+        known = {entry.operation.id for entry in ws.log()}
+    spoil(kept_file(workspace))
+    emptied(database(workspace))
+    with open_workspace(workspace) as ws:
+        ws.store.load()
+        assert f"with {back} operations since; {gone}" in said(ws)
+        assert [why for one, why in repairs.mend(repairs.repairs(ws)) if why] == []
+        assert len(known & {entry.operation.id for entry in ws.log()}) == 1 + back
+
+
+def test_where_nobody_noted_how_many_there_were_only_what_was_kept_is_promised(workspace: Path) -> None:
+    next((ours(workspace) / "ledger").glob("*/count")).unlink()
+    emptied(database(workspace))
+    with open_workspace(workspace) as ws:
+        ws.store.load()
+        assert "with the 4 operations since that were kept" in said(ws)

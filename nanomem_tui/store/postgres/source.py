@@ -137,6 +137,9 @@ class NoCopies(Copies):
     def keep(self, lines: Sequence[bytes]) -> None:
         """What is committed is the server's to keep."""
 
+    def note(self, operations: int | None) -> None:
+        """So is how many there are."""
+
     def is_due(self, database: Path) -> bool:
         """Never."""
         return False
