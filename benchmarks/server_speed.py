@@ -70,7 +70,7 @@ def measured(server: PostgresServer, count: int, rounds: int) -> dict[str, Any]:
 
     _, url = server.fresh()
     url = url.replace("%20-csynchronous_commit%3Doff", "")
-    os.environ |= {"NANOMEM_DATABASE_URL": url, "NANOMEM_RECALL_BACKEND": "sqlite_fts"}
+    os.environ |= {"NANOMEM_DATABASE_URL": url, "NANOMEM_RECALL_BACKEND": "sqlite_fts", "NANOMEM_MAX_ITEMS": "0"}
     with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
         workspace = Path(folder) / "home" / "workspace"
         (workspace / "memory").mkdir(parents=True)
