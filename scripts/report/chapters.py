@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from . import qualities, speeds
+from . import qualities, servers, speeds
 from .measure import Measure
 
 Figures = dict[str, Any]
@@ -102,6 +102,13 @@ CHAPTERS = (
             "service_speed": speeds.service_speed,
         },
         (Drawn("work", "A push into operational memory, in µs"),),
+    ),
+    Chapter(
+        "Past one machine",
+        "A memory in PostgreSQL beside the bare SQL of the same work, and what agents and consoles on several machines "
+        "do to it at once while the server is killed.",
+        {"server_speed": servers.server_speed, "fleet": servers.fleet, "shared_store": servers.shared_store},
+        (Drawn("server", "A search and a durable change on a server, in ms", logarithmic=True),),
     ),
     Chapter(
         "Trust",
