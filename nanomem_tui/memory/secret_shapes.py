@@ -235,7 +235,7 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        "pw",
+        "pw|PW|Pw",
         r"(?i:\bpw\s*[:=：]\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         _mixed,
         guessable=True,
@@ -259,7 +259,7 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         "session cookie",
-        "ookie",
+        "ookie|OOKIE",
         r"(?i:\b(?:set-)?cookie:\s*[\w.-]{1,40}=)(?P<v>[A-Za-z0-9._~%+/-]{12,})",
         _random,
     ),
@@ -271,8 +271,8 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         "seed phrase",
-        "eed|ecovery|nemonic",
-        r"(?i:\b(?:seed|recovery|mnemonic|backup)[ -](?:phrase|words?|seed)\b[^\n:=：]{0,40}?"
+        "eed|EED|ecovery|ECOVERY|nemonic|NEMONIC",
+        r"(?i:\b(?:seed|recovery|mnemonic)[ -](?:phrase|words?|seed)\b[^\n:=：]{0,40}?"
         r"(?:\bis\b|\bare\b|[:=：])\s*)"
         r"(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b",
     ),

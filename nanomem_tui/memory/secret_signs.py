@@ -16,7 +16,8 @@ _words = MetWords(
     re.compile(
         r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|SSPHRASE|sscode|SSCODE|(?<![A-Za-z])[Pp]ass(?![a-z])|PASS|ennwor|ENNWOR|"
         r"eheimzahl|odewor|(?<!\S)(?:passe|PASSE|name)|[Mm]dp|MDP|ontrase|ONTRASE|[Cc]lave|CLAVE|[Ss]enha|SENHA|achtwoord|"
-        r"ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
+        r"(?<![A-Za-z])(?:[Pp][Ww](?![A-Za-z])|mysql|mariadb|sshpass|curl|wget|[Ss]eed(?![a-z])|SEED)|[Cc]ookie|COOKIE|"
+        r"[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC|ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
         re.ASCII,
     )
 )

@@ -114,17 +114,17 @@ def test_every_kind_has_an_example() -> None:
         "the pin code for the alarm is 9921",
         "read out the PIN 4821",
         "the passcode is 99215",
-        "pw: Condor_5512!",
-        "Condor_5512! is my login password",
-        "Condor_5512! was the password",
-        "mysql -u root -pCondor5512 shop",
-        "sshpass -p Condor5512 ssh anna@srv",
-        "curl -u anna:Condor5512 https://shop.example/api",
-        "curl -s --user 'anna:Condor5512' https://shop.example/api",
+        "pw: {}",
+        "{} is my login password",
+        "{} was the password",
+        "mysql -u root -p{} shop",
+        "sshpass -p {} ssh anna@srv",
+        "curl -u anna:{} https://shop.example/api",
+        "curl -s --user 'anna:{}' https://shop.example/api",
     ],
 )
 def test_passwords_in_words_of_two_languages(text: str) -> None:
-    found = find(text.replace("口令设为", "口令是"))
+    found = find(text.replace("口令设为", "口令是").replace("{}", "Condor_5512!"))
     assert [secret.kind for secret in found] == ["password"]
 
 
