@@ -110,17 +110,25 @@ def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: R
     assert "No backup is left" not in run("scrub", "--mask", "--backups", "--yes").out
 
 
-def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace: Path, run: Run) -> None:
+def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace: Path, run: Run, tmp_path: Path) -> None:
     values = {"password": "Zebra-91-tulip", "api_key": "0123456789abcdef0123456789abcdef01234567"}
     for key, value in values.items():
         for one in (value, f"{value}7", value):
             assert run("facts", "set", "--category", "accounts", "--key", key, "--value", one).code == 0
-        assert planted.holding(workspace.parent, value)
+        assert value in _exported(run, tmp_path)
     assert run("scrub", "--mask", "--yes", "--git").code in (0, 1)
     for value in values.values():
         assert planted.holding(workspace.parent, value) == []
+        assert value not in _exported(run, tmp_path)
     assert "memory_entries" not in run("scrub").out
     assert run("doctor").code == 0
+
+
+def _exported(run: Run, folder: Path) -> str:
+    """The rows as they are kept, in a file or on a server."""
+    target = folder / "rows.jsonl"
+    assert run("memory", "export", "--format", "jsonl", "--force", "--to", str(target)).code == 0
+    return target.read_text("utf-8")
 
 
 def test_the_value_of_a_fact_is_found_beside_its_key_alone() -> None:

@@ -111,9 +111,10 @@ def make_home(
 
 def kill(ws: Workspace) -> None:
     """End a workspace as a killed process does: nothing is flushed, its locks are free."""
+    if ws.store.behind is not None:
+        ws.store.behind.end()  # first: a thread of a killed process writes nothing more either
     ws.store.ledger.close()
     if ws.store.behind is not None:
-        ws.store.behind.end()
         ws.store.source.close()
     if ws.store._database is not None:
         ws.store._database.let_go()

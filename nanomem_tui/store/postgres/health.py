@@ -61,10 +61,12 @@ def _lacking(raw: Any, where: str) -> Iterator[Problem]:
     for table, names in declared.items():
         if table not in columns:
             yield Problem(f"lacks the table {table}", where, None, fix)
-        elif gone := (names | schema.BESIDE.get(table, set())) - columns[table]:
-            yield Problem(f"the table {table} lacks {', '.join(sorted(gone))}", where, None, fix)
-    for statement in (one for made in schema.steps("").values() for one in made if one.startswith("CREATE INDEX")):
-        if (name := statement.split()[2]) not in indexes:
+        elif lacks := (names | schema.BESIDE.get(table, set())) - columns[table]:
+            yield Problem(f"the table {table} lacks {', '.join(sorted(lacks))}", where, None, fix)
+    statements = [statement for made in schema.steps("").values() for statement in made]
+    gone = {statement.split()[2] for statement in statements if statement.startswith("DROP INDEX")}
+    for statement in (one for one in statements if one.startswith("CREATE INDEX")):
+        if (name := statement.split()[2]) not in indexes | gone:
             yield Problem(f"lacks the index {name}: questions take long", where, None, f"run: {statement}", "warning")
 
 
