@@ -214,7 +214,7 @@ SHAPES: tuple[Shape, ...] = (
         "password",
         "pass|Pass|PASS",
         r"(?i:\b(?:wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
-        r"sudo)\s+pass\s*(?:is\b|[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        r"sudo)\s+pass(?:\s+is\b|\s*[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         _mixed,
         guessable=True,
     ),

@@ -43,7 +43,7 @@ def item(text: str) -> Item:
 
 def failed(tool: str, error: str) -> Lesson:
     """The lesson of a tool that fails."""
-    event = learning.ToolResult(tool, error=error or "x")
+    event = learning.ToolResult(tool, error=error if error.strip() else "x")
     return learning.learn(event, {}, Settings(), NOW, session_key="telegram:1")[0].lesson
 
 
