@@ -109,6 +109,12 @@ def _phrase(value: str) -> bool:
     return _TALK.isdisjoint(value.lower().replace("-", " ").split())
 
 
+def _seed(value: str) -> bool:
+    """Whether words beside those of a wallet are its seed: twelve words at least, and no sentence."""
+    words = re.split(r"[ ,]+", value)[:12]
+    return len(words) == 12 and all(3 <= len(word) <= 8 for word in words) and _TALK.isdisjoint(words)
+
+
 def _random(value: str) -> bool:
     """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
     bare = value.strip("\"'`")
@@ -272,9 +278,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "seed phrase",
         "eed|EED|ecovery|ECOVERY|nemonic|NEMONIC",
-        r"(?i:\b(?:seed|recovery|mnemonic)[ -](?:phrase|words?|seed)\b[^\n:=：]{0,40}?"
-        r"(?:\bis\b|\bare\b|[:=：])\s*)"
-        r"(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b",
+        r"\b(?:[Ss]eed|SEED|[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC)[ -](?i:phrase|words|seed)\b[^\n:=：]{0,40}?"
+        r"(?:\b(?:is|are)\b|[:=：])\s*(?P<v>[a-z]{3,8}[a-z ,]{40,220}[a-z])\b",
+        _seed,
     ),
     Shape(
         "key or token",
