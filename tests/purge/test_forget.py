@@ -340,6 +340,7 @@ def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace:
         assert run("forget", "--text", text, "--yes").code == 2
 
 
+@pytest.mark.slow
 def test_what_an_agent_wrote_again_by_hand_is_named_by_the_doctor_and_taken_out_again(
     workspace: Path, run: Run
 ) -> None:

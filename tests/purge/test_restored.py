@@ -19,6 +19,7 @@ def outside_backups(workspace: Path, word: str = planted.WORD) -> list[str]:
     return [where for where in planted.holding(workspace.parent, word) if "nanomem-backups/" not in where]
 
 
+@pytest.mark.slow
 def test_a_restore_brings_back_nothing_that_was_forgotten(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     planted.plant(workspace, run)

@@ -100,6 +100,7 @@ def test_a_preview_of_the_mask_says_what_would_be_done(workspace: Path, run: Run
     assert "Would" not in run("scrub").out
 
 
+@pytest.mark.slow
 def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: Run) -> None:
     run("backup", "make")
     told = run("scrub", "--mask", "--backups", "--dry-run").out

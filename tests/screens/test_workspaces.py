@@ -69,6 +69,7 @@ async def test_the_key_twice_goes_to_the_other_workspace_and_back(two: tuple[Pat
         assert on.app.ws.paths.workspace == two[0]
 
 
+@pytest.mark.slow
 async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: tuple[Path, Path]) -> None:
     async with console(two[0], "items") as on:
         left = on.app.ws
@@ -88,6 +89,7 @@ async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: 
         await on.until(lambda: gone in on.ids)
 
 
+@pytest.mark.slow
 async def test_filter_selection_place_and_clipboard_stay_behind(two: tuple[Path, Path]) -> None:
     async with console(two[0], "items") as on:
         await on.press("2", "1", "space", "/")
@@ -239,6 +241,7 @@ async def test_the_walk_of_a_demonstration_ends_with_it(two: tuple[Path, Path]) 
         assert "Step 1" not in on.text
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
