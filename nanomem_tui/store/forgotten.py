@@ -24,6 +24,10 @@ from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.text import normalised
 
 FILE = "forgotten.json"
+Stamp = tuple[int, int, int]
+"""Time of change in nanoseconds, size and inode of the file."""
+NEVER: Stamp = (0, 0, 0)
+"""That of a file that is not there."""
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
 """Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
@@ -137,28 +141,22 @@ def _digest(salt: bytes, what: str, text: str) -> str:
     return hashlib.blake2b(data, key=salt, digest_size=16).hexdigest()
 
 
-def load(paths: Paths) -> Forgotten:
-    """What is forgotten; read again only when the file changed. Raises StoreError for a file that cannot be read: what
-    it kept out must not come back by that."""
+def load(paths: Paths, at: Stamp | None = None) -> Forgotten:
+    """What is forgotten; read again only when the file changed. `at`: its stamp, where it was looked at just now.
+    Raises StoreError for a file that cannot be read: what it kept out must not come back by that."""
+    at = at or stamp(paths)
+    return _load(f"{paths.data}/{FILE}", *at) if at != NEVER else NOTHING
+
+
+def stamp(paths: Paths) -> Stamp:
+    """What changes when something is forgotten, or may be remembered again; `NEVER` where nothing ever was."""
     path = f"{paths.data}/{FILE}"
     if not os.access(path, os.F_OK):  # at every change: an error for what is not there costs five times that
-        return NOTHING
+        return NEVER
     try:
         found = os.stat(path)
     except OSError:
-        return NOTHING
-    return _load(path, found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-def stamp(paths: Paths) -> tuple[int, int, int]:
-    """What changes when something is forgotten, or may be remembered again; zeros where nothing ever was."""
-    path = f"{paths.data}/{FILE}"
-    if not os.access(path, os.F_OK):
-        return 0, 0, 0
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0, 0
+        return NEVER
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
@@ -204,12 +202,12 @@ def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
     return [one for one in changes if not kept or _brought(kept, one) is None]
 
 
-def allowed(paths: Paths, operation: Operation) -> Operation:
+def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
     """The operation without the changes that bring back what is forgotten; what a person does is refused instead.
 
     Raises Refused, and the errors of `load`.
     """
-    kept = load(paths)
+    kept = load(paths, at)
     if not kept:
         return operation
     brought = [found for one in operation.changes if (found := _brought(kept, one)) is not None]

@@ -75,10 +75,11 @@ class MemoryStore(ExportedRows):
         Raises Conflict or BadInput (nothing recorded), the errors of the ledger (nothing applied), or a layer's error
         when the change itself failed (a `void` operation says so in the log).
         """
-        operation = signing.signed(forgotten.allowed(self.paths, operation), self.signature)
+        looked = forgotten.stamp(self.paths)
+        operation = signing.signed(forgotten.allowed(self.paths, operation, looked), self.signature)
         if self._loaded:
             with self._lock:
-                self._forget_since()
+                self._forget_since(looked)
         if self.server is not None:
             from nanomem_tui.store.postgres.texts import without_nul
 

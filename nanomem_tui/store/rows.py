@@ -63,7 +63,7 @@ class RowStore:
         self._writing = False
         self.moved: Moved | None = None
         """Why nobody writes to this store any more."""
-        self._forgets = (0, 0, 0)
+        self._forgets = forgotten.NEVER
 
     @property
     def where(self) -> str:
@@ -239,9 +239,9 @@ class RowStore:
         self._looked, self._looked_in, self._seen = None, (), {}
         self._load()
 
-    def _forget_since(self) -> None:
+    def _forget_since(self, looked: forgotten.Stamp | None = None) -> None:
         """Read everything anew when something was forgotten since: what is in RAM must not be written back."""
-        now = forgotten.stamp(self.paths)
+        now = looked or forgotten.stamp(self.paths)
         if now == self._forgets or forgotten.trouble(self.paths) is not None:
             return
         kept = forgotten.load(self.paths)
