@@ -120,16 +120,20 @@ class Sessions:
         from nanomem_tui.memory import session_parts
 
         chat = self._chat(key) if not path else None
-        file = self._file(key, path) if chat is None else None
-        if file is not None and file.stamp[1] > session_parts.WHOLE:
+        if chat is not None:
+            return session_parts.of_whole(chat.transcript(key), start, many)
+        file = self._file(key, path)
+        if file.stamp[1] > session_parts.WHOLE:
             return session_parts.of_long(file.path, self._summary(file)[0], key, start, many)
-        return session_parts.of_whole(self.get(key, path), start, many)
+        return session_parts.of_whole(self._transcript(file, key), start, many)
 
     def of_agent(self, key: str, path: str = "") -> Session:
         """As `get`, for a transcript in a file. Raises NotFound, or Refused for an imported one."""
+        return self._transcript(self._file(key, path), key)
+
+    def _transcript(self, file: SessionFile, key: str) -> Session:
         from nanomem_tui.formats.sessions import parse_session
 
-        file = self._file(key, path)
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
