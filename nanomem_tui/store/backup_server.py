@@ -16,7 +16,8 @@ from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store import backup_files, here, reader, tier_schema
 from nanomem_tui.store.backup_archive import Archive, Entry
 from nanomem_tui.store.database import Database
-from nanomem_tui.store.moving import copying, index, markers
+from nanomem_tui.store.markers import PUT
+from nanomem_tui.store.moving import copying, index
 from nanomem_tui.store.moving.copying import Copying, End, Part
 from nanomem_tui.store.moving.naming import Naming
 from nanomem_tui.store.moving.places import ServerPlace, WorkOnServer
@@ -117,7 +118,7 @@ def bring_back(paths: Paths, url: str, part: Part, archive: Archive, entry: Entr
         newest = max(reader.revision(held, found), reader.revision(connection, found))
         copying.begin_index(held, found)
         _same(one)
-        held.execute(markers.PUT, (f"{found}:revision", str(newest + AHEAD)))
+        held.execute(PUT, (f"{found}:revision", str(newest + AHEAD)))
 
 
 def _place(paths: Paths, url: str, part: Part) -> ServerPlace:

@@ -62,6 +62,20 @@ def of(connection: Connection) -> ItemWords:
     return _Fts() if sql.is_sqlite(connection) else _Postings()
 
 
+def clear(connection: Connection, workspace_id: str) -> None:
+    """Take every item of a workspace out of the index."""
+    if sql.is_sqlite(connection):
+        numbers = "SELECT number FROM memory_entries WHERE workspace_id = ?"
+        connection.execute(f"DELETE FROM memory_entries_fts WHERE rowid IN ({numbers})", (workspace_id,))
+        return
+    from nanomem_tui.store.postgres.schema import ITEM_WORDS
+
+    for table in ITEM_WORDS:
+        connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
+    sums = [(f"{workspace_id}:{name}",) for name in (ROWS, LENGTH)]
+    connection.executemany("DELETE FROM memory_meta WHERE key = ?", sums)
+
+
 class _Fts:
     columns: tuple[str, ...] = ()
 

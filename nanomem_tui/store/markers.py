@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
 
 
+PUT = "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+"""Sets a marker, whosever it is."""
+
+
 def key(store: MemoryStore, name: str) -> str:
     """The key of a marker in the table."""
     return f"workspace:{store.workspace_id}:{name}"
@@ -27,6 +31,5 @@ def read(store: MemoryStore, name: str) -> str | None:
 
 def write(store: MemoryStore, name: str, value: str) -> None:
     """Set a marker, durable when it returns. Raises the store's errors."""
-    sql = "INSERT INTO memory_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
     with store.database.writing() as connection:
-        connection.execute(sql, (key(store, name), value))
+        connection.execute(PUT, (key(store, name), value))

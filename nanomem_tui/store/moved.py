@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import Moved
-from nanomem_tui.store import sql, tier_meta
+from nanomem_tui.store import markers, sql, tier_meta
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
@@ -52,8 +52,7 @@ def read(connection: Connection, workspace_id: str, name: str) -> Mark | None:
 
 def write(connection: Connection, workspace_id: str, name: str, mark: Mark) -> None:
     """Set a mark."""
-    query = "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-    connection.execute(query, (f"{workspace_id}:{name}", json.dumps(mark._asdict(), ensure_ascii=False)))
+    connection.execute(markers.PUT, (f"{workspace_id}:{name}", json.dumps(mark._asdict(), ensure_ascii=False)))
 
 
 def remove(connection: Connection, workspace_id: str, *names: str) -> None:

@@ -12,11 +12,11 @@ import sqlite3
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import Conflict, NanomemError, Problem, Refused
-from nanomem_tui.store import atomic, migrations, reader
+from nanomem_tui.store import atomic, markers, migrations, reader
 from nanomem_tui.text import counted
 from nanomem_tui.tokens import VERSION, tokens
 
@@ -175,10 +175,7 @@ class _Making:
     def _note(self, connection: Connection) -> None:
         """Note how far this run is, in the database: one that is exchanged beneath it for a copy is told by that."""
         value = f"{self._run} {self._steps}"
-        query = (
-            "INSERT INTO memory_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
-        )
-        connection.execute(query, (PROGRESS, value))
+        connection.execute(markers.PUT, (PROGRESS, value))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -283,12 +280,8 @@ def _exchange(connection: Connection) -> None:
     except sqlite3.DatabaseError:  # so damaged that it cannot be moved
         _drop(connection, INDEX)
     connection.execute(f"ALTER TABLE {FRESH} RENAME TO {INDEX}")
-    _remember(connection, {f"{workspace_id}:tokens": str(VERSION) for workspace_id in _workspaces(connection)})
-
-
-def _remember(connection: Connection, markers: Mapping[str, str]) -> None:
-    query = "INSERT INTO memory_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
-    connection.executemany(query, markers.items())
+    versions = [(f"{workspace_id}:tokens", str(VERSION)) for workspace_id in _workspaces(connection)]
+    connection.executemany(markers.PUT, versions)
 
 
 def _drop(connection: Connection, name: str) -> None:

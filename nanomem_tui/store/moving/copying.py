@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from nanomem_tui import tokens
-from nanomem_tui.store import item_words, reader, sql
+from nanomem_tui.store import item_words, reader
+from nanomem_tui.store.markers import PUT
 from nanomem_tui.store.moving import markers
 from nanomem_tui.store.moving.naming import Naming
 from nanomem_tui.store.moving.rows import (
@@ -179,19 +180,12 @@ def begin_index(connection: Connection, workspace_id: str) -> None:
     meta = reader.meta(connection, workspace_id)
     if not reader.index_is_current(meta):
         clear(connection, workspace_id)
-        connection.execute(markers.PUT, (f"{workspace_id}:tokens", str(tokens.VERSION)))
+        connection.execute(PUT, (f"{workspace_id}:tokens", str(tokens.VERSION)))
 
 
 def clear(connection: Connection, workspace_id: str) -> None:
     """Take every item of a workspace out, with what finds it."""
-    if sql.is_sqlite(connection):
-        numbers = "SELECT number FROM memory_entries WHERE workspace_id = ?"
-        connection.execute(f"DELETE FROM memory_entries_fts WHERE rowid IN ({numbers})", (workspace_id,))
-    else:
-        for table in ("memory_words", "memory_postings"):
-            connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
-        sums = [(f"{workspace_id}:{name}",) for name in (item_words.ROWS, item_words.LENGTH)]
-        connection.executemany("DELETE FROM memory_meta WHERE key = ?", sums)
+    item_words.clear(connection, workspace_id)
     connection.execute("DELETE FROM memory_entries WHERE workspace_id = ?", (workspace_id,))
 
 

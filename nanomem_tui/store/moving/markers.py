@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nanomem_tui.store import moved, tier_meta
+from nanomem_tui.store.markers import PUT
 from nanomem_tui.store.moving.naming import Naming, holds_a_place
 from nanomem_tui.store.moving.rows import Ranks
 from nanomem_tui.store.moving.tables import OPERATIONS, OWN_MARKERS
@@ -13,7 +14,6 @@ from nanomem_tui.store.moving.tables import OPERATIONS, OWN_MARKERS
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
-PUT = "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _OF_ALL = "workspace:"
 """How the key of a marker begins that is no counter of a checkpoint (`markers`)."""
 

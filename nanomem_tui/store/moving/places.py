@@ -54,35 +54,44 @@ class Place(Protocol):
         """Let go of it."""
 
 
-class FilePlace:
-    """`nanomem.db` of a workspace."""
+class _File:
+    """A database of our own in a file; `newest`: the schema of it that we know."""
 
     label = SQLITE
     on_server = False
 
-    def __init__(self, paths: Paths, workspace_id: str) -> None:
-        self.where = paths.relative(paths.database)
-        self._id = workspace_id
-        self._database = Database(paths.database, paths.backups)
-        self._copies = Copies(paths.backups, paths.ledger, workspace_id)
-        self.close = self._database.close
+    def __init__(self, where: str, database: Database, newest: int) -> None:
+        self.where = where
+        self._database = database
+        self._newest = newest
+        self.close = database.close
 
     def look(self) -> bool:
         path = self._database.path
-        if not reader.is_made(path):
+        if not reader.is_made(path, self._newest):
             return False
-        with reader.open_database(path):  # raises for one of a newer release, or that cannot be read
+        with reader.open_database(path, self._newest):  # raises for one of a newer release, or that cannot be read
             return True
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        with reader.open_database(self._database.path) as connection:
+        with reader.open_database(self._database.path, self._newest) as connection:
             connection.text_factory = reader.tolerant
             connection.execute("BEGIN")
             yield connection
 
     def writing(self, *, durable: bool = True) -> contextlib.AbstractContextManager[Connection]:
         return self._database.writing(durable=durable)
+
+
+class FilePlace(_File):
+    """`nanomem.db` of a workspace."""
+
+    def __init__(self, paths: Paths, workspace_id: str) -> None:
+        database = Database(paths.database, paths.backups)
+        super().__init__(paths.relative(paths.database), database, reader.SCHEMA_VERSION)
+        self._id = workspace_id
+        self._copies = Copies(paths.backups, paths.ledger, workspace_id)
 
     def examine(self) -> None:
         with self.reading() as connection:
@@ -106,33 +115,12 @@ class FilePlace:
             self._copies.make(self._database.path)
 
 
-class WorkFile:
+class WorkFile(_File):
     """`tiers.db` of a workspace."""
 
-    label = SQLITE
-    on_server = False
-
     def __init__(self, paths: Paths) -> None:
-        self.where = paths.relative(paths.tiers_database)
-        self._database = Database(paths.tiers_database, paths.backups, LOCK, tier_schema.schema)
-        self.close = self._database.close
-
-    def look(self) -> bool:
-        path = self._database.path
-        if not reader.is_made(path, tier_schema.VERSION):
-            return False
-        with reader.open_database(path, tier_schema.VERSION):
-            return True
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        with reader.open_database(self._database.path, tier_schema.VERSION) as connection:
-            connection.text_factory = reader.tolerant
-            connection.execute("BEGIN")
-            yield connection
-
-    def writing(self, *, durable: bool = True) -> contextlib.AbstractContextManager[Connection]:
-        return self._database.writing(durable=durable)
+        database = Database(paths.tiers_database, paths.backups, LOCK, tier_schema.schema)
+        super().__init__(paths.relative(paths.tiers_database), database, tier_schema.VERSION)
 
     def examine(self) -> None:
         """Rows say by their hashes what a bit did to them; they move as they are."""

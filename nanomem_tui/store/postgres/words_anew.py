@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui import tokens
 from nanomem_tui.errors import Conflict
-from nanomem_tui.store import item_words, reader
+from nanomem_tui.store import item_words, markers, reader
 from nanomem_tui.store.postgres import postings
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def make(database: PgDatabase, workspace_id: str) -> None:
     run = uuid.uuid4().hex
     with database.writing() as connection:
         revision = reader.revision(connection, workspace_id)
-        for table in ("memory_postings", "memory_words"):
-            connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
+        item_words.clear(connection, workspace_id)
         connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:tokens",))
         _mark(connection, workspace_id, {item_words.RUN: run})
     number = -1
@@ -95,8 +94,5 @@ def _finish(connection: Connection, workspace_id: str, since: int) -> None:
     connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{item_words.RUN}",))
 
 
-def _mark(connection: Connection, workspace_id: str, markers: Mapping[str, object]) -> None:
-    connection.executemany(
-        "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [(f"{workspace_id}:{name}", str(value)) for name, value in markers.items()],
-    )
+def _mark(connection: Connection, workspace_id: str, marks: Mapping[str, object]) -> None:
+    connection.executemany(markers.PUT, [(f"{workspace_id}:{name}", str(value)) for name, value in marks.items()])
