@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import shutil
@@ -82,12 +83,9 @@ def postgres() -> Iterator[PostgresServer]:
 @pytest.fixture(autouse=ON_POSTGRES, scope="module")
 def module_on_postgres(postgres: PostgresServer) -> Iterator[str]:
     """Memories that a whole module shares lie in an empty schema of the server; its address."""
-    name, url = postgres.fresh()
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, empty_schema(postgres) as url:
         patch.setenv("NANOMEM_DATABASE_URL", url)
         yield url
-    _let_go(url)
-    postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
 
 
 @pytest.fixture(autouse=ON_POSTGRES)
@@ -99,8 +97,15 @@ def on_postgres(
     if getattr(request.module, "SHARES_A_HOME", False):
         yield request.getfixturevalue("module_on_postgres")
         return
+    with empty_schema(postgres) as url:
+        monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
+        yield url
+
+
+@contextlib.contextmanager
+def empty_schema(postgres: PostgresServer) -> Iterator[str]:
+    """The address of an empty schema, which goes at the end with the connections that were left open to it."""
     name, url = postgres.fresh()
-    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
     yield url
     _let_go(url)
     postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")

@@ -18,6 +18,11 @@ def is_installed() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in PACKAGES)
 
 
+def schema_in(url: str) -> str:
+    """The schema that an address of `fresh` leads to."""
+    return url.partition("search_path%3D")[2].partition("%20")[0]
+
+
 class PostgresServer:
     """A PostgreSQL of its own, on a socket in a folder."""
 

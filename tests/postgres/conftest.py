@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import empty_schema
 from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home
 
 
 @pytest.fixture
 def url(postgres: PostgresServer) -> Iterator[str]:
-    name, found = postgres.fresh()
-    yield found
-    postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
+    with empty_schema(postgres) as found:
+        yield found
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ from nanomem_tui.store.word_index import idf
 from nanomem_tui.store.word_search import saturated
 from nanomem_tui.tokens import tokens
 from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, schema_in
 from tests.store.homes import make_home
 
 pytestmark = pytest.mark.vectors
@@ -102,12 +101,11 @@ def test_the_words_of_items_are_found_by_a_key_behind_a_wall(
         ws.items.add("the ferry leaves at nine")
         ws.flush()
         name = ws.id
-    place = re.search(r"search_path%3D(\w+)", url)
-    assert place is not None
+    place = schema_in(url)
     postgres.run(
         "postgres", "DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN",
-        f"GRANT USAGE ON SCHEMA {place[1]} TO reader", f"GRANT SELECT ON ALL TABLES IN SCHEMA {place[1]} TO reader",
-        f"INSERT INTO {place[1]}.nanomem_members VALUES ('reader', '{name}')",
+        f"GRANT USAGE ON SCHEMA {place} TO reader", f"GRANT SELECT ON ALL TABLES IN SCHEMA {place} TO reader",
+        f"INSERT INTO {place}.nanomem_members VALUES ('reader', '{name}')",
     )  # fmt: skip
     asked = "SELECT block, held FROM memory_postings WHERE workspace_id = %s AND word = ANY(%s)"
     with psycopg.connect(url.replace("postgres@", "reader@")) as raw:

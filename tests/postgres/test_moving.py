@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from tests.postgres.moving import chain_is_whole, command, filled, move, seen
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, schema_in
 from tests.store.homes import Agent
 
 pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
@@ -112,11 +112,7 @@ def test_homes_that_share_a_server_keep_what_is_theirs(tmp_path: Path, postgres:
     assert postgres.run("postgres", query) == theirs
     _, second = postgres.fresh()
     move(workspace, url, second)
-    assert postgres.run("postgres", query.replace(f"{name}.", f"{_schema(second)}.")) == theirs
-
-
-def _schema(url: str) -> str:
-    return url.partition("search_path%3D")[2].partition("%20")[0]
+    assert postgres.run("postgres", query.replace(f"{name}.", f"{schema_in(second)}.")) == theirs
 
 
 def test_several_memories_in_one_file_and_one_server(

@@ -32,7 +32,7 @@ from nanomem_tui.store import chain
 from nanomem_tui.store.postgres import schema
 from nanomem_tui.store.postgres.server import Server, spoken
 from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, schema_in
 from tests.store.homes import kill, make_home
 
 pytestmark = pytest.mark.vectors
@@ -69,7 +69,7 @@ def test_looking_makes_no_table(home: Path, postgres: PostgresServer, url: str) 
     with open_workspace(home) as ws:
         assert len(ws.items.all()) == 4
         assert ws.status()["store"]["database"] is None
-    name = url.rsplit("search_path%3D", 1)[1].split("%20")[0]
+    name = schema_in(url)
     tables = postgres.run("postgres", f"SELECT tablename FROM pg_tables WHERE schemaname = '{name}'")
     assert tables == []
 
@@ -480,7 +480,7 @@ def test_a_member_of_one_workspace_reaches_no_other_by_any_way(
             ws.flush()
             ids.append(ws.id)
     mine, theirs = ids
-    place = url.rsplit("search_path%3D", 1)[1].split("%20")[0]
+    place = schema_in(url)
     postgres.run(
         "postgres", "DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN",
         f"GRANT USAGE ON SCHEMA {place} TO member",

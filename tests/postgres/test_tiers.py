@@ -23,7 +23,7 @@ from nanomem_tui.tiers import knowledge_files
 from nanomem_tui.tiers.knowledge_files import Found
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, schema_in
 
 pytestmark = pytest.mark.vectors
 WORDS = ["nginx", "disk", "certificate", "restart", "backup", "cron", "kernel", "latency", "proxy", "reload", "token"]
@@ -349,7 +349,7 @@ def test_what_a_killed_process_of_this_machine_held_is_taken_over_at_once(ws: Wo
 
 def as_member(url: str, postgres: PostgresServer, workspace_id: str) -> str:
     """The address by which a role comes that is a member of one workspace."""
-    place = url.rsplit("search_path%3D", 1)[1].split("%20")[0]
+    place = schema_in(url)
     postgres.run(
         "postgres", "DROP ROLE IF EXISTS worker", "CREATE ROLE worker LOGIN",
         f"GRANT USAGE ON SCHEMA {place} TO worker",
@@ -455,7 +455,7 @@ def test_looking_makes_no_table(ws: Workspace, postgres: PostgresServer, url: st
     assert ws.records.search("nginx") == []
     assert ws.lifecycle.plan().sizes is None
     assert ws.knowledge.documents(own=False) == []
-    name = url.rsplit("search_path%3D", 1)[1].split("%20")[0]
+    name = schema_in(url)
     assert postgres.run("postgres", f"SELECT tablename FROM pg_tables WHERE schemaname = '{name}'") == []
 
 
