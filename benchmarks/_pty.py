@@ -176,6 +176,12 @@ class Terminal:
         """Send a signal to the program."""
         os.kill(self.pid, number)
 
+    def hang_up(self) -> None:
+        """Take the terminal away, as a connection does that drops."""
+        self._ended = True
+        os.close(self._fd)
+        self._fd = -1
+
     def wait_end(self, seconds: float = 60) -> float:
         """Seconds until the program has ended by itself; its exit status is in `status`. Raises TimeoutError."""
         asked = time.perf_counter()
@@ -196,5 +202,6 @@ class Terminal:
                 os.kill(self.pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        with contextlib.suppress(OSError):
+        if self._fd >= 0:
             os.close(self._fd)
+            self._fd = -1

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from nanomem_tui.first_frame import rows_frame, words_frame
 
@@ -43,13 +43,28 @@ def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:
     """
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    code = _demonstrate(ascii) if demo else _show(workspace, ascii)
-    if threading.active_count() > 1:  # a thread still reads for a screen that is gone; everything is saved
+    try:
+        code = _demonstrate(ascii) if demo else _show(workspace, ascii)
+    finally:
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError):  # the terminal is gone
-                stream.flush()
+            _flush(stream)
+    if threading.active_count() > 1:  # a thread still reads for a screen that is gone; everything is saved
         os._exit(code)
     return code
+
+
+def _flush(stream: TextIO) -> None:
+    """Write what `stream` holds; where the terminal is gone, let the interpreter's last flush go nowhere.
+
+    It would fail, and make 120 of the exit code.
+    """
+    try:
+        stream.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):  # no descriptor of its own
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def _show(workspace: str | None, ascii_only: bool) -> int:
@@ -89,6 +104,8 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
     app.tour = tours.begun(tour, app.moved_keys, app.ascii_only)
     gc.freeze()
     gc.enable()
+    if ending.asked:  # and something let that pass
+        raise SystemExit(128 + ending.asked)
     loop = asyncio.new_event_loop()  # one that does not wait for reading threads at its end
     asyncio.set_event_loop(loop)
     try:
@@ -104,11 +121,20 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
 
 
 class Ending:
-    """How the terminal was found, and the ways to give it back. `state` is None where there is no terminal."""
+    """How the terminal was found, and the ways to give it back. `state` is None where there is no terminal.
+
+    `asked` is the signal that asked for the end before the app took signals itself, 0 for none.
+    """
 
     def __init__(self, state: list[Any] | None = None) -> None:
         self.state = state
         self.given_back = state is None
+        self.asked = 0
+
+    def by_early_signal(self, number: int, _frame: FrameType | None) -> None:
+        """Before the app takes signals itself: leave through every `finally`."""
+        self.asked = number
+        raise SystemExit(128 + number)
 
     def show(self, frame: Callable[[int, int], str]) -> None:
         """Write a frame made for the terminal's columns and lines."""
@@ -157,20 +183,19 @@ def terminal(words: str) -> Iterator[Ending]:
     import termios
 
     ending = Ending(termios.tcgetattr(KEYS))
-    before = {number: signal.signal(number, _end) for number in SIGNALS}
+    before = {number: signal.signal(number, ending.by_early_signal) for number in SIGNALS}
     try:
         _take(ending.state or [])
         ending.show(lambda columns, lines: words_frame(columns, lines, words))
         yield ending
+    except Exception:
+        if ending.asked:  # the way out came up in the midst of an import, which made an error of it
+            raise SystemExit(128 + ending.asked) from None
+        raise
     finally:
         ending.give_back()
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    """Before the app takes signals itself: leave through every `finally`."""
-    raise SystemExit(128 + number)
 
 
 def _take(state: list[Any]) -> None:

@@ -108,6 +108,37 @@ def test_a_signal_during_the_start_restores_the_terminal(demo: Path) -> None:
         assert console.echoes()
 
 
+@pytest.mark.parametrize("what_becomes_of_it", ["raise RuntimeError('in an import') from end", "return None"])
+def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo: Path, what_becomes_of_it: str) -> None:
+    taken = (
+        "import os, signal, nanomem_tui.launch as launch; from nanomem_tui.opening import Opening\n"
+        "def wait(self, seconds):\n"
+        "    try: os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"    except SystemExit as end: {what_becomes_of_it}\n"
+        "Opening.wait = wait; launch.rows_frame = lambda columns, lines, rows: ''\n"
+    )
+    with start(demo, taken) as console:
+        console.wait_end()
+        assert console.status == 128 + signal.SIGTERM, console.text
+        assert console.left_on == []
+        assert console.echoes()
+
+
+def test_a_terminal_that_goes_with_words_unwritten_is_told_as_a_hang_up(demo: Path) -> None:
+    held = (
+        "import sys, nanomem_tui.launch as launch; show = launch._show\n"
+        "def held(*given):\n"
+        "    try: return show(*given)\n"
+        "    finally: sys.stderr.write('half a line'); launch.threading.active_count = lambda: 1\n"
+        "launch._show = held\n"
+    )
+    with start(demo, held) as console:
+        console.wait_for(FOOTER)
+        console.hang_up()
+        console.wait_end()
+        assert console.status == 128 + signal.SIGHUP
+
+
 def test_a_kill_loses_nothing_that_was_said_to_be_done(demo: Path) -> None:
     with start(demo) as console:
         console.wait_for(FOOTER)
