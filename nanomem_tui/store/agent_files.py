@@ -17,8 +17,9 @@ from nanomem_tui.errors import Conflict, NanomemError, Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, exchange, here
+from nanomem_tui.store import atomic, exchange, forgotten, here
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
+from nanomem_tui.store.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.values import Row
@@ -63,18 +64,24 @@ class SharedFile:
 
 class Memo(NamedTuple):
     """What the database is to remember of one shared file: rows by source name, and markers by name. `mark`: the name
-    of each of these in the database."""
+    of each of these in the database; `forgotten`: what is not remembered, though an agent wrote it again."""
 
     file: str
     known: Known
     fingerprint: str
     order: Sequence[str]
     mark: Callable[[str], str] = str
+    forgotten: Forgotten = NOTHING
 
     def rows(self) -> dict[str, Mapping[str, Any]]:
         """The remembered rows, by source name."""
         kept = {"": self.known.seen, AGENT: self.known.agent, PAST: self.known.past}
-        return {self.mark(self.file + end): rows for end, rows in kept.items()}
+        return {self.mark(self.file + end): self._allowed(rows) for end, rows in kept.items()}
+
+    def _allowed(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self.forgotten:
+            return rows
+        return {key: row for key, row in rows.items() if self.forgotten.value({"id": key, "row": row}) is None}
 
     def marks(self) -> dict[str, str]:
         """The markers."""
@@ -237,11 +244,13 @@ class AgentFiles:
         return any(map(_is_new, self.files))
 
     def memo(self) -> tuple[Memo, ...]:
-        """What has changed of what the database is to remember; give what it took to `remembered`."""
+        """What has changed of what the database is to remember; give what it took to `remembered`. Raises the errors of
+        `forgotten.load`."""
+        unsaved = [file for file in self.files if file.unsaved]
+        without = forgotten.load(self.paths) if unsaved else NOTHING
         return tuple(
-            Memo(file.name, file.known, file.noticed, tuple(file.order[-ORDER:]), self.mark)
-            for file in self.files
-            if file.unsaved
+            Memo(file.name, file.known, file.noticed, tuple(file.order[-ORDER:]), self.mark, without)
+            for file in unsaved
         )
 
     def remembered(self, memos: Sequence[Memo]) -> None:

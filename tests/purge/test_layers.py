@@ -32,6 +32,7 @@ def test_an_agents_snapshot_loses_the_item_and_cannot_bring_it_back(home: Callab
     assert set(others) <= set(listed)
     assert run("memory", "flush").code == 0
     assert first["text"].encode() not in snapshot.read_bytes()
+    assert planted.holding(workspace.parent, first["text"]) == []  # nor in what we remember of its file
 
 
 def test_an_agents_lesson_goes_from_its_file_and_its_log(home: Callable[[str], Path], run: Run) -> None:
