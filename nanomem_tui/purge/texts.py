@@ -59,6 +59,8 @@ class Sought(Protocol):
         """What is looked for in a line that says so of itself."""
 
 
+OTHER_VALUES = ("earlier", "said")
+"""The fields of a fact that hold values of it: those before, and the one that was said."""
 SHORT = 40
 """Characters of texts that rows hold again and again: names of chats, of tools, of states."""
 _known = lru_cache(1 << 16)(secrets.find)
@@ -119,32 +121,29 @@ def torn(text: str, sought: Sought, found: Found) -> str:
     return "".join(part if _ESCAPE.fullmatch(part) else sought.clean(part, found) for part in _ESCAPE.split(text))
 
 
-def in_value(value: Any, sought: Sought, found: Found) -> Any:
+def in_value(value: Any, sought: Sought, found: Found, name: str = "") -> Any:
     """A JSON value without what is sought; the very same value where it holds none. A text beside its key is read
-    with it, as a password is told by the word before it; a text that is JSON itself is gone through."""
+    with it, as a password is told by the word before it; a text that is JSON itself is gone through.
+
+    `name`: the key of the fact that these are values of.
+    """
     if isinstance(value, str):
         return _in_text(value, sought, found)
     if isinstance(value, Mapping):
         left = {key: inner for key, inner in value.items() if not sought.drops(key)}
         found.update({"session": len(value) - len(left)} if len(left) < len(value) else {})
-        names = _names_of_values(left)
+        name = left["key"] if isinstance(left.get("key"), str) else name
         cleaned = {
-            _in_text(key, sought, found): _in_field(names.get(key, key), inner, sought, found)
+            _in_text(key, sought, found): _in_field(name if name and key == "value" else key, inner, sought, found, name)
             for key, inner in left.items()
         }
         return value if cleaned == value else cleaned
     if isinstance(value, (list, tuple)):
         stay = [inner for inner in value if not _is_of_taken(inner, sought)]
         found.update({"row": len(value) - len(stay)} if len(stay) < len(value) else {})
-        listed = [in_value(inner, sought, found) for inner in stay]
+        listed = [in_value(inner, sought, found, name) for inner in stay]
         return value if listed == list(value) else listed
     return value
-
-
-def _names_of_values(fields: Mapping[str, Any]) -> Mapping[str, str]:
-    """Of a fact, whose key says what its value is, the name of that value."""
-    name = fields.get("key")
-    return {"value": name} if isinstance(name, str) and "value" in fields else {}
 
 
 def _is_of_taken(value: Any, sought: Sought) -> bool:
@@ -158,9 +157,9 @@ def _is_of_taken(value: Any, sought: Sought) -> bool:
     return any(sought.takes({"id": value[1], **(inner or {})}) for inner in value[2:] if isinstance(inner, Mapping))
 
 
-def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
+def _in_field(key: str, value: Any, sought: Sought, found: Found, name: str) -> Any:
     if not isinstance(value, str):
-        return in_value(value, sought, found)
+        return in_value(value, sought, found, name if key in OTHER_VALUES else "")
     mine: Found = Counter()
     cleaned = _in_text(value, sought, mine)
     if cleaned == value and not sought.whole and _TELLING.search(key):
