@@ -132,8 +132,8 @@ class AgentFiles:
         try:
             data = atomic.read_stable(file.path)
         except (OSError, NanomemError) as error:
-            why = error.what if isinstance(error, NanomemError) else error.strerror
-            file.error = Problem(f"cannot be read ({why})", self.paths.relative(file.path))
+            why, fix = (error.what, error.fix) if isinstance(error, NanomemError) else (error.strerror, "")
+            file.error = Problem(f"cannot be read ({why})", self.paths.relative(file.path), fix=fix)
             return False
         file.stat, file.data, file.error = stat, data, None
         file.rows = file.source.parse(data, self.paths.relative(file.path))

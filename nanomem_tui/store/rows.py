@@ -128,7 +128,7 @@ class RowStore:
                 self._loaded = True
             problem = self.files.unreadable(layer) if layer else None
             if problem is not None and not self._adopted:
-                raise AccessDenied(problem.what, problem.where, "check its owner and mode")
+                raise AccessDenied(problem.what, problem.where, problem.fix or "check its owner and mode")
             return self.snapshot
 
     def _load(self) -> None:
