@@ -117,6 +117,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         entry = self.store.journal.find(op_id)
         if entry is None:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
+        if entry.operation.kind == oplog.MENDED:
+            raise oplog.mended(entry.operation)
         if oplog.is_final(entry.operation):
             what = "nothing brings that back: it took texts out for good, or its own were taken out"
             raise NothingToDo(what, op_id, "`nanomem log` says which `forget` or `scrub` it was")

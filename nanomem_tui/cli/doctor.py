@@ -74,7 +74,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
         if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
             return 1
         made = backup.make(ws.paths, ws.layout, reason="before doctor --fix")
-        done = repairs.mend(can)
+        done = repairs.mend(ws, can, made.path.name)
     with state.open(forgiving=True) as ws:
         left = ws.doctor()
     failed = [f"Not fixed: {one.where}: {one.what} ({why})" for one, why in done if why]

@@ -13,7 +13,7 @@ from nanomem_tui.errors import BadInput, Problem
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"
-_QUARANTINE = "the line is kept as it is; correct or remove it in an editor while no agent runs"
+LINE_STAYS = "the line is kept as it is; correct or remove it in an editor while no agent runs"
 
 
 class Record(NamedTuple):
@@ -108,20 +108,20 @@ def _repaired(number: int, raw: bytes, where: str, reason: str) -> Record:
     if b"\0" in inner:
         inner, what = inner.strip(b"\0"), f"{inner.count(0)} NUL bytes, as a power cut leaves them"
         if not inner.strip(_WHITE):
-            return Record(number, raw, None, Problem(what, where, number, _QUARANTINE))
+            return Record(number, raw, None, Problem(what, where, number, LINE_STAYS))
     if inner is not raw:
         try:
             return Record(number, raw, parse_object(inner), Problem(what, where, number, severity="warning"))
         except ValueError as error:
             what = f"{what}; {error}"
-    return Record(number, raw, None, Problem(what, where, number, _QUARANTINE))
+    return Record(number, raw, None, Problem(what, where, number, LINE_STAYS))
 
 
 def _tail(number: int, raw: bytes, where: str) -> Record:
     record = _record(number, raw, where)
     if record.value is None:
         reason = record.problem.what if record.problem else ""
-        return record._replace(problem=Problem(f"torn tail, {len(raw)} bytes: {reason}", where, number, _QUARANTINE))
+        return record._replace(problem=Problem(f"torn tail, {len(raw)} bytes: {reason}", where, number, LINE_STAYS))
     what = "no newline at the end: an append would be glued to this line"
     return record._replace(problem=record.problem or Problem(what, where, number, severity="warning"))
 

@@ -1,4 +1,5 @@
-"""Cutting a session transcript down to its last messages, and putting them back. Bytes in, bytes out; opens no file.
+"""Cutting a session transcript down to its last messages, or to the lines that can be read, and putting messages back.
+Bytes in, bytes out; opens no file.
 
 Every kept line stays as it is. What an agent relies on stays true: a tool's result is never without its call, both
 offsets point at the message they pointed at, the boundary message stands where `last_archived` points, and the
@@ -35,6 +36,14 @@ class Compacted(NamedTuple):
     removed_unarchived: int = 0
     boundary_at: int | None = None
     before: tuple[int | None, int | None] = (None, None)
+
+
+class Mended(NamedTuple):
+    """A transcript without the lines that cannot be read: its bytes, how many such lines it had, and its messages."""
+
+    data: bytes
+    lines: int
+    messages: int
 
 
 def is_metadata(value: Mapping[str, Any]) -> bool:
@@ -87,6 +96,19 @@ def compact(data: bytes, keep: int) -> Compacted:
         boundary_at=boundary,
         before=offsets,
     )
+
+
+def without_unreadable(data: bytes) -> Mended:
+    """The transcript without the lines that cannot be read, its offsets at the messages that they pointed at; the same
+    bytes where there is no such line."""
+    head, body = _split(parse_jsonl(data, ""))
+    kept = [place for place, record in enumerate(body) if record.value is not None]
+    lines = len(body) - len(kept)
+    if not lines:
+        return Mended(data, 0, len(kept))
+    offsets = [_shifted(body, kept, offset) for offset in _offsets(head, len(body))]
+    whole = (*_head_lines(head, (offsets[0], offsets[1])), *(_line(body[place]) for place in kept))
+    return Mended(b"".join(whole), lines, len(kept))
 
 
 def uncompact(

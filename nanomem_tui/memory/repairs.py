@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,13 +20,17 @@ from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
-from nanomem_tui.memory import health, health_store, session_rescue
+from nanomem_tui.memory import health, health_store, session_mending, session_rescue
 from nanomem_tui.memory.reading import read_file, regular_files
-from nanomem_tui.store import atomic, kept_operations
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store import atomic, kept_operations, oplog
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
+
+NAMED = 3
+"""Places that the log names of what was put right; all stand in its free field `fixes`."""
 
 
 class Repair(NamedTuple):
@@ -42,7 +46,7 @@ class Repair(NamedTuple):
 
 def repairs(ws: Workspace) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
-    found = [*_each(ws, _identity, _lines, _documents, _cursors, _sidecars, _locks, _sessions)]
+    found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
@@ -56,20 +60,41 @@ def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> I
             yield from finder(ws)
 
 
-def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
-    """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other."""
-    done: list[tuple[Repair, str]] = []
-    for one in found:
-        if one.held:
-            continue
-        try:
-            one.do()
-            done.append((one, ""))
-        except NanomemError as error:
-            done.append((one, error.what))
-        except OSError as error:
-            done.append((one, error.strerror or str(error)))
+def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
+    """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other.
+
+    The log tells of it before it is done, with the name of the `backup` that takes it back; where the log itself is to
+    be put right, once it is.
+    """
+    can = [one for one in found if not one.held]
+    told = _tell(ws, can, backup)
+    done = [(one, _failure(one)) for one in can]
+    if not told:
+        _tell(ws, [one for one, why in done if not why], backup)
     return done
+
+
+def _tell(ws: Workspace, wanted: Sequence[Repair], backup: str) -> bool:
+    if not wanted:
+        return True
+    names = list(dict.fromkeys(one.where for one in wanted))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    label = f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
+    fixes = [[one.where, one.what, one.how] for one in wanted]
+    with contextlib.suppress(NanomemError, OSError):
+        ws.perform(new_operation(oplog.MENDED, label, (), meta={"backup": backup, "fixes": fixes}))
+        return True
+    return False
+
+
+def _failure(one: Repair) -> str:
+    try:
+        one.do()
+    except NanomemError as error:
+        return error.what
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _misplaced(ws: Workspace) -> Iterator[Repair]:
@@ -153,6 +178,14 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
         elif data and not data.endswith(b"\n"):
             how = "a newline is added: what is written next would be lost with the last line"
             yield Repair("no newline at the end", where, how, partial(_write, path, data, data + b"\n"))
+
+
+def _shared(ws: Workspace) -> Iterator[Repair]:
+    """The items of an agent in a file that ends in the middle: it would start with none of them."""
+    for name in ws.store.spoiled_files():
+        where = ws.paths.relative(ws.paths.memory / name)
+        how = "it is written anew from what is shown, and the file as it is is kept in the quarantine"
+        yield Repair("cannot be read whole", where, how, partial(ws.store.write_anew, name))
 
 
 def _is_object(line: bytes) -> bool:
@@ -261,6 +294,13 @@ def _sessions(ws: Workspace) -> Iterator[Repair]:
             what = f"the agent does not find session {one.key}"
             do = partial(session_rescue.rescue, ws, [one.path])
             yield Repair(what, ws.paths.relative(Path(one.path)), how, do)
+
+
+def _transcripts(ws: Workspace) -> Iterator[Repair]:
+    for one in session_mending.broken(ws):
+        what = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
+        how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
+        yield Repair(what, ws.paths.relative(one.file.path), how, partial(session_mending.mend, ws, one))
 
 
 def _left_behind(ws: Workspace) -> Iterator[Repair]:

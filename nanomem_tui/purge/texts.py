@@ -134,7 +134,7 @@ def in_value(value: Any, sought: Sought, found: Found, name: str = "") -> Any:
         found.update({"session": len(value) - len(left)} if len(left) < len(value) else {})
         name = left["key"] if isinstance(left.get("key"), str) else name
         cleaned = {
-            _in_text(key, sought, found): _in_field(name if name and key == "value" else key, inner, sought, found, name)
+            _in_text(key, sought, found): _in_field((key == "value" and name) or key, inner, sought, found, name)
             for key, inner in left.items()
         }
         return value if cleaned == value else cleaned

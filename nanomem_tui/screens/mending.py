@@ -62,7 +62,7 @@ def _mended(ws: Workspace) -> Done:
     from nanomem_tui.memory import repairs
 
     made = _backup(ws, "before doctor --fix")
-    return made, repairs.mend(repairs.repairs(ws))
+    return made, repairs.mend(ws, repairs.repairs(ws), made.path.name)
 
 
 def _backup(ws: Workspace, reason: str) -> Made:

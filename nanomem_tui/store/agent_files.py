@@ -90,7 +90,10 @@ class Memo(NamedTuple):
 
 
 class AgentFiles:
-    """The shared files of one workspace. Not thread-safe by itself: the store calls it under its own lock."""
+    """The shared files of one workspace. Not thread-safe by itself: the store calls it under its own lock.
+
+    `anew`: names of files that the next export writes though they hold what it would say.
+    """
 
     def __init__(self, paths: Paths, workspace_id: str, settings: Settings) -> None:
         self.paths = paths
@@ -98,6 +101,7 @@ class AgentFiles:
         self.settings = settings
         self.files = [SharedFile(source, paths.memory / source.name) for source in exchange.SOURCES]
         self.failures: dict[str, Problem] = {}
+        self.anew: set[str] = set()
         self._here = here.known(paths) if settings.database_url else ""
 
     def mark(self, name: str) -> str:
@@ -294,11 +298,13 @@ class AgentFiles:
 
     def _export(self, file: SharedFile, table: Mapping[str, Row]) -> bool:
         data, rows = self._exported(file, table)
-        if rows == dict(file.rows.rows) and list(rows) == list(file.rows.rows):
+        same = rows == dict(file.rows.rows) and list(rows) == list(file.rows.rows)
+        if same and file.name not in self.anew:
             return False  # also of a file with a broken line: what changed may be the other file's
         if file.rows.problems:
             atomic.quarantine(self.paths.quarantine, file.name, file.data)
         atomic.write_atomic(file.path, data, expected=atomic.sha256(file.data))
+        self.anew.discard(file.name)
         file.known, file.unsaved = file.known.exported(rows), True
         self._read(file)
         # Had the agent written in between, what we just read is its own, and is yet to be noticed.

@@ -10,12 +10,15 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from nanomem_tui.errors import Conflict
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.rows import RowStore
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.agent_files import SharedFile
     from nanomem_tui.store.database import Database
+    from nanomem_tui.store.memory_store import CheckpointResult
     from nanomem_tui.store.postgres.database import PgDatabase
 
 
@@ -35,6 +38,29 @@ class ExportedRows(RowStore):
     def export_due(self) -> bool:
         """Whether the agent's files do not hold yet what the database does."""
         return self.settings.export and self._export_due
+
+    def spoiled_files(self) -> list[str]:
+        """The agent's files of items that cannot be read whole, where we write them."""
+        self.load()
+        return [file.name for file in self.files.files if file.source.layer == "item" and self._is_spoiled(file)]
+
+    def _is_spoiled(self, file: SharedFile) -> bool:
+        return self.settings.export and file.error is None and not file.rows.complete
+
+    def write_anew(self, name: str) -> None:
+        """Write one of the agent's files from the rows, be they what it holds. Raises the store's errors, and Conflict
+        when the agent writes it meanwhile."""
+        with self._lock:
+            self.files.anew.add(name)
+            self._export_due = True
+        self.checkpoint(final=True)
+        if name in self.files.anew:
+            problem = self.files.failures.get(name)
+            raise Conflict("not written anew", name, problem.what if problem else "it changes meanwhile; ask again")
+
+    @abstractmethod
+    def checkpoint(self, *, final: bool = False) -> CheckpointResult:
+        """Move what waits into the database, then write the agent's files."""
 
     def _interval_over(self, since: float) -> bool:
         return time.monotonic() - since >= self.settings.flush_interval_seconds

@@ -13,6 +13,8 @@ BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
 FINAL = frozenset({"forget", "scrub"})
 """Kinds of operation that tell what was taken out of everything: nothing brings it back."""
+MENDED = "doctor.fix"
+"""The kind that tells what the doctor put right: the backup that it names in the free field `backup` takes it back."""
 WITHHELD = "withheld"
 """The free field that says how many changes of an operation were taken out of it by one of those."""
 
@@ -54,8 +56,9 @@ def started_by_person(operation: Operation) -> bool:
 
 
 def is_final(operation: Operation) -> bool:
-    """Whether there is nothing in it that could be taken back: it took texts out, or its own were taken out."""
-    return operation.kind in FINAL or (WITHHELD in operation.meta and not operation.changes)
+    """Whether there is nothing in it that could be taken back: it took texts out, or its own were taken out, or tells
+    of what a backup takes back."""
+    return operation.kind in {*FINAL, MENDED} or (WITHHELD in operation.meta and not operation.changes)
 
 
 def takes_back_all(operation: Operation) -> bool:
@@ -117,22 +120,33 @@ def _when(entry: LogEntry) -> tuple[str, int]:
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
-    """The newest operation that a person started and of which something stands. None behind a `forget` or `scrub`: what
-    is older has nothing to do with what he did last, and is named to be taken back."""
+    """The newest operation that a person started and of which something stands. None behind one that nothing undoes
+    (`forget`, `scrub`, what the doctor put right): what is older has nothing to do with what he did last, and is named
+    to be taken back."""
     last = _last_done(entries)
-    return last if last is not None and last.operation.kind not in FINAL else None
+    return last if last is not None and not is_final(last.operation) else None
 
 
 def _last_done(entries: Iterable[LogEntry]) -> LogEntry | None:
     """What a person did last and stands, be it final."""
+    final = {*FINAL, MENDED}
     return next(
-        (e for e in entries if e.operation.kind in FINAL or (started_by_person(e.operation) and not e.undone)), None
+        (e for e in entries if e.operation.kind in final or (started_by_person(e.operation) and not e.undone)), None
     )
+
+
+def mended(operation: Operation) -> NothingToDo:
+    """Why what the doctor put right is not undone, and what takes it back."""
+    backup = operation.meta.get("backup")
+    fix = f"`nanomem backup restore {backup}` takes it back" if backup else "what it replaced lies in the quarantine"
+    return NothingToDo("what the doctor put right has no undo", operation.id, fix)
 
 
 def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
     """Why there is nothing for `undo` to take back: what stands was done by an agent, and is named to be taken back."""
     last = _last_done(entries)
+    if last is not None and last.operation.kind == MENDED:
+        return mended(last.operation)
     if last is not None and last.operation.kind in FINAL:
         what = f"the last change was a {last.operation.kind}, which nothing takes back"
         return NothingToDo(what, "", "`nanomem undo ID` for an older one; see `nanomem log`")

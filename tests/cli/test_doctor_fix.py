@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -81,6 +82,21 @@ def test_the_backup_takes_it_back(run: Run, broken: Path) -> None:
     assert {name: (broken / name).read_bytes() for name in files[:3]} == {name: before[name] for name in files[:3]}
 
 
+def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -> None:
+    told = run("doctor", "--fix", "--yes").out
+    backup = next(line for line in told.splitlines() if "takes it back" in line).split("`")[1].split()[-1]
+    [entry] = [one for one in run("log", "--full", "--json").json if one["kind"] == "doctor.fix"]
+    assert (entry["actor"], entry["meta"]["backup"]) == ("human", backup)
+    assert "put right 9 things" in entry["label"]
+    assert "memory/history.jsonl" in [where for where, _, _ in entry["meta"]["fixes"]]
+    assert run("undo").out == "undo: rescue 1 session\n"  # that one stands for itself
+    for line in (["undo"], ["undo", entry["id"]]):
+        refused = run(*line)
+        assert refused.code != 0
+        assert f"`nanomem backup restore {backup}` takes it back" in refused.err
+    assert run("log", "--verify").code == 0
+
+
 def test_beside_an_agent_its_files_wait(run: Run, broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (broken / "memory" / "history.jsonl").read_bytes()
     monkeypatch.setattr(Workspace, "agent", lambda _ws: Presence(True, 4711, "nanobot gateway", False))
@@ -97,7 +113,7 @@ def test_what_changed_in_that_moment_is_not_written_over(run: Run, broken: Path)
     with open_workspace(broken) as ws:
         found = [one for one in repairs.repairs(ws) if one.where.endswith("history.jsonl")]
         (broken / "memory" / "history.jsonl").write_bytes(LINE + LINE)
-        [(_, why)] = repairs.mend(found)
+        [(_, why)] = repairs.mend(ws, found)
     assert "changed meanwhile" in why
     assert (broken / "memory" / "history.jsonl").read_bytes() == LINE + LINE
 
@@ -204,3 +220,41 @@ def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str
     database.unlink()
     elsewhere.rename(database)
     assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}
+
+
+def test_a_snapshot_that_ends_in_the_middle_is_written_anew_from_what_is_known(
+    run: Run, home: Callable[[str], Path]
+) -> None:
+    workspace = home("ramfirst")
+    snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
+    assert run("memory", "add", "--text", "we like tea").code == 0
+    whole = [one["id"] for one in json.loads(snapshot.read_bytes())["items"]]
+    torn = snapshot.read_bytes()[:-700]
+    snapshot.write_bytes(torn)
+    listed = run("memory", "list", "--json").json
+    told = run("doctor", "--fix", "--yes").out
+    assert "Fixed: memory/LTM_SNAPSHOT.json: cannot be read whole" in told
+    assert [one["id"] for one in json.loads(snapshot.read_bytes())["items"]] == whole
+    assert torn in quarantined(workspace)
+    assert run("memory", "list", "--json").json == listed
+    assert "LTM_SNAPSHOT.json: the file ends" not in run("doctor").out
+
+
+def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo_brings_it_back(
+    run: Run, home: Callable[[str], Path]
+) -> None:
+    workspace = home("nb035")
+    path = max((workspace.parent / "sessions").glob("*/*.jsonl"), key=lambda one: one.stat().st_size)
+    head, *lines = path.read_bytes().splitlines(keepends=True)
+    lines = [line for line in lines if b"provider_state" not in line]
+    head = json.dumps({**json.loads(head), "last_consolidated": 2}).encode() + b"\n"
+    broken = head + lines[0] + b'{"role": "us\n' + b"".join(lines[1:])
+    path.write_bytes(broken)
+    assert "`nanomem doctor --fix` takes the line out" in run("doctor").out
+    told = run("doctor", "--fix", "--yes").out
+    assert "1 line that cannot be read: the agent counts on" in told
+    after = path.read_bytes().splitlines(keepends=True)
+    assert after[1:] == lines
+    assert json.loads(after[0]) == {**json.loads(head), "last_consolidated": 1}
+    assert run("undo").out.startswith("undo: take 1 line that cannot be read out of session")
+    assert path.read_bytes() == broken

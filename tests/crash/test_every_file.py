@@ -120,7 +120,7 @@ class Trial:
         after, _ = self.look()
         self.worse(found, after, "the next change")
         with open_workspace(self.workspace) as ws:
-            failed = [f"{one.what}: {why}" for one, why in repairs.mend(repairs.repairs(ws)) if why]
+            failed = [f"{one.what}: {why}" for one, why in repairs.mend(ws, repairs.repairs(ws)) if why]
             self.note(not failed, f"not put right: {failed}")
         mended, _ = self.look()
         self.worse(after, mended, "putting it right")

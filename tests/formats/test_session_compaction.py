@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.formats.session_compaction import without_unreadable
 from nanomem_tui.formats.sessions import BOUNDARY_TEXT, compact, parse_session, uncompact
 
 BOUNDARY = {"role": "user", "content": BOUNDARY_TEXT, "_hidden_history": True}
@@ -162,6 +163,22 @@ def test_messages_that_came_after_stay_when_the_old_ones_come_back():
 def test_a_negative_number_is_refused():
     with pytest.raises(BadInput):
         compact(b"", -1)
+
+
+@given(st.lists(st.booleans(), max_size=12), st.data())
+def test_without_unreadable_lines_offsets_point_where_they_did_and_nothing_else_changes(readable, data):
+    archived, consolidated = (data.draw(st.integers(0, len(readable))) for _ in range(2))
+    lines = [dump_line(say(str(n))) if whole else f'{{"torn {n}\n'.encode() for n, whole in enumerate(readable)]
+    before = dump_line(metadata(archived, consolidated)) + b"".join(lines)
+    mended = without_unreadable(before)
+    assert (mended.lines, mended.messages) == (readable.count(False), readable.count(True))
+    if all(readable):
+        assert mended.data is before
+        return
+    after = parse_session(mended.data, "", "")
+    assert not any("not JSON" in problem.what for problem in after.problems)
+    assert contents(mended.data) == [str(n) for n, whole in enumerate(readable) if whole]
+    assert (after.last_archived, after.last_consolidated) == (sum(readable[:archived]), sum(readable[:consolidated]))
 
 
 @st.composite

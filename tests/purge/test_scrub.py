@@ -136,8 +136,8 @@ def test_the_value_of_a_fact_is_found_beside_its_key_alone() -> None:
     fact = {"fact": {"category": "accounts", "key": "password", "value": "Zebra-91-tulip"}}
     assert "Zebra" not in json.dumps(in_value(fact, Secrets(), Counter()))
     had = {"value": "Zebra-91-tulip", "since": "2026-01-02"}
-    before = {"fact": {"key": "password", "value": "[password]", "said": had, "earlier": [had, {"value": "Tulip-19-x"}]}}
-    left = json.dumps(in_value(before, Secrets(), Counter()))
+    before = {"key": "password", "value": "[password]", "said": had, "earlier": [had, {"value": "Tulip-19-x"}]}
+    left = json.dumps(in_value({"fact": before}, Secrets(), Counter()))
     assert "Zebra" not in left
     assert "Tulip" not in left
     plain = {"fact": {"category": "pets", "key": "name", "value": "Zebra-91-tulip", "earlier": [had]}}

@@ -351,12 +351,12 @@ def test_what_is_kept_is_held_against_the_chain_and_a_new_copy_needs_none_of_it(
         told = [one for one in ws.doctor() if "gone" in one.what]
         assert {one.severity for one in told} == {"warning"}
         assert not verifying.verify(ws.store).whole
-        assert [one for one, why in repairs.mend(repairs.repairs(ws)) if why] == []
+        assert [one for one, why in repairs.mend(ws, repairs.repairs(ws)) if why] == []
         assert verifying.verify(ws.store).whole
         assert [one.what for one in ws.doctor() if "gone" in one.what] == []
     emptied(database(workspace))
     with open_workspace(workspace) as ws:
-        assert len(ws.log()) == 5
+        assert len(ws.log()) == 6  # that of the doctor among them
         assert "with every operation since" in said(ws)
 
 
@@ -371,7 +371,7 @@ def test_a_recovery_says_how_many_operations_are_gone(
     with open_workspace(workspace) as ws:
         ws.store.load()
         assert f"with {back} operations since; {gone}" in said(ws)
-        assert [why for one, why in repairs.mend(repairs.repairs(ws)) if why] == []
+        assert [why for one, why in repairs.mend(ws, repairs.repairs(ws)) if why] == []
         assert len(known & {entry.operation.id for entry in ws.log()}) == 1 + back
 
 

@@ -1,0 +1,57 @@
+"""Transcripts without the lines that cannot be read, as operations that can be undone.
+
+An agent passes by such a line and still counts its offsets with it: messages behind it are then taken for archived, or
+are told twice (FORMATS.md, "Session transcripts"). Owns when a transcript needs that; the bytes are the format's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import Conflict
+from nanomem_tui.formats.session_compaction import Mended, without_unreadable
+from nanomem_tui.memory.reading import read_log
+from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.store import blobs
+from nanomem_tui.store.atomic import sha256
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+class Broken(NamedTuple):
+    """A transcript that holds lines which cannot be read: whose it is, its file, and how many such lines."""
+
+    key: str
+    file: SessionFile
+    lines: int
+
+
+def broken(ws: Workspace) -> Iterator[Broken]:
+    """Those that the agent finds. One that cannot be read at all is left to the doctor."""
+    for file, summary, unreadable in ws.sessions.summaries():
+        hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
+        if not hidden and summary.problems:
+            found = without_unreadable(read_log(file.path))
+            if found.lines:
+                yield Broken(key_of(file.path.name, summary.header), file, found.lines)
+
+
+def mend(ws: Workspace, one: Broken) -> Operation:
+    """Take those lines out and keep the file as it was; can be undone. Raises Refused while an agent runs or a turn is
+    in flight, Conflict when the file changed since."""
+    data = read_log(one.file.path)
+    found = without_unreadable(data)
+    if found.lines != one.lines:
+        raise Conflict("the session changed meanwhile", one.key, "look at it again and repeat it")
+    before, after = (_value(ws, one, body, found) for body in (data, found.data))
+    label = f"take {counted(found.lines, 'line')} that cannot be read out of session {one.key}"
+    return ws.perform(new_operation("session.mend", label, [Change("session", one.key, before, after)]))
+
+
+def _value(ws: Workspace, one: Broken, data: bytes, found: Mended) -> dict[str, object]:
+    blob = blobs.put(ws.paths.backups, data)
+    return {"path": one.file.path.name, "sha256": sha256(data), "blob": blob, "messages": found.messages}
