@@ -75,7 +75,7 @@ def compact(data: bytes, keep: int) -> Compacted:
     head, body = _split(parse_jsonl(data, ""))
     readable = [place for place, record in enumerate(body) if record.value is not None]
     cut = _cut([body[place].value or {} for place in readable], keep)
-    offsets = _offsets(head, len(body))
+    offsets = offsets_of(head, len(body))
     if cut == 0:
         return Compacted(data, b"", 0, len(readable), *offsets, before=offsets)
     place = readable[cut - 1] + 1
@@ -106,7 +106,7 @@ def without_unreadable(data: bytes) -> Mended:
     lines = len(body) - len(kept)
     if not lines:
         return Mended(data, 0, len(kept))
-    offsets = [_shifted(body, kept, offset) for offset in _offsets(head, len(body))]
+    offsets = [_shifted(body, kept, offset) for offset in offsets_of(head, len(body))]
     whole = (*_head_lines(head, (offsets[0], offsets[1])), *(_line(body[place]) for place in kept))
     return Mended(b"".join(whole), lines, len(kept))
 
@@ -127,9 +127,9 @@ def uncompact(
     lines = [line + b"\n" for line in removed.split(b"\n")[:-1]]
     rest = [_line(record) for record in body]
     added = sum(record.value is not None for record in parse_jsonl(removed, ""))
-    if boundary_at is not None and body and _is_boundary(body[0]):
+    if boundary_at is not None and body and is_boundary(body[0]):
         lines.insert(boundary_at, rest.pop(0))
-    current = _offsets(head, len(body))
+    current = offsets_of(head, len(body))
     floor = 0 if boundary_at is None else 1
     archived = _restored(last_archived, current[0], added, floor)
     consolidated = _restored(last_consolidated, current[1], added, floor)
@@ -140,9 +140,14 @@ def in_front(data: bytes, earlier: bytes) -> bytes:
     """`data` with the messages of an `earlier` transcript in front of its own. Its metadata stays; an offset that it
     has not moved yet is that of the earlier one, any other points at the message that it pointed at."""
     head, body = _split(parse_jsonl(earlier, ""))
-    archived, consolidated = _offsets(head, len(body))
+    archived, consolidated = offsets_of(head, len(body))
     old = (archived or consolidated or 0, consolidated or archived or 0)
     return uncompact(data, b"".join(map(_line, body)), *old)
+
+
+def is_about(record: Record) -> bool:
+    """Whether this line says something about the session, and is no message."""
+    return record.value is not None and (is_metadata(record.value) or is_provider_state(record.value))
 
 
 def _split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
@@ -150,9 +155,7 @@ def _split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     head: list[Record] = []
     body: list[Record] = []
     for record in records:
-        value = record.value
-        about = value is not None and (is_metadata(value) or is_provider_state(value))
-        (head if about else body).append(record)
+        (head if is_about(record) else body).append(record)
     return head, body
 
 
@@ -184,9 +187,9 @@ def _pairs(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _offsets(head: Sequence[Record], count: int) -> tuple[int | None, int | None]:
+def offsets_of(head: Sequence[Record], count: int) -> tuple[int | None, int | None]:
     """Both offsets as they stand for `count` lines: None where there is none, 0 where an agent would refuse it."""
-    value = _metadata(head)
+    value = metadata_of(head)
     archived, consolidated = (value.get(name) for name in OFFSET_KEYS)
     return _offset(archived, count), _offset(consolidated, count)
 
@@ -197,19 +200,20 @@ def _offset(value: object, count: int) -> int | None:
     return value if isinstance(value, int) and not offset_fault(value, count) else 0
 
 
-def _metadata(head: Sequence[Record]) -> dict[str, Any]:
+def metadata_of(head: Sequence[Record]) -> dict[str, Any]:
     """The metadata that agents obey: the last."""
     return next((r.value for r in reversed(head) if r.value is not None and is_metadata(r.value)), {})
 
 
-def _is_boundary(record: Record) -> bool:
+def is_boundary(record: Record) -> bool:
+    """Whether this line is the hidden message that an agent puts where its archive ends."""
     value = record.value or {}
     return value.get("_hidden_history") is True and value.get("content") == BOUNDARY_TEXT
 
 
 def _boundary(body: Sequence[Record], place: int, offsets: tuple[int | None, int | None]) -> int | None:
     """The place of the boundary message that is in force, when the cut at `place` would take it away."""
-    last = next((at for at in range(len(body) - 1, -1, -1) if _is_boundary(body[at])), None)
+    last = next((at for at in range(len(body) - 1, -1, -1) if is_boundary(body[at])), None)
     in_force = last is not None and last < place and last >= (offsets[0] or 0)
     return last if in_force else None
 
@@ -235,15 +239,16 @@ def _line(record: Record) -> bytes:
 def _head_lines(head: Sequence[Record], offsets: tuple[int | None, int | None]) -> list[bytes]:
     """The lines about the session without provider state, with these offsets where it has any (None: left alone)."""
     lines = []
-    obeyed = _metadata(head)
+    obeyed = metadata_of(head)
     for record in head:
         if record.value is None or is_provider_state(record.value):
             continue
-        lines.append(_with_offsets(record, offsets) if record.value is obeyed else _line(record))
+        lines.append(with_offsets(record, offsets) if record.value is obeyed else _line(record))
     return lines
 
 
-def _with_offsets(record: Record, offsets: tuple[int | None, int | None]) -> bytes:
+def with_offsets(record: Record, offsets: tuple[int | None, int | None]) -> bytes:
+    """A line of metadata with these offsets where it has any (None: left alone), else as it is."""
     value = record.value or {}
     pairs = zip(OFFSET_KEYS, offsets, strict=True)
     new = {name: offset for name, offset in pairs if offset is not None and name in value}

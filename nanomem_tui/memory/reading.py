@@ -31,6 +31,14 @@ def stamp_of(found: os.stat_result) -> Stamp:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
+def is_as(path: Path, stamp: Stamp) -> bool:
+    """Whether a file has that stamp now."""
+    try:
+        return stamp_of(os.lstat(path)) == stamp
+    except OSError:
+        return False
+
+
 def read_file(path: Path, most: int = regular.MOST) -> bytes:
     """A file whole, read again while somebody writes it in place. Raises the errors of `from_os_error`, one of them
     for a file of more than `most` bytes."""

@@ -15,7 +15,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import hashlib
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from typing import Any
 from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.formats.session_consolidation import Splice, inverse, spliced
 from nanomem_tui.formats.sessions import Session, compact, parse_session, uncompact
-from nanomem_tui.memory.reading import Stamp, read_log, stamp_of
+from nanomem_tui.memory.reading import Stamp, chunks, read_log, stamp_of
 from nanomem_tui.memory.session_files import checkpoint_name
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.store import blobs, owners
@@ -59,13 +61,13 @@ class SessionLayer:
             if (new := self._new_path(change)) is not None:
                 owners.refuse_foreign(new, change.key)
                 self._is_moved(change, path, new)
-            else:
-                self._bytes_after(change, path)
+            elif not isinstance(data := self._bytes_after(change, path), bytes):
+                deque(data or (), maxlen=0)  # reads the backup to its end
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any transcript is what its change makes of it."""
         return any(
-            _sha256(_current(self._new_path(change) or self._path(change))) == (change.after or {}).get("sha256")
+            _digest(self._new_path(change) or self._path(change)) == (change.after or {}).get("sha256")
             for change in changes
         )
 
@@ -79,7 +81,7 @@ class SessionLayer:
                     with _os_errors(path):
                         self._move(path, new)
                 continue
-            if _sha256(_current(path)) == (change.after or {}).get("sha256"):
+            if _digest(path) == (change.after or {}).get("sha256"):
                 continue
             self._refuse(change, path)
             stamp = _stamp(path)
@@ -107,8 +109,8 @@ class SessionLayer:
 
     def _is_moved(self, change: Change, path: Path, new: Path) -> bool:
         """Whether the file is at its new place, and there alone. Raises Conflict when neither place is as it was."""
-        there, wanted = _sha256(_current(new)), (change.after or {}).get("sha256")
-        here = _sha256(_current(path))
+        there, wanted = _digest(new), (change.after or {}).get("sha256")
+        here = _digest(path)
         if here is None and there == wanted:
             return True
         if here is None:
@@ -122,15 +124,15 @@ class SessionLayer:
     def _move(self, path: Path, new: Path) -> None:
         """Give a file its new place. It has both for a moment, so that a kill leaves it in one of them at least."""
         with self._locked():
-            if _current(new) is None:
+            if _digest(new) is None:
                 try:
                     os.link(path, new, follow_symlinks=False)
                 except OSError as error:
                     if error.errno not in NO_LINKS:
                         raise
-                    write_atomic(new, read_log(path), like=path)
+                    write_atomic(new, chunks(path), like=path)
                 sync_folder(new.parent)
-            elif _current(new) != _current(path):
+            elif _digest(new) != _digest(path):
                 raise Conflict("there is such a session already", str(new))
             os.unlink(path)
         sync_folder(path.parent)
@@ -141,20 +143,21 @@ class SessionLayer:
         if reason := refusal(path, self._agent()):
             raise Refused(reason, change.key, INSIST)
 
-    def _bytes_after(self, change: Change, path: Path) -> bytes | None:
-        """What the file holds after the change, None for no file. Raises Conflict when what is there does not fit."""
-        current = _current(path)
-        if (current is None) != (change.before is None):
-            raise Conflict("the session is gone" if current is None else "there is such a session already", change.key)
-        if change.before is None or current is None or _sha256(current) == change.before.get("sha256"):
-            return None if change.after is None else self._made(change.after, current)
-        return self._grown(change, current)
+    def _bytes_after(self, change: Change, path: Path) -> bytes | Iterator[bytes] | None:
+        """What the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what is
+        there does not fit; pieces raise the errors of `blobs.pieces`."""
+        there = _digest(path)
+        if (there is None) != (change.before is None):
+            raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
+        if change.before is None or there == change.before.get("sha256"):
+            return None if change.after is None else self._made(change.after, path if there is not None else None)
+        return self._grown(change, read_log(path))
 
-    def _made(self, after: Value, current: bytes | None) -> bytes:
+    def _made(self, after: Value, path: Path | None) -> bytes | Iterator[bytes]:
         """The bytes of a value, made of the file's own where it holds splices."""
-        if "splices" not in after or current is None:
-            return blobs.get(self._backups, str(after.get("blob")))
-        data = spliced(current, [_splice(one) for one in after["splices"]])
+        if "splices" not in after or path is None:
+            return blobs.pieces(self._backups, str(after.get("blob")))
+        data = spliced(read_log(path), [_splice(one) for one in after["splices"]])
         if sha256(data) != after.get("sha256"):
             raise BadInput("a recorded change of a session is damaged", str(after.get("path")))
         return data
@@ -169,7 +172,7 @@ class SessionLayer:
                 return uncompact(current, cut.removed, *cut.before, cut.boundary_at)
         raise Conflict("the session changed since", change.key, "look at it again and repeat the change")
 
-    def _swap(self, path: Path, stamp: Stamp | None, data: bytes | None) -> None:
+    def _swap(self, path: Path, stamp: Stamp | None, data: bytes | Iterator[bytes] | None) -> None:
         """Put `data` (None: nothing) where `stamp` was: made durable beside it first, then renamed under the lock."""
         staged = path.with_name(f".{path.name[:80]}.{os.urandom(6).hex()}.nanomem-tmp")
         try:
@@ -232,14 +235,16 @@ def _splice(value: Any) -> Splice:
         raise BadInput("a recorded change of a session that cannot be read", str(value)[:60]) from error
 
 
-def _current(path: Path) -> bytes | None:
+def _digest(path: Path) -> str | None:
+    """The SHA-256 of a transcript, which is not held whole; None for no file."""
     if path.is_symlink():
         raise Refused("a link, which is not followed", str(path))
-    return read_log(path) if path.exists() else None
-
-
-def _sha256(data: bytes | None) -> str | None:
-    return None if data is None else sha256(data)
+    if not path.exists():
+        return None
+    digest = hashlib.sha256()
+    for piece in chunks(path):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _goes_on(current: bytes, start: bytes) -> bool:

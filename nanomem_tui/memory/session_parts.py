@@ -11,13 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.sessions import Session, messages_in, parse_session
-from nanomem_tui.memory.reading import chunks
+from nanomem_tui.memory.reading import chunks, read_log
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message
-    from nanomem_tui.memory.session_files import Summary
+    from nanomem_tui.formats.sessions import Compacted, Message
+    from nanomem_tui.memory.session_files import SessionFile, Summary
 
 WHOLE = 64_000_000
 """Bytes of a transcript up to which it is held whole: some 70,000 messages in 250 MB."""
@@ -54,6 +55,18 @@ def of_long(path: Path, summary: Summary, key: str, start: int | None, many: int
         has_metadata=summary.header is not None,
     )
     return part, summary.messages
+
+
+def compacted(file: SessionFile, keep: int) -> Compacted:
+    """The transcript cut down to its last `keep` messages; a long one is not held where its last part tells the cut.
+    Raises BadInput for a `keep` below 1."""
+    if keep < 1:
+        raise BadInput("a session keeps at least one message", str(keep))
+    from nanomem_tui.formats.session_compaction import compact
+    from nanomem_tui.formats.session_long import compact_long
+
+    found = compact_long(lambda: chunks(file.path), keep) if file.stamp[1] > WHOLE else None
+    return found if found is not None else compact(read_log(file.path), keep)
 
 
 def _from(path: Path, start: int) -> Iterator[Message]:

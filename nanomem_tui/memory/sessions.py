@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
-from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log
+from nanomem_tui.memory.reading import Stamp, chunks, is_as, read_end, read_log
 from nanomem_tui.memory.session_files import (
     SessionFile,
     Summary,
@@ -30,7 +30,6 @@ from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, Tr
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -219,8 +218,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        data = read_log(file.path)
-        return self._compaction(key, file, data, _compacted(data, keep), keep)
+        return self._compaction(key, file, _compacted(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
         """What `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
@@ -258,20 +256,21 @@ class Sessions:
         from nanomem_tui.store import blobs
 
         file = self._file(key)
-        data = read_log(file.path)
-        result = _compacted(data, keep)
-        plan = self._compaction(key, file, data, result, keep)
+        result = _compacted(file, keep)
+        plan = self._compaction(key, file, result, keep)
         if plan.refused and not (force and file.current and not file.link):
             raise Refused(plan.refused, key, INSIST)
         if not result.removed_messages:
             raise NothingToDo(f"the session has {counted(plan.messages, 'message')}, {keep:,} are kept", key)
         backups = self._paths.backups
-        before = _value(file, data, blobs.put(backups, data), plan.messages)
-        after = _value(file, result.data, blobs.put(backups, result.data), result.kept_messages)
+        before = _value(file, blobs.put_pieces(backups, chunks(file.path)), plan.messages)
+        after = _value(file, blobs.put(backups, result.data), result.kept_messages)
+        if not is_as(file.path, file.stamp):  # both were read of it
+            raise Conflict("the session changed meanwhile", key, "look at it again and repeat the change")
         insisted = {"force": True} if force else {}
         return Change("session", key, before, {**after, "keep": keep, **insisted})
 
-    def _compaction(self, key: str, file: SessionFile, data: bytes, result: Compacted, keep: int) -> SessionCompaction:
+    def _compaction(self, key: str, file: SessionFile, result: Compacted, keep: int) -> SessionCompaction:
         from nanomem_tui.memory.session_layer import refusal
 
         refused = refusal(file.path, self._agent())
@@ -283,7 +282,7 @@ class Sessions:
             keep=keep,
             removed=result.removed_messages,
             kept=result.kept_messages,
-            bytes_before=len(data),
+            bytes_before=file.stamp[1],
             bytes_after=len(result.data),
             refused=refused,
             unarchived=result.removed_unarchived,
@@ -376,16 +375,14 @@ class Sessions:
             start += len(messages)
 
 
-def _compacted(data: bytes, keep: int) -> Compacted:
-    if keep < 1:
-        raise BadInput("a session keeps at least one message", str(keep))
-    from nanomem_tui.formats.session_compaction import compact
+def _compacted(file: SessionFile, keep: int) -> Compacted:
+    from nanomem_tui.memory import session_parts
 
-    return compact(data, keep)
+    return session_parts.compacted(file, keep)
 
 
-def _value(file: SessionFile, data: bytes, blob: str, messages: int) -> dict[str, object]:
-    return {"path": file.path.name, "sha256": sha256(data), "blob": blob, "messages": messages}
+def _value(file: SessionFile, blob: str, messages: int) -> dict[str, object]:
+    return {"path": file.path.name, "sha256": blob, "blob": blob, "messages": messages}
 
 
 def _count(change: Change, side: str) -> int:

@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nanomem_tui import regular
@@ -70,14 +70,15 @@ def sync_file(path: Path) -> None:
 
 def write_atomic(
     path: Path,
-    data: bytes,
+    data: bytes | Iterable[bytes],
     *,
     expected: str | None = None,
     mode: int | None = None,
     alone: bool = True,
     like: Path | None = None,
 ) -> None:
-    """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder.
+    """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder. Data in pieces is
+    not held whole, but with `expected`; what taking the next of them raises leaves the old file.
 
     Keeps owner, group and mode of the file that was there, or is called `like` and is to be replaced later (else the
     owner of the folder, `mode`, else 0600), and writes through a symlink to its target.
@@ -89,17 +90,20 @@ def write_atomic(
         target = path.resolve() if path.is_symlink() else path
     except RuntimeError as error:  # a link to itself
         raise from_os_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)), "writing") from error
+    if expected is not None and not isinstance(data, bytes):
+        data = b"".join(data)
     temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
         try:
-            write_all(handle, data)
+            for piece in (data,) if isinstance(data, bytes) else data:
+                write_all(handle, piece)
             old = owners.settle(handle, like or target)
             os.fchmod(handle, old.st_mode & 0o7777 if old is not None else mode or PRIVATE_FILE)
             os.fsync(handle)
         finally:
             os.close(handle)
-        if expected is None:
+        if expected is None or not isinstance(data, bytes):
             os.replace(temporary, target)
             sync_folder(target.parent)
         else:

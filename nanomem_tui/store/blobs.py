@@ -5,13 +5,19 @@ Must not know what a file means, nor which operation needs it.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from nanomem_tui.errors import BadInput, NotFound, from_os_error
 from nanomem_tui.store.atomic import make_folder, sha256, sync_folder, write_atomic
 
+PIECE = 4 * 1024 * 1024
+"""Bytes of a backup that are held at a time where it is read in pieces."""
 _NAME = re.compile(r"[0-9a-f]{64}")
 
 
@@ -30,19 +36,64 @@ def put(folder: Path, data: bytes) -> str:
     return name
 
 
+def put_pieces(folder: Path, pieces: Iterable[bytes]) -> str:
+    """Like `put`, of data that is not held whole."""
+    digest = hashlib.sha256()
+
+    def through() -> Iterator[bytes]:
+        for piece in pieces:
+            digest.update(piece)
+            yield piece
+
+    try:
+        make_folder(folder)
+        coming = folder / f".{os.urandom(6).hex()}.nanomem-tmp"
+        try:
+            write_atomic(coming, through())
+            os.replace(coming, folder / digest.hexdigest())
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(coming)
+        sync_folder(folder)
+    except OSError as error:
+        raise from_os_error(error, "keeping a backup") from error
+    return digest.hexdigest()
+
+
+def pieces(folder: Path, name: str) -> Iterator[bytes]:
+    """The bytes kept under `name`, a few at a time. Raises as `get`, for damage behind the last of them."""
+    digest = hashlib.sha256()
+    with _opened(folder, name) as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+            yield piece
+    if digest.hexdigest() != name:
+        raise _damaged(folder, name)
+
+
 def get(folder: Path, name: str) -> bytes:
     """The bytes kept under `name`. Raises NotFound when they are gone, BadInput when they are damaged."""
+    with _opened(folder, name) as file:
+        data = file.read()
+    if sha256(data) != name:
+        raise _damaged(folder, name)
+    return data
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, name: str) -> Iterator[BinaryIO]:
     if not _NAME.fullmatch(name):
         raise BadInput("not the name of a backup", name)
     path = folder / name
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(handle, "rb") as file:
-            data = file.read()
+            yield file
     except FileNotFoundError:
         raise NotFound("the backup is gone", str(path), "restore the folder nanomem/backups") from None
     except OSError as error:
         raise from_os_error(error, "reading a backup") from error
-    if sha256(data) != name:
-        raise BadInput("the backup is damaged", str(path), "restore the folder nanomem/backups")
-    return data
+
+
+def _damaged(folder: Path, name: str) -> BadInput:
+    return BadInput("the backup is damaged", str(folder / name), "restore the folder nanomem/backups")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.formats import session_long
 from nanomem_tui.formats.session_compaction import without_unreadable
+from nanomem_tui.formats.session_long import compact_long
 from nanomem_tui.formats.sessions import BOUNDARY_TEXT, compact, parse_session, uncompact
 
 BOUNDARY = {"role": "user", "content": BOUNDARY_TEXT, "_hidden_history": True}
@@ -231,6 +234,35 @@ def test_any_compaction_keeps_every_rule_and_can_be_taken_back(parts, keep):
                 old, new = getattr(before, name), getattr(after, name)
                 gone = len(before.messages) - len(after.messages)
                 assert new == max(0, old - gone) or done.boundary_at is not None
+
+
+@given(transcripts(), st.integers(1, 6), st.integers(1, 3), st.data())
+def test_a_long_transcript_is_cut_to_the_same_bytes_without_being_held(parts, keep, margin, data):
+    head, lines = parts
+    every = [*head, *lines]
+    whole, done = b"".join(every), compact(b"".join(every), keep)
+    at = sorted(data.draw(st.lists(st.integers(0, len(every)), max_size=4)))
+    pieces = [b"".join(every[a:b]) for a, b in pairwise([0, *at, len(every)])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session_long, "MARGIN", margin)
+        found = compact_long(lambda: pieces, keep)
+    if found is None:  # the last part does not tell
+        return
+    assert found.data == done.data
+    assert (found.kept_messages, found.last_archived, found.last_consolidated, found.before) == (
+        done.kept_messages, done.last_archived, done.last_consolidated, done.before,
+    )  # fmt: skip
+    if b"torn" not in whole:
+        assert (found.removed_messages, found.removed_unarchived) == (done.removed_messages, done.removed_unarchived)
+
+
+def test_most_long_transcripts_are_cut_without_being_held():
+    lines = [dump_line({**say("q"), "n": n}) for n in range(5000)]
+    data = b"".join((dump_line(metadata(4000, 4000)), *lines))
+    found, done = compact_long(lambda: [data], 10), compact(data, 10)
+    assert found is not None
+    assert found.data == done.data
+    assert found._replace(removed=b"", before=done.before) == done._replace(removed=b"")
 
 
 @pytest.mark.parametrize("keep", [0, 1, 3, 10, 40])

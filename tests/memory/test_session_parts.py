@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import Conflict
+from nanomem_tui.formats import session_long
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import reading, session_parts
+from nanomem_tui.store import blobs
 
 KEY = "cli:long"
 
@@ -60,3 +64,64 @@ def test_of_a_long_one_the_end_is_shown_where_nothing_is_said(workspace: Path, m
         found, total = ws.sessions.part(KEY)
     assert [one.index for one in found.messages] == list(range(470, 500))
     assert total == 500
+
+
+def test_a_long_one_is_compacted_as_a_short_one_and_put_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_workspace(workspace) as ws:
+        folder = ws.layout.sessions_dir
+        assert folder is not None
+        path = folder / key_to_name(KEY)
+        before = path.read_bytes()
+        ws.sessions.compact(KEY, 40)
+        expected = path.read_bytes()
+        ws.undo()
+        monkeypatch.setattr(session_parts, "WHOLE", 100)
+        monkeypatch.setattr(session_long, "MARGIN", 10)
+        held = []
+        monkeypatch.setattr(session_parts, "read_log", held.append)
+        assert ws.sessions.compact_preview(KEY, 40).kept == 40
+        ws.sessions.compact(KEY, 40)
+        assert path.read_bytes() == expected
+        ws.undo()
+        assert path.read_bytes() == before
+        ws.redo()
+        assert path.read_bytes() == expected
+    assert held == []
+
+
+def test_a_call_far_before_its_result_is_looked_for_in_all_of_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_workspace(workspace) as ws:
+        folder = ws.layout.sessions_dir
+        assert folder is not None
+        path = folder / key_to_name(KEY)
+        lines = path.read_bytes().split(b"\n")
+        lines[10] = b'{"role": "assistant", "content": "", "tool_calls": [{"id": "far", "function": {"name": "f"}}]}'
+        lines[-5] = b'{"role": "tool", "tool_call_id": "far", "content": "late"}'
+        path.write_bytes(b"\n".join(lines))
+        plan = ws.sessions.compact_preview(KEY, 40)
+        monkeypatch.setattr(session_parts, "WHOLE", 100)
+        monkeypatch.setattr(session_long, "MARGIN", 10)
+        assert ws.sessions.compact_preview(KEY, 40).kept == plan.kept > 480
+
+
+def test_what_is_said_while_a_long_one_is_read_is_not_lost(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_workspace(workspace) as ws:
+        folder = ws.layout.sessions_dir
+        assert folder is not None
+        path = folder / key_to_name(KEY)
+        keep = blobs.put_pieces
+
+        def late(backups: Path, pieces: Iterable[bytes]) -> str:
+            with path.open("ab") as file:
+                file.write(b'{"role": "user", "content": "wait"}\n')
+            return keep(backups, pieces)
+
+        monkeypatch.setattr(blobs, "put_pieces", late)
+        with pytest.raises(Conflict):
+            ws.sessions.compact(KEY, 40)
+        assert path.read_bytes().endswith(b'"wait"}\n')
+        assert len(path.read_bytes().split(b"\n")) > 500
