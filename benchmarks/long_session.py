@@ -2,10 +2,10 @@
 
     python benchmarks/long_session.py [--megabytes 1024] [--json FILE]
 
-Each is a command in a process of its own, as a person types it: seconds from its start to its end, and the most memory
-it held. All of a compaction is durable when the command returns, and what it takes out is kept for its undo. Beside
-that, in the same folder: `tail -n 500`, sync and rename, which keep nothing of what they cut off; and a copy of the file
-with sync, which is the least that keeps it.
+Each is a command in a process of its own, as a person types it: seconds from its start to its end, and the most
+memory it held. All of a compaction is durable when the command returns, and what it takes out is kept for its undo.
+Beside that, in the same folder: `tail -n 500`, sync and rename, which keep nothing of what they cut off; and a copy of
+the file with sync, which is the least that keeps it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def written(path: Path, megabytes: int) -> int:
     """A conversation of that size; how many messages it has."""
     count = 0
     with path.open("wb") as file:
-        head = {"_type": "metadata", "key": KEY, "created_at": "2026-01-01T00:00:00", "metadata": {}, "last_archived": 0}
+        head = {"_type": "metadata", "key": KEY, "created_at": "2026-01-01T00:00:00", "last_archived": 0}
         file.write(json.dumps(head).encode() + b"\n")
         while file.tell() < megabytes * 1024 * 1024:
             for _ in range(1000):
@@ -81,8 +81,9 @@ def measured(megabytes: int) -> dict[str, Any]:
         back = ours("undo")
         assert path.stat().st_size == before
         other = path.with_suffix(".cut")
-        tail = timed(["sh", "-c", f"tail -n {KEEP} '{path}' > '{other}' && sync '{other}' && mv '{other}' '{other}.1'"], home)
-        copy = timed(["sh", "-c", f"cp '{path}' '{other}' && sync '{other}' && mv '{other}' '{other}.2'"], home)
+        put = f"sync '{other}' && mv '{other}' '{other}.1'"
+        tail = timed(["sh", "-c", f"tail -n {KEEP} '{path}' > '{other}' && {put}"], home)
+        copy = timed(["sh", "-c", f"cp '{path}' '{other}' && {put}"], home)
     return {
         "megabytes": megabytes, "messages": messages, "keep": KEEP, "show_s": shown[0], "show_mb": shown[1],
         "compact_s": cut[0], "compact_mb": cut[1], "undo_s": back[0], "undo_mb": back[1], "list_mb": least,

@@ -364,7 +364,7 @@ class Parts(CurationParts):
         def changes(file: str) -> list[Operation]:
             return [entry.operation for entry in self.store.journal.log(1_000_000, key=file)]
 
-        return Blames(self.paths, git, self.documents, self.history.entries, changes, lambda: self.sessions)
+        return Blames(self.paths, git, self.documents, self.history, changes, lambda: self.sessions)
 
     def git(self) -> GitHistory | None:
         """The history of the memory files, None where there is none."""

@@ -35,6 +35,8 @@ QUICK = {
     "git_speed": ["--commits", "200"],
     "keeping_speed": ["--n", "1000", "10000", "--rounds", "3"],
     "knowledge": [],
+    "long_archive": ["--entries", "20000"],
+    "long_session": ["--megabytes", "4"],
     "moments": ["--n", "5000", "--edits", "500"],
     "operational": ["--n", "2000", "--rounds", "3"],
     "recall": ["--quick"],
@@ -52,6 +54,8 @@ QUICK = {
 LARGE = (
     Run("keeping_speed", "keeping_speed", ["--n", "1000", "1000000", "--rounds", "3"]),
     Run("recall_speed", "recall_speed", ["--n", "1000000"]),
+    Run("long_archive", "long_archive", ["--entries", "10000000"]),
+    Run("long_session", "long_session", ["--megabytes", "1024"]),
     Run("records_meaning", "records_meaning", ["--n", "1000000"]),
     Run("records_meaning, pgvector", "records_meaning", ["--n", "1000000", "--index", "pgvector"], *SERVER),
     Run("server_speed", "server_speed", ["--n", "1000000"], *SERVER),
@@ -67,7 +71,7 @@ USUAL = {
     "trust": ["--trials", "12"],
     "turn_speed": ["--items", "1000,10000,100000"],
 }
-ONLY_LARGE = {"shared_store", "soak"}
+ONLY_LARGE = {"long_archive", "long_session", "shared_store", "soak"}
 ON_A_SERVER = {"fleet", "server_speed"}
 """Those that need a driver and a PostgreSQL out of a package."""
 

@@ -71,7 +71,7 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
 
     questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
     answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
-    entries = {entry.cursor: entry for entry in ws.history.entries()} if questions else {}
+    entries = ws.history.of({cursor for asked in questions for cursor in asked.edit.evidence}) if questions else {}
     all_the_rest = ""
     for number, asked in enumerate(questions, 1):
         waits = Refusal(asked.edit, asked.why or WAITS)

@@ -44,6 +44,9 @@ def list_entries(state: State, limit: int | None, offset: int) -> None:
     with state.open() as ws:
         found = ws.history.entries(limit=limit, offset=offset)
         all_read(ws.history.unreadable())
+        older = ws.history.older if limit is None else 0
+    if older:
+        output.notes([f"Note: {older:,} older entries are not listed; --limit and --offset list them page by page."])
     state.show([values.history_entry(entry) for entry in found], lambda: _lines(found) or ["No history."])
 
 

@@ -6,7 +6,7 @@ and the review of edits; must not judge a text or know how either is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.hunks import Hunk
     from nanomem_tui.dream.review import Review
     from nanomem_tui.errors import Problem
-    from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.memory.inbox import Inbox, Waiting
     from nanomem_tui.workspace import Workspace
 
@@ -127,8 +126,6 @@ class Waits:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
-        self._entries: tuple[HistoryEntry, ...] = ()
-        self._by_cursor: Mapping[int, HistoryEntry] = {}
 
     def list(self) -> list[Waiting | WaitingEdit]:
         """Everything that waits, the newest first."""
@@ -203,12 +200,10 @@ class Waits:
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
         """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
         gone ones by number."""
-        entries = self._ws.history.in_order()  # the same object while the file is the same
-        if entries is not self._entries:
-            self._entries, self._by_cursor = entries, {entry.cursor: entry for entry in entries}
         from nanomem_tui.dream.evidence import recorded
 
-        found = recorded(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
+        edit = one.hunk.edit
+        found = recorded(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
         return tuple(entry._replace(text=_masked(entry.text)) for entry in found)
 
     def now(self, one: WaitingEdit, text: str | None = None) -> str:

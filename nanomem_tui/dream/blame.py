@@ -7,7 +7,7 @@ the line first, which is the one that had evidence. Reads only, but for the cach
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.memory.history import History
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.operations import Operation
     from nanomem_tui.store.files import FileLayer
@@ -47,14 +48,14 @@ class Blames:
         paths: Paths,
         git: Callable[[], GitHistory | None],
         files: FileLayer,
-        entries: Callable[[], Sequence[HistoryEntry]],
+        history: History,
         operations: Callable[[str], Iterable[Operation]],
         sessions: Callable[[], Sessions],
     ) -> None:
         self._paths = paths
         self._git = git
         self._files = files
-        self._entries = entries
+        self._history = history
         self._operations = operations
         self._sessions = sessions
         self._kept: dict[str, Kept] = {}
@@ -92,7 +93,7 @@ class Blames:
 
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
         """The lines with the messages of sessions that their entries came from; each session is read once."""
-        transcripts = _Transcripts(self._sessions(), self._entries())
+        transcripts = _Transcripts(self._sessions(), self._history.in_order())
         return [line._replace(messages=transcripts.of(line)) if line.entries else line for line in lines]
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
@@ -159,19 +160,18 @@ class Blames:
         """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
         some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
         commit = Commit(raw, git)
-        entries = self._entries()
         moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
         before, after = commit.cursor_before, commit.cursor_after
         if before is None and commit.is_first:
             before = 0
-        oldest = min(entries, key=lambda entry: entry.cursor, default=None)
+        oldest = self._history.lowest
         if moved and before is not None and after is not None:
             gone = before < after and (oldest is None or oldest.cursor > before + 1)
-            return [entry for entry in entries if before < entry.cursor <= after], gone
+            return self._history.read_between(before, after), gone
         start, end = _dreamt_before(git, raw), clock.parse(raw.at)
         read = [
             entry
-            for entry in entries
+            for entry in self._history.in_order()
             if (at := clock.parse(entry.timestamp)) is not None
             and end is not None and at <= end and (start is None or at > start)
         ]  # fmt: skip
@@ -179,9 +179,9 @@ class Blames:
         cut = oldest is None or oldest.cursor > 1
         return read, cut and (start is None or begins is None or begins > start)
 
-    def by_cursor(self) -> dict[int, HistoryEntry]:
-        """All entries of the archive by cursor."""
-        return {entry.cursor: entry for entry in self._entries()}
+    def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
+        """The entries of these cursors, as far as the archive has them."""
+        return self._history.of(cursors)
 
 
 class _Work:
@@ -223,7 +223,7 @@ class _Work:
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
-                return evidence.recorded(text, cursors, self._by_cursor), False
+                return evidence.recorded(text, cursors, self._blames.of(cursors)), False
         if writer.accepted:
             return (), False
         if writer.sha not in self._candidates:
@@ -235,10 +235,6 @@ class _Work:
     @cached_property
     def _edits(self) -> list[Operation]:
         return self._blames.edits(self._name)
-
-    @cached_property
-    def _by_cursor(self) -> Mapping[int, HistoryEntry]:
-        return self._blames.by_cursor()
 
 
 class _Transcripts:

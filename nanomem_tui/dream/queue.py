@@ -6,12 +6,13 @@ Apart from `run` so that a command that only tells this loads no Dreamer and no 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem, in_words
 from nanomem_tui.formats.history import HistoryEntry, beyond, clamp_cursor, parse_cursor, parse_history
+from nanomem_tui.memory.long_archive import WHOLE, is_long, long_archive
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted
@@ -26,7 +27,8 @@ class Queue(NamedTuple):
     """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all.
 
     `stated` is what the cursor file says, `given` the last cursor that the agent gave, whose entry may be gone.
-    `unread` are entries that a Dream passed and could not read.
+    `unread` are entries that a Dream passed and could not read. Of a long archive `entries` are those from a little
+    before the cursor on, as many as a few Dreams read; `more` wait behind them.
     """
 
     cursor: int
@@ -37,6 +39,7 @@ class Queue(NamedTuple):
     stated: int = 0
     given: int = 0
     unread: tuple[HistoryEntry, ...] = ()
+    more: int = 0
 
     @property
     def ahead(self) -> int:
@@ -94,24 +97,51 @@ class DreamQueue:
         """The entries that wait for a Dream, in the order of their cursors. Reads only.
 
         Raises AccessDenied when the history cannot be read."""
+        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         try:
-            data = atomic.read_stable(self._paths.history)
-        except FileNotFoundError:
-            data = b""
+            entries, problems, latest, more = self._read(stated)
         except (OSError, NanomemError) as error:
             said = in_words(error, f"reading {self._paths.history.name}")
             raise type(said)(said.what, self._paths.relative(self._paths.history), said.fix) from error
-        entries, problems = parse_history(data, self._paths.relative(self._paths.history))
-        latest = max((entry.cursor for entry in entries), default=0)
-        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         cursor = clamp_cursor(stated, latest)
         waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
         unread: tuple[HistoryEntry, ...] = ()
         if (self._paths.review / "unread").is_dir():
             from nanomem_tui.dream.unread import entries_unread
 
-            unread = entries_unread(self._paths, [entry for entry in entries if entry.cursor <= cursor])
-        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread)
+            unread = entries_unread(self._paths, lambda noted: self._passed(entries, noted, cursor))
+        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread, more)
+
+    def _read(self, stated: int) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...], int, int]:
+        """The entries, what is wrong with lines, the highest cursor, and how many wait beyond these entries: of a long
+        archive only those are read that a few Dreams take. Raises OSError and NanomemError."""
+        path, where = self._paths.history, self._paths.relative(self._paths.history)
+        if is_long(path):
+            long = long_archive(path, where)
+            cursor = clamp_cursor(stated, long.highest)
+            part, told = long.from_piece_of(cursor, WHOLE)
+            more = long.count_above(cursor) - sum(entry.cursor > cursor for entry in part)
+            return tuple(part), tuple(told), long.highest, more
+        try:
+            data = atomic.read_stable(path)
+        except FileNotFoundError:
+            data = b""
+        entries, problems = parse_history(data, where)
+        return entries, problems, max((entry.cursor for entry in entries), default=0), 0
+
+    def _passed(self, entries: Sequence[HistoryEntry], noted: Collection[int], cursor: int) -> list[HistoryEntry]:
+        """Those of the cursors `noted` that a Dream is past."""
+        path = self._paths.history
+        found = long_archive(path, self._paths.relative(path)).of(noted).values() if is_long(path) else entries
+        return [entry for entry in found if entry.cursor <= cursor and entry.cursor in noted]
+
+    def count_between(self, before: int, last: int) -> int:
+        """How many entries there are behind the cursor `before`, up to that of `last`."""
+        path = self._paths.history
+        if is_long(path):
+            long = long_archive(path, self._paths.relative(path))
+            return long.count_above(before) - long.count_above(last)
+        return sum(1 for entry in self.queue().entries if before < entry.cursor <= last)
 
     def _given(self) -> int:
         """The last cursor that the agent gave; 0 where its file does not tell."""

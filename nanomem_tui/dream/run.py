@@ -234,7 +234,7 @@ class DreamRunner(DreamQueue):
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
             skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
-            remaining=sum(1 for entry in queue.waiting or queue.unread if entry.cursor > last),
+            remaining=sum(1 for entry in queue.waiting or queue.unread if entry.cursor > last) + queue.more,
             unreadable=queue.passed(last) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
             again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),

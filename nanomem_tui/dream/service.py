@@ -121,7 +121,7 @@ class Dreams:
             "commits": None if problem else len(commits),
             "cursor": queue.cursor,
             "latest": queue.latest,
-            "unprocessed": len(queue.waiting),
+            "unprocessed": len(queue.waiting) + queue.more,
             "unread": len(queue.unread),
             "git": self._opened is not None,
             "unversioned": list(self._opened.unversioned()) if self._opened and not problem else [],

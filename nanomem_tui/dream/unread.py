@@ -6,7 +6,7 @@ either back; one note for a Dream, however many entries. Must not decide what is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from nanomem_tui.dream.hunks import LAYER, UNREAD, HunkLayer
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 _NAMED = 10
 
 
-def entries_unread(paths: Paths, entries: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
-    """Those of `entries` that wait for a model, the oldest first; what is no longer in the archive waits no more."""
+def entries_unread(
+    paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]
+) -> tuple[HistoryEntry, ...]:
+    """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
+    those of some cursors."""
     noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
-    return tuple(sorted((entry for entry in entries if entry.cursor in noted), key=lambda e: (e.cursor, e.line)))
+    return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
 
 
 def noted(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:

@@ -263,7 +263,7 @@ class Conversations:
         taken = room.take(passages)
         shelf.put("", None, taken, stop)
         shelf.tidy()
-        left = len(passages) - len(taken)
+        left = len(passages) - len(taken) + self._history.older
         return [counted(left, "older line of the archive", "older lines of the archive")] if left else []
 
     def _renew_notes(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:

@@ -24,8 +24,9 @@ from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health_store, session_rescue
 from nanomem_tui.memory.health_fixes import with_fix
 from nanomem_tui.memory.history import History
+from nanomem_tui.memory.long_archive import is_long, long_archive
 from nanomem_tui.memory.notes import Notes
-from nanomem_tui.memory.reading import read_log, regular_files
+from nanomem_tui.memory.reading import chunks, read_log, regular_files
 from nanomem_tui.memory.session_files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
@@ -136,15 +137,15 @@ def _documents(paths: Paths) -> Iterator[Problem]:
 def _history(paths: Paths) -> Iterator[Problem]:
     yield from History(paths).problems()
     try:
-        _data(paths.history).decode("utf-8")
+        for data in chunks(paths.history) if paths.history.exists() else ():
+            data.decode("utf-8")
     except UnicodeDecodeError:
         what = "holds a byte that is not UTF-8: the agent can neither append nor dream until it is gone"
         yield Problem(what, paths.relative(paths.history), None, "set that line aside; no other line is harmed")
 
 
 def _cursors(paths: Paths) -> Iterator[Problem]:
-    entries, _ = parse_history(_data(paths.history), "")
-    latest = max((entry.cursor for entry in entries), default=0)
+    entries, latest = _entries(paths)
     where = paths.relative(paths.cursor)
     given = _cursor(paths.cursor)
     if given is None and paths.cursor.exists():
@@ -159,7 +160,16 @@ def _cursors(paths: Paths) -> Iterator[Problem]:
     elif given is not None and given > latest:
         what = f"{given} is ahead of the history, which ends at {latest}: the entries between are lost"
         yield Problem(what, where, None, "look for a torn last line, and for a backup", "warning")
-    yield from _dream_cursor(paths, len(entries), max(latest, given or 0))
+    yield from _dream_cursor(paths, entries, max(latest, given or 0))
+
+
+def _entries(paths: Paths) -> tuple[int, int]:
+    """How many entries the archive has, and the highest cursor."""
+    if is_long(paths.history):
+        long = long_archive(paths.history, paths.relative(paths.history))
+        return long.count, long.highest
+    entries, _ = parse_history(_data(paths.history), "")
+    return len(entries), max((entry.cursor for entry in entries), default=0)
 
 
 def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:

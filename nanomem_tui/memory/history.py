@@ -8,10 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 
-from nanomem_tui.errors import AccessDenied, NotFound, Problem
+from nanomem_tui.errors import AccessDenied, NanomemError, NotFound, Problem
 from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
+from nanomem_tui.memory.long_archive import LongArchive, is_long, long_archive
 from nanomem_tui.memory.reading import Parsed
 from nanomem_tui.paths import Paths
 from nanomem_tui.regular import MOST_OF_A_LOG
@@ -20,25 +22,62 @@ Entries = tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]
 
 
 class History:
-    """The archive of one workspace, parsed once for every state of its file."""
+    """The archive of one workspace, parsed once for every state of its file. A long one is not held whole."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._lines: Parsed[Entries] = Parsed(parse_history, MOST_OF_A_LOG)
         self._markdown: Parsed[Entries] = Parsed(self._parse_markdown)
+        self._ordered: tuple[Sequence[HistoryEntry], dict[int, HistoryEntry]] = ((), {})
         self._cursors: Parsed[int | None] = Parsed(lambda data, _: parse_cursor(data))
 
     def entries(self, limit: int | None = None, offset: int = 0) -> list[HistoryEntry]:
-        """The entries, the newest first; `limit` None is all of them."""
+        """The entries, the newest first; `limit` None is all of them that are held."""
+        long = self._long()
+        if long is not None and limit is not None and offset + limit > len(long.newest):
+            stop = max(0, long.count - offset)
+            return long.between(max(0, stop - limit), stop)[::-1]
         entries = self._entries()[::-1]
         return list(entries[offset : None if limit is None else offset + limit])
 
     def in_order(self) -> tuple[HistoryEntry, ...]:
-        """The entries, the oldest first; the same object while the file is the same."""
+        """The entries that are held, the oldest first; the same object while the file is the same."""
         return self._entries()
+
+    @property
+    def older(self) -> int:
+        """How many entries of a long archive are not held: they stand before all of `in_order`."""
+        long = self._long()
+        return long.older if long is not None else 0
+
+    def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
+        """The entries of these cursors, as far as the archive has them; the last where two writers gave one twice."""
+        entries = self._entries()
+        if entries is not self._ordered[0]:
+            self._ordered = entries, {entry.cursor: entry for entry in entries}
+        found = {cursor: self._ordered[1][cursor] for cursor in cursors if cursor in self._ordered[1]}
+        long = self._long()
+        if long is not None and (rest := set(cursors) - found.keys()):
+            found |= long.of(rest)
+        return {cursor: found[cursor] for cursor in cursors if cursor in found}
+
+    def read_between(self, before: int, last: int) -> list[HistoryEntry]:
+        """The entries behind the cursor `before` up to that of `last`, the oldest first."""
+        long = self._long()
+        entries = self._entries() if long is None else long.of_range(before + 1, last)
+        return [entry for entry in entries if before < entry.cursor <= last]
+
+    @property
+    def lowest(self) -> HistoryEntry | None:
+        """The entry of the lowest cursor; None when there is none."""
+        long = self._long()
+        entries = self._entries() if long is None else long.lowest_part()
+        return min(entries, key=lambda entry: entry.cursor, default=None)
 
     def neighbours(self, entry: HistoryEntry, many: int = 2) -> tuple[list[HistoryEntry], list[HistoryEntry]]:
         """The entries before and after one in the file, at most `many` each, in their order."""
+        if (long := self._long()) is not None:
+            return long.around(entry.line, many)
         entries = self._entries()
         by = attrgetter("line" if entry.line else "cursor")  # HISTORY.md has no lines
         at = bisect_left(entries, by(entry), key=by)
@@ -53,11 +92,13 @@ class History:
         (entries, _), unreadable = self._read()
         if unreadable is not None:
             raise AccessDenied(unreadable.what, unreadable.where, unreadable.fix)
-        latest = max((entry.cursor for entry in entries), default=0)
+        long = self._long()
+        latest = long.highest if long is not None else max((entry.cursor for entry in entries), default=0)
         dreamt = self.dream_cursor if self._is_lines() else latest
+        waiting = long.count_above(dreamt) if long is not None else sum(entry.cursor > dreamt for entry in entries)
         return {
-            "entries": len(entries),
-            "unprocessed": sum(entry.cursor > dreamt for entry in entries),
+            "entries": long.count if long is not None else len(entries),
+            "unprocessed": waiting,
             "cursor": max(latest, self._cursors.get(self._paths.cursor, "")[0] or 0),
             "dream_cursor": dreamt,
         }
@@ -67,16 +108,10 @@ class History:
         """The last entry that Dream has read as it takes it: 0 where its cursor is missing or no number."""
         return self._cursors.get(self._paths.dream_cursor, "")[0] or 0
 
-    def unprocessed(self) -> list[HistoryEntry]:
-        """What Dream has not read yet, the oldest first."""
-        dreamt = self.count()["dream_cursor"]
-        return [entry for entry in self._entries() if entry.cursor > dreamt]
-
     def get(self, cursor: int) -> HistoryEntry:
         """The entry of that cursor, the last where two writers gave it twice. Raises NotFound."""
-        for entry in self._entries()[::-1]:
-            if entry.cursor == cursor:
-                return entry
+        if (found := self.of([cursor]).get(cursor)) is not None:
+            return found
         raise NotFound("no history entry of that cursor", str(cursor), "`nanomem history list` shows them")
 
     def search(self, query: str, limit: int = 100) -> list[HistoryEntry]:
@@ -86,13 +121,20 @@ class History:
         wanted = matcher(query)
         if not wanted:
             return []
-        found = (entry for entry in reversed(self._entries()) if wanted.matches(entry.content))
+        long = self._long()
+        every = reversed(self._entries()) if long is None else long.backwards(wanted.may_be_in)
+        found = (entry for entry in every if wanted.matches(entry.content))
         return [entry for entry, _ in zip(found, range(max(0, limit)), strict=False)]
 
     def problems(self) -> list[Problem]:
         """What could not be read, line by line."""
         (_, problems), unreadable = self._read()
-        return [*problems, *([unreadable] if unreadable else [])]
+        found = [*problems, *([unreadable] if unreadable else [])]
+        if not unreadable and (older := self.older):
+            what = f"{older:,} older entries of it are not held in memory"
+            fix = "nothing has to be done: lists by page, searches and Dreams read them where they lie"
+            found.append(Problem(what, self._paths.relative(self._paths.history), None, fix, "note"))
+        return found
 
     def unreadable(self) -> list[Problem]:
         """Why the archive cannot be read at all: it is not empty then."""
@@ -102,7 +144,25 @@ class History:
     def _entries(self) -> tuple[HistoryEntry, ...]:
         return self._read()[0][0]
 
+    def _long(self) -> LongArchive | None:
+        """The archive where it is too long to be held, and can be read."""
+        return self._looked_through()[0]
+
+    def _looked_through(self) -> tuple[LongArchive | None, Problem | None]:
+        if not self._is_lines() or not is_long(self._paths.history):
+            return None, None
+        where = self._paths.relative(self._paths.history)
+        try:
+            return long_archive(self._paths.history, where), None
+        except NanomemError as error:
+            return None, Problem(error.what, where, fix=error.fix)
+
     def _read(self) -> tuple[Entries, Problem | None]:
+        long, unreadable = self._looked_through()
+        if long is not None:
+            return (long.newest, long.problems), None
+        if unreadable is not None:
+            return ((), ()), unreadable
         if self._is_lines():
             return self._lines.get(self._paths.history, self._paths.relative(self._paths.history))
         return self._markdown.get(self._paths.history_md, self._paths.relative(self._paths.history_md))

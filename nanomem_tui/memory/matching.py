@@ -6,6 +6,7 @@ Must not know a file: transcripts, history and notes are searched by their own m
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from nanomem_tui.memory import filters
 Range = tuple[int, int]
 """Start and end of a hit in characters of a text, end excluded."""
 
+_PLAIN = re.compile(r"[a-z0-9]+")
 EXCERPT = 240
 """Characters of an excerpt, so that a message of megabytes costs a search no memory."""
 
@@ -54,6 +56,13 @@ class Matcher(NamedTuple):
         """Whether `text` holds what the query asks for."""
         folded = filters.fold(text)
         return all(needle in folded for needle in self.needles) and not any(word in folded for word in self.excluded)
+
+    def may_be_in(self, line: bytes) -> bool:
+        """Whether a line of JSON may hold it: false only where it is all ASCII and has not every plain word of it."""
+        if not line.isascii() or b"\\u" in line:  # other letters may be the same without case and width
+            return True
+        folded = line.lower()
+        return all(needle.encode() in folded for needle in self.needles if _PLAIN.fullmatch(needle))
 
     def ranges(self, text: str) -> tuple[Range, ...]:
         """Where the needles lie in `text`, in order, overlaps joined; empty where folding moved letters about."""

@@ -74,10 +74,22 @@ def read_end(path: Path, start: int, size: int) -> bytes:
     return data[data.find(b"\n") + 1 :]
 
 
-def chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:
-    """A file in pieces of about `size` bytes that end where a line ends. Raises the errors of `from_os_error`."""
+def read_piece(path: Path, start: int, size: int) -> bytes:
+    """So many bytes of a file from `start` on. Raises the errors of `from_os_error`."""
     try:
         with opened(path) as file:
+            file.seek(start)
+            return file.read(size)
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error
+
+
+def chunks(path: Path, size: int = CHUNK, start: int = 0) -> Iterator[bytes]:
+    """A file from `start` on in pieces of about `size` bytes that end where a line ends. Raises the errors of
+    `from_os_error`."""
+    try:
+        with opened(path) as file:
+            file.seek(start)
             rest: list[bytes] = []
             while piece := file.read(size):
                 end = piece.rfind(b"\n") + 1

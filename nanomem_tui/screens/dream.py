@@ -131,7 +131,7 @@ class DreamScreen(DiffScreen[Commit]):
         meta = self._metas.get(row.sha, {})
         evidence = evidence_among(entries)
         if meta:
-            evidence = evidence_recorded(meta, {entry.cursor: entry for entry in ws.history.entries()}, evidence)
+            evidence = evidence_recorded(meta, ws.history.of, evidence)
         files = [file_diff(diff, evidence) for diff in diffs if diff.path != DREAM_CURSOR]
         above: list[Block] = [Body(message_beside(commit.message, files)), *_state(ws, commit)]
         above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", when(commit.at))]
@@ -328,7 +328,7 @@ def _entries(ws: Workspace, commit: Commit) -> tuple[list[HistoryEntry], bool]:
     if commit.entries is None:
         return [], False
     first = last - commit.entries
-    return [entry for entry in reversed(ws.history.entries()) if first < entry.cursor <= last], True
+    return ws.history.read_between(first, last), True
 
 
 def _state(ws: Workspace, commit: Commit) -> list[Block]:

@@ -156,7 +156,7 @@ class ReviewScreen(DiffScreen[Proposed]):
     def detail(self, row: Proposed) -> ShownDiff:
         """The line in its surroundings, and the entries that ask for it."""
         assert self._result is not None
-        entries = {entry.cursor: entry for entry in self.ws.history.entries()} if row.edit.evidence else {}
+        entries = self.ws.history.of(row.edit.evidence) if row.edit.evidence else {}
         before = self._rows[: row.number]
         return ShownDiff(self.row_id(row), hunk_shown(row, before, _texts(self.ws), entries, self._result))
 

@@ -5,7 +5,7 @@ Turns recorded values into those of the widgets; what has another shape than our
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.log import DreamRun, mapping
@@ -50,8 +50,11 @@ def _column(key: str, title: str, width: int, priority: int, runs: Runs, value: 
     return Column(key, title, render, width=width, priority=priority, align="right", tone="dim", sort=sort)
 
 
-def evidence_recorded(meta: Meta, entries: Mapping[int, HistoryEntry], otherwise: Evidence) -> Evidence:
-    """The entries that the Dream itself named for the lines of a hunk; for a hunk without any what `otherwise` says."""
+def evidence_recorded(
+    meta: Meta, of: Callable[[Collection[int]], Mapping[int, HistoryEntry]], otherwise: Evidence
+) -> Evidence:
+    """The entries that the Dream itself named for the lines of a hunk; for a hunk without any what `otherwise` says.
+    `of` gives entries by their cursors."""
     named: dict[str, list[int]] = {}
     for edit in _objects(meta.get("edits")):
         for line in (edit.get("new"), edit.get("old")):
@@ -59,13 +62,15 @@ def evidence_recorded(meta: Meta, entries: Mapping[int, HistoryEntry], otherwise
                 cursors = edit.get("evidence")
                 named.setdefault(line.strip(), []).extend(cursors if isinstance(cursors, (list, tuple)) else ())
 
-    def of(hunk: merge.Hunk) -> tuple[str, ...]:
+    entries = of({cursor for cursors in named.values() for cursor in cursors})
+
+    def behind(hunk: merge.Hunk) -> tuple[str, ...]:
         changed = [line.text.strip() for line in hunk.lines if line.tag != "equal"]
         cursors = sorted({cursor for line in changed for cursor in named.get(line, ())})
         found = tuple(entry_line(entries[cursor]) for cursor in cursors if cursor in entries)
         return found or otherwise(hunk)
 
-    return of
+    return behind
 
 
 def told_above(meta: Meta) -> list[Block]:

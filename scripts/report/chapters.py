@@ -111,6 +111,12 @@ CHAPTERS = (
         (Drawn("server", "A search and a durable change on a server, in ms", logarithmic=True),),
     ),
     Chapter(
+        "What is too long to be held",
+        "A conversation of a gigabyte and an archive of ten million entries, command by command.",
+        {"long_session": speeds.long_session, "long_archive": speeds.long_archive},
+        (),
+    ),
+    Chapter(
         "Trust",
         "What is lost of acknowledged writes, and what gets through, under the same harm.",
         {"trust": qualities.trust, "soak": qualities.soak},

@@ -249,6 +249,35 @@ def moments(found: Figures) -> Iterator[Measure]:
     yield Measure("what a restore would change", row["plan_s"], "s")
 
 
+def long_session(found: Figures) -> Iterator[Measure]:
+    """A conversation that is not held."""
+    row = found["ours"]
+    size = f"{row['megabytes']:,} MB of {row['messages']:,} messages"
+    yield Measure(f"the last 20 messages shown, {size}", row["show_s"], "s")
+    floor = {"a copy and sync": row["copy_s"], "`tail -n`, sync, mv": row["tail_s"]}
+    yield Measure(f"compacted to {row['keep']:,}", row["compact_s"], "s", floor=floor, of="a copy and sync")
+    floor.popitem()
+    yield Measure("put back by undo", row["undo_s"], "s", floor=floor, of="a copy and sync")
+    least = {"`session list`": row["list_mb"]}
+    for name, what in (("show", "shown"), ("compact", "compacted"), ("undo", "put back")):
+        yield Measure(f"memory while it is {what}", row[f"{name}_mb"], "MB", floor=least, of="`session list`")
+
+
+def long_archive(found: Figures) -> Iterator[Measure]:
+    """An archive that is not held."""
+    row = found["ours"]
+    yield Measure(f"counted, {row['entries']:,} entries of {row['bytes'] / 1e9:.1f} GB", row["status_s"], "s")
+    pages = {"page": "the newest page", "old_page": "a page of the middle", "entry": "an old entry"}
+    for name, what in pages.items():
+        yield Measure(what, row[f"{name}_s"], "s")
+    floor = {"`grep -c`": row["grep_s"]}
+    yield Measure("a search that finds nothing", row["search_s"], "s", floor=floor, of="`grep -c`")
+    yield Measure("a Dream over 20 of 1,000 that wait", row["dream_s"], "s")
+    yield Measure("the screen of the archive", row["screen_s"], "s")
+    most = max(value for name, value in row.items() if name.endswith("_mb"))
+    yield Measure("the most memory that any of these held", most, "MB")
+
+
 def operational(found: Figures) -> Iterator[Measure]:
     """Pushes into operational memory."""
     for name, row in found["us"]["pushes"].items():

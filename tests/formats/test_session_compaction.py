@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats import session_long
+from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.session_compaction import without_unreadable
 from nanomem_tui.formats.session_long import compact_long
 from nanomem_tui.formats.sessions import BOUNDARY_TEXT, compact, parse_session, uncompact

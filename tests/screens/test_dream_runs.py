@@ -84,11 +84,11 @@ ENTRY = HistoryEntry(7, "2026-04-03 00:02", "They drink tea now", None, 1, {})
 
 def test_the_evidence_is_what_the_dream_named_else_what_can_be_found() -> None:
     meta = {"edits": ({"op": "add", "new": "- likes tea", "evidence": (7, 8)}, {"op": "add", "new": "- cat"}, 3)}
-    of = evidence_recorded(meta, {7: ENTRY}, lambda hunk: ("found",))
+    of = evidence_recorded(meta, lambda _: {7: ENTRY}, lambda hunk: ("found",))
     tea, cat = (merge.hunks("# U\n", f"# U\n- {what}\n")[0] for what in ("likes tea", "cat"))
     assert of(tea) == ("#7 2026-04-03 00:02: They drink tea now",)
     assert of(cat) == ("found",)
-    assert evidence_recorded({}, {7: ENTRY}, no_evidence)(tea) == ()
+    assert evidence_recorded({}, lambda _: {7: ENTRY}, no_evidence)(tea) == ()
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], ["x", None, 3], {"calls": "many"}])
@@ -98,7 +98,7 @@ def test_what_has_another_shape_is_left_out(value: Any) -> None:
     assert [block for block in told_below(meta) if isinstance(block, Heading)] == (
         [Heading("What the Dreamer made of them")] if value == "x" else []
     )
-    assert evidence_recorded(meta, {}, no_evidence)(merge.hunks("", "- a\n")[0]) == ()
+    assert evidence_recorded(meta, lambda _: {}, no_evidence)(merge.hunks("", "- a\n")[0]) == ()
     assert usage_of({"calls": 2, "tokens_in": None, "cost": "much"}) == Usage(calls=2)
 
 

@@ -1,0 +1,181 @@
+"""An archive that is not held answers as one that is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui import open_workspace
+from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_history
+from nanomem_tui.memory import long_archive, reading
+from nanomem_tui.memory.history import History
+from nanomem_tui.memory.matching import matcher
+from nanomem_tui.paths import locate
+
+SAID = (
+    "The ferry leaves at nine", "Tea, no sugar 北京", "The window seat is ＬＥＦＴ",
+    '[durable] "quoted" \\ path', "naïve café",
+)  # fmt: skip
+QUERIES = ("ferry", "left", "北京", '"no sugar"', "seat -left", "nothing at all")
+
+
+def entry(cursor: int, session: str | None = None) -> HistoryEntry:
+    return HistoryEntry(cursor, f"2026-05-01 10:{cursor % 60:02}", f"{SAID[cursor % 5]} {cursor}", session)
+
+
+def lines(count: int) -> list[bytes]:
+    return [dump_entry(entry(n, f"cli:{n % 3}" if n % 4 else None)) for n in range(1, count + 1)]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of a few lines, two of which are held."""
+    monkeypatch.setattr(long_archive, "WHOLE", 1_000)
+    monkeypatch.setattr(long_archive, "NEWEST", 2)
+    monkeypatch.setattr(reading.chunks, "__defaults__", (700, 0))
+
+
+@pytest.fixture
+def history(tmp_path: Path, small: None) -> Callable[[bytes], tuple[History, History]]:
+    """The archive of these bytes, not held and held."""
+
+    def of(data: bytes) -> tuple[History, History]:
+        found = []
+        for name, most in (("long", 1_000), ("short", 10**9)):
+            workspace = tmp_path / name / "workspace"
+            (workspace / "memory").mkdir(parents=True, exist_ok=True)
+            (workspace / "memory" / "history.jsonl").write_bytes(data)
+            (workspace / "memory" / ".dream_cursor").write_text("37")
+            found.append(Kept(locate(workspace, starting=True), most))
+        return found[0], found[1]
+
+    return of
+
+
+class Kept(History):
+    """An archive that is long beyond its own size."""
+
+    def __init__(self, paths: Any, most: int) -> None:
+        super().__init__(paths)
+        self._most = most
+
+    def _looked_through(self) -> Any:
+        return super()._looked_through() if self._most == 1_000 else (None, None)
+
+
+def asked(history: History) -> dict[str, Any]:
+    """What there is to ask."""
+    every = [1, 7, 38, 90, 119, 120, 500]
+    return {
+        "count": history.count(),
+        "pages": [history.entries(limit=11, offset=at) for at in (0, 5, 40, 100, 115, 300)],
+        "of": history.of(every),
+        "between": [history.read_between(a, b) for a, b in ((0, 5), (30, 64), (118, 400))],
+        "lowest": history.lowest,
+        "around": [history.neighbours(one) for one in history.of([1, 2, 60, 119, 120]).values()],
+        "found": [history.search(query, 30) for query in QUERIES],
+        "problems": [one for one in history.problems() if one.severity != "note"],
+    }
+
+
+def test_it_answers_as_one_that_is_held(history: Callable[[bytes], tuple[History, History]]) -> None:
+    long, short = history(b"".join(lines(120)))
+    assert long.older > 60
+    assert asked(long) == asked(short)
+    assert long.in_order() == short.in_order()[long.older :]
+
+
+def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
+    history: Callable[[bytes], tuple[History, History]]
+) -> None:
+    every = lines(120)
+    every[20:20] = [b"torn {\n", b"\n", b'{"cursor": "x", "timestamp": "t", "content": "c"}\n']
+    every[80:80] = [dump_entry(entry(12)), b'{"cursor": 3000, "content": "no time"}\n']
+    every.append(b'{"cursor": 121, "timestamp": "2026-05-01 10:00", "content": "no newline"}')
+    long, short = history(b"".join(every))
+    told, wanted = asked(long), asked(short)
+    assert {(one.line, one.severity) for one in told.pop("problems")} >= {
+        (one.line, one.severity) for one in wanted.pop("problems") if "twice" not in one.what
+    }
+    assert told == wanted
+
+
+def test_what_is_added_is_seen_without_looking_through_all_again(
+    history: Callable[[bytes], tuple[History, History]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = lines(120)
+    long, short = history(b"".join(every[:100]))
+    assert long.count()["entries"] == 100
+    looked: list[int] = []
+    survey = long_archive._survey
+
+    def counted(data: bytes, *more: Any) -> Any:
+        looked.append(len(data))
+        return survey(data, *more)
+
+    monkeypatch.setattr(long_archive, "_survey", counted)
+    for one in (long, short):
+        with (one._paths.history).open("ab") as file:
+            file.write(b"".join(every[100:]))
+    assert asked(long) == asked(short)
+    assert sum(looked) < len(b"".join(every)) / 2
+    long._paths.history.write_bytes(b"".join(every[50:]))  # another file in its place
+    short._paths.history.write_bytes(b"".join(every[50:]))
+    assert asked(long) == asked(short)
+
+
+@given(st.lists(st.sampled_from("plain torn blank back late none".split()), max_size=40), st.integers(50, 900))
+def test_of_any_lines_the_pieces_hold_the_same_entries(kinds: list[str], size: int) -> None:
+    made = {
+        "plain": lambda n: dump_entry(entry(n)),
+        "torn": lambda n: b'{"cursor": %d, "timest\n' % n,
+        "blank": lambda _: b"\n",
+        "back": lambda n: dump_entry(entry(max(1, n - 5))),
+        "late": lambda n: json.dumps({"content": "c", "cursor": n, "timestamp": "t"}).encode() + b"\n",
+        "none": lambda _: b'{"content": "c"}\n',
+    }
+    data = b"".join(made[kind](n) for n, kind in enumerate(kinds, 1))
+    expected = parse_history(data, "")[0]
+    found: list[HistoryEntry] = []
+    line, highest = 1, -1
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", min(len(data) - 1, at + size)) + 1 or len(data)
+        piece = data[at:end]
+        cursors, _ = long_archive._survey(piece, "", line, highest)
+        entries = long_archive._entries(piece, "", line)
+        assert cursors == [one.cursor for one in entries]
+        found += entries
+        line, at, highest = line + long_archive._lines_of(piece), end, max([highest, *cursors])
+    assert tuple(found) == expected
+
+
+def test_a_line_is_passed_by_only_where_it_cannot_hold_what_is_looked_for() -> None:
+    wanted = matcher("left seat")
+    assert wanted.may_be_in(b'{"content": "The SEAT on the Left"}')
+    assert not wanted.may_be_in(b'{"content": "The seat"}')
+    assert wanted.may_be_in('{"content": "ＳＥＡＴ ＬＥＦＴ"}'.encode())
+    assert wanted.may_be_in(b'{"content": "\\uff33EAT on the left"}')
+
+
+def test_a_dream_reads_on_where_it_is_and_counts_the_rest(sample_copy: Any, small: None) -> None:
+    workspace = sample_copy("nb035") / "home/.nanobot/workspace"
+    memory = workspace / "memory"
+    said = [HistoryEntry(n, "2026-05-01 10:00", f"We talked about the weather, {n}.") for n in range(1, 301)]
+    every = map(dump_entry, said)
+    (memory / "history.jsonl").write_bytes(b"".join(every))
+    (memory / ".cursor").write_text("300")
+    (memory / ".dream_cursor").write_text("100")
+    with open_workspace(workspace) as ws:
+        assert ws.dream.status()["unprocessed"] == 200
+        done = ws.dream.run(max_batch_size=10)
+        assert done.read == 10
+        assert ws.dream.status()["unprocessed"] == 190
+        assert (memory / ".dream_cursor").read_text().strip() == "110"
+        assert [one for one in ws.doctor() if one.severity == "error"] == []
