@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-ALIVE = (".ledger", ".spool", "grpc.lock")
-"""Ends of files whose locks say that a process lives."""
+ALIVE = (".ledger", ".spool", "grpc.lock", "lifecycle.lock")
+"""Ends of files whose locks say that a process lives, or that a run of the lifecycle is under way: no writer waits for
+those; another run goes away."""
 LATE = 0.01
 """Seconds between two looks beyond which a lock counts only for as long as it was seen: the one who looks was late."""
 

@@ -13,9 +13,9 @@ is told turns; `nanomem serve grpc`, which is told goals, tasks and events by a 
   itself doubles meanwhile, and a console shows all of it: its last third counts beside another one that is started
   then, and shown the same;
 - locks: /proc/locks is read every two milliseconds, and who holds an exclusive lock of a file of the home for how long
-  is told by file. Left out are locks that say that a process lives: those of a ledger, a spool, a service. Who holds
-  one while the disk writes holds it for as long as the disk takes: a bare write with its fsync is timed ten times a
-  second in the same folder.
+  is told by file. Left out are locks that say that a process lives or a run of the lifecycle is under way, for which
+  no writer waits: those of a ledger, a spool, a service. Who holds one while the disk writes holds it for as long as
+  the disk takes: a bare write with its fsync is timed ten times a second in the same folder.
 
 Exits with 1 where something is lost, a lock was held longer than 50 ms beyond the longest bare write of that second, or
 memory grew by more than a tenth beside both.
