@@ -28,7 +28,7 @@ NEWEST = 8
 PROBLEMS = 1_000
 """Problems that are told of one."""
 _PLAIN = re.compile(
-    rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"[^\n]*\}$', re.MULTILINE
+    rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"\}$', re.MULTILINE
 )
 
 
@@ -113,9 +113,10 @@ class LongArchive:
     def backwards(self, may_hold: Callable[[bytes], bool] = lambda _: True) -> Iterator[HistoryEntry]:
         """All entries, the newest first, but for lines that do not hold what is looked for."""
         for piece in reversed(self._pieces):
-            lines = read_piece(self._path, piece.start, piece.size).split(b"\n")
-            data = b"\n".join(line if may_hold(line) else b"" for line in lines)
-            yield from reversed(_entries(data, self._where, piece.line))
+            data = read_piece(self._path, piece.start, piece.size)
+            if may_hold(data):
+                kept = b"\n".join(line if may_hold(line) else b"" for line in data.split(b"\n"))
+                yield from reversed(_entries(kept, self._where, piece.line))
 
     def from_piece_of(self, cursor: int, most: int) -> tuple[list[HistoryEntry], list[Problem]]:
         """The entries of the first piece that holds one above a cursor and of about `most` bytes behind it, and what is
