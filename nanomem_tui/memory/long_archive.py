@@ -145,7 +145,7 @@ class LongArchive:
         line = last.line + _lines_of(read_piece(self._path, last.start, last.size)) if last else 1
         first = last.first + last.entries if last else 0
         highest = max((piece.highest for piece in self._pieces), default=-1)
-        for data in chunks(self._path, start=start):
+        for data in chunks(self._path, start):
             cursors, problems = _survey(data, self._where, line, highest)
             low, high = (min(cursors), max(cursors)) if cursors else (0, -1)
             self._pieces.append(Piece(start, line, len(data), zlib.crc32(data), first, len(cursors), low, high))

@@ -84,9 +84,10 @@ def read_piece(path: Path, start: int, size: int) -> bytes:
         raise from_os_error(error, f"reading {path.name}") from error
 
 
-def chunks(path: Path, size: int = CHUNK, start: int = 0) -> Iterator[bytes]:
-    """A file from `start` on in pieces of about `size` bytes that end where a line ends. Raises the errors of
+def chunks(path: Path, start: int = 0) -> Iterator[bytes]:
+    """A file from `start` on in pieces of about `CHUNK` bytes that end where a line ends. Raises the errors of
     `from_os_error`."""
+    size = CHUNK
     try:
         with opened(path) as file:
             file.seek(start)

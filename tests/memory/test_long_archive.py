@@ -38,7 +38,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a few lines, two of which are held."""
     monkeypatch.setattr(long_archive, "WHOLE", 1_000)
     monkeypatch.setattr(long_archive, "NEWEST", 2)
-    monkeypatch.setattr(reading.chunks, "__defaults__", (700, 0))
+    monkeypatch.setattr(reading, "CHUNK", 700)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def workspace(sample_copy) -> Path:
 def test_a_part_is_that_of_the_whole(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, piece: int, start: int | None, many: int | None
 ) -> None:
-    monkeypatch.setattr(reading.chunks, "__defaults__", (piece,))
+    monkeypatch.setattr(reading, "CHUNK", piece)
     with open_workspace(workspace) as ws:
         expected, total = ws.sessions.part(KEY, start=start, many=many)
         monkeypatch.setattr(session_parts, "WHOLE", 100)
