@@ -61,11 +61,20 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         """Cursor and line: two writers may give one cursor twice."""
         return f"{row.entry.cursor}:{row.entry.line}"
 
+    older = 0
+    """Summaries of a long archive that are not in the list."""
+
     def load(self) -> Iterable[Sequence[ArchiveRow]]:
-        """All of them, the newest first."""
+        """All of them, the newest first; of a long archive the newest."""
         history = self.ws.history
         dreamt = history.count()["dream_cursor"]
+        self.older = history.older
         yield [ArchiveRow(entry, entry.cursor <= dreamt) for entry in history.entries()]
+
+    def also_said(self) -> list[str]:
+        """How many are older than those."""
+        older = [f"{self.older:,} older: F finds in them"] if self.older else []
+        return [*older, *super().also_said()]
 
     def search_text(self, row: ArchiveRow) -> str:
         """Words are searched in the summary."""
@@ -114,7 +123,8 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         def wrong(answer: str) -> str:
             return "Type a number: how many stay at least" if typed_number(answer) is None else ""
 
-        self.ask(AskScreen(f"Keep how many of {len(self.listing.rows):,} summaries", str(KEEP), wrong=wrong), preview)
+        count = len(self.listing.rows) + self.older
+        self.ask(AskScreen(f"Keep how many of {count:,} summaries", str(KEEP), wrong=wrong), preview)
 
     async def _preview(self, keep: int) -> None:
         plan = await self.console.in_thread(lambda ws: ws.history_changes.compaction(keep))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.formats.history import HistoryEntry, dump_entry
+from nanomem_tui.memory import long_archive, reading
 from nanomem_tui.store import presence
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -157,3 +159,19 @@ async def test_an_agent_that_starts_under_the_dialog_stops_it(agent: Home, monke
         await on.press("y")
         await on.shows("nanobot gateway runs")
         assert agent.files() == before
+
+
+async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_found(
+    agent: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_archive, "WHOLE", 1_000)
+    monkeypatch.setattr(long_archive, "NEWEST", 1)
+    monkeypatch.setattr(reading, "CHUNK", 700)
+    said = [HistoryEntry(n, "2026-05-01 10:00", f"We talked about the weather, {n}.") for n in range(1, 101)]
+    (agent.workspace / "memory" / "history.jsonl").write_bytes(b"".join(map(dump_entry, said)))
+    async with console(agent.workspace, "archive") as on:
+        held = len(on.screen.listing.rows)
+        assert 0 < held < 20
+        await on.shows(f"{held} · {100 - held} older: F finds in them")
+        await on.press("F", *"weather", "space", "3", "period")
+        await on.shows("archive #3")
