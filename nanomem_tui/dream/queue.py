@@ -135,13 +135,13 @@ class DreamQueue:
         found = long_archive(path, self._paths.relative(path)).of(noted).values() if is_long(path) else entries
         return [entry for entry in found if entry.cursor <= cursor and entry.cursor in noted]
 
-    def count_between(self, before: int, last: int) -> int:
-        """How many entries there are behind the cursor `before`, up to that of `last`."""
+    def count_between(self, queue: Queue, before: int, last: int) -> int:
+        """How many entries there are behind the cursor `before`, up to that of `last`; `queue`: what was read now."""
         path = self._paths.history
         if is_long(path):
             long = long_archive(path, self._paths.relative(path))
             return long.count_above(before) - long.count_above(last)
-        return sum(1 for entry in self.queue().entries if before < entry.cursor <= last)
+        return sum(1 for entry in queue.entries if before < entry.cursor <= last)
 
     def _given(self) -> int:
         """The last cursor that the agent gave; 0 where its file does not tell."""

@@ -116,7 +116,7 @@ class DreamRestore:
                 target = min(asked, queue.cursor)
             elif rewind_cursor:
                 raise Refused("the cursor of that time is not known", commit.short, "that commit does not carry it")
-        rewound = self._queue.count_between(target, queue.cursor)
+        rewound = self._queue.count_between(queue, target, queue.cursor)
         later = _later(git, commit, None if whole else {f.path for f in files} | {c.path for c in conflicts})
         return RestorePreview(
             commit=commit,

@@ -33,12 +33,13 @@ _PLAIN = re.compile(
 
 
 class Piece(NamedTuple):
-    """A part of the file: the byte and the line where it begins, its bytes, their checksum, the entries before it, its
-    own, and their lowest and highest cursor (0 and -1 where it has none)."""
+    """A part of the file: the byte and the line where it begins, its bytes and lines, the checksum, the entries before
+    it, its own, and their lowest and highest cursor (0 and -1 where it has none)."""
 
     start: int
     line: int
     size: int
+    lines: int
     checksum: int
     first: int
     entries: int
@@ -123,7 +124,7 @@ class LongArchive:
         wrong there."""
         at = next((n for n, piece in enumerate(self._pieces) if piece.highest > cursor), len(self._pieces) - 1)
         wanted = self._pieces[at : at + 1 + most // max(1, self._pieces[at].size)]
-        end = wanted[-1].line + _lines_of(read_piece(self._path, wanted[-1].start, wanted[-1].size))
+        end = wanted[-1].line + wanted[-1].lines
         told = [one for one in self._problems if one.line is not None and wanted[0].line <= one.line < end]
         return list(self._read(wanted)), told
 
@@ -142,15 +143,16 @@ class LongArchive:
     def _look_through(self) -> None:
         last = self._pieces[-1] if self._pieces else None
         start = last.start + last.size if last else 0
-        line = last.line + _lines_of(read_piece(self._path, last.start, last.size)) if last else 1
+        line = last.line + last.lines if last else 1
         first = last.first + last.entries if last else 0
         highest = max((piece.highest for piece in self._pieces), default=-1)
         for data in chunks(self._path, start):
             cursors, problems = _survey(data, self._where, line, highest)
             low, high = (min(cursors), max(cursors)) if cursors else (0, -1)
-            self._pieces.append(Piece(start, line, len(data), zlib.crc32(data), first, len(cursors), low, high))
+            lines = _lines_of(data)
+            self._pieces.append(Piece(start, line, len(data), lines, zlib.crc32(data), first, len(cursors), low, high))
             self._problems += problems[: PROBLEMS - len(self._problems)]
-            start, line, first = start + len(data), line + _lines_of(data), first + len(cursors)
+            start, line, first = start + len(data), line + lines, first + len(cursors)
             highest = max(highest, high)
 
 

@@ -208,6 +208,11 @@ def refusal(path: Path, agent: Presence) -> str:
     return ""
 
 
+def kept_value(name: str, blob: str, messages: int) -> dict[str, Any]:
+    """The value of a transcript `name` whose bytes are kept as `blob`, which is their SHA-256."""
+    return {"path": name, "sha256": blob, "blob": blob, "messages": messages}
+
+
 def splice_values(
     name: str, data: bytes, splices: Sequence[Splice], messages: tuple[int, int]
 ) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import Conflict
-from nanomem_tui.formats.session_compaction import Mended, without_unreadable
+from nanomem_tui.formats.session_compaction import without_unreadable
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
+from nanomem_tui.memory.session_layer import kept_value
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store import blobs
-from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -47,11 +47,7 @@ def mend(ws: Workspace, one: Broken) -> Operation:
     found = without_unreadable(data)
     if found.lines != one.lines:
         raise Conflict("the session changed meanwhile", one.key, "look at it again and repeat it")
-    before, after = (_value(ws, one, body, found) for body in (data, found.data))
+    backups, name = ws.paths.backups, one.file.path.name
+    before, after = (kept_value(name, blobs.put(backups, body), found.messages) for body in (data, found.data))
     label = f"take {counted(found.lines, 'line')} that cannot be read out of session {one.key}"
     return ws.perform(new_operation("session.mend", label, [Change("session", one.key, before, after)]))
-
-
-def _value(ws: Workspace, one: Broken, data: bytes, found: Mended) -> dict[str, object]:
-    blob = blobs.put(ws.paths.backups, data)
-    return {"path": one.file.path.name, "sha256": sha256(data), "blob": blob, "messages": found.messages}

@@ -252,7 +252,7 @@ class Sessions:
         return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
-        from nanomem_tui.memory.session_layer import INSIST
+        from nanomem_tui.memory.session_layer import INSIST, kept_value
         from nanomem_tui.store import blobs
 
         file = self._file(key)
@@ -263,8 +263,8 @@ class Sessions:
         if not result.removed_messages:
             raise NothingToDo(f"the session has {counted(plan.messages, 'message')}, {keep:,} are kept", key)
         backups = self._paths.backups
-        before = _value(file, blobs.put_pieces(backups, chunks(file.path)), plan.messages)
-        after = _value(file, blobs.put(backups, result.data), result.kept_messages)
+        before = kept_value(file.path.name, blobs.put_pieces(backups, chunks(file.path)), plan.messages)
+        after = kept_value(file.path.name, blobs.put(backups, result.data), result.kept_messages)
         if not is_as(file.path, file.stamp):  # both were read of it
             raise Conflict("the session changed meanwhile", key, "look at it again and repeat the change")
         insisted = {"force": True} if force else {}
@@ -379,10 +379,6 @@ def _compacted(file: SessionFile, keep: int) -> Compacted:
     from nanomem_tui.memory import session_parts
 
     return session_parts.compacted(file, keep)
-
-
-def _value(file: SessionFile, blob: str, messages: int) -> dict[str, object]:
-    return {"path": file.path.name, "sha256": blob, "blob": blob, "messages": messages}
 
 
 def _count(change: Change, side: str) -> int:

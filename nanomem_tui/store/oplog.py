@@ -15,6 +15,7 @@ FINAL = frozenset({"forget", "scrub"})
 """Kinds of operation that tell what was taken out of everything: nothing brings it back."""
 MENDED = "doctor.fix"
 """The kind that tells what the doctor put right: the backup that it names in the free field `backup` takes it back."""
+_LASTING = FINAL | {MENDED}
 WITHHELD = "withheld"
 """The free field that says how many changes of an operation were taken out of it by one of those."""
 
@@ -58,7 +59,7 @@ def started_by_person(operation: Operation) -> bool:
 def is_final(operation: Operation) -> bool:
     """Whether there is nothing in it that could be taken back: it took texts out, or its own were taken out, or tells
     of what a backup takes back."""
-    return operation.kind in {*FINAL, MENDED} or (WITHHELD in operation.meta and not operation.changes)
+    return operation.kind in _LASTING or (WITHHELD in operation.meta and not operation.changes)
 
 
 def takes_back_all(operation: Operation) -> bool:
@@ -129,9 +130,8 @@ def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
 
 def _last_done(entries: Iterable[LogEntry]) -> LogEntry | None:
     """What a person did last and stands, be it final."""
-    final = {*FINAL, MENDED}
     return next(
-        (e for e in entries if e.operation.kind in final or (started_by_person(e.operation) and not e.undone)), None
+        (e for e in entries if e.operation.kind in _LASTING or (started_by_person(e.operation) and not e.undone)), None
     )
 
 
