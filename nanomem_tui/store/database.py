@@ -19,7 +19,7 @@ from typing import NamedTuple
 from nanomem_tui import clock, regular
 from nanomem_tui.errors import Refused, from_os_error
 from nanomem_tui.store import atomic, driver_errors, owners, reader
-from nanomem_tui.store.uncollected import uncollected
+from nanomem_tui.store.undisturbed import undisturbed
 
 LOCK = "store.lock"
 """The file, beside the database, whose flock every writer holds."""
@@ -75,7 +75,7 @@ class Database:
         for what goes wrong meanwhile."""
         try:
             atomic.make_folder(self.path.parent)
-            with uncollected(), atomic.locked_once(self._lock, wait=LOCK_WAIT):
+            with undisturbed, atomic.locked_once(self._lock, wait=LOCK_WAIT):
                 yield
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, self.path) from error

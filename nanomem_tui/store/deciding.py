@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nanomem_tui.store import atomic
-from nanomem_tui.store.uncollected import uncollected
+from nanomem_tui.store.undisturbed import undisturbed
 
 WAIT = 5.0
 """Seconds to wait for another process that decides."""
@@ -40,7 +40,7 @@ class Deciding:
         Refused when another decides for longer than some seconds."""
         with contextlib.ExitStack() as held, self._threads:
             if not self._depth:
-                held.enter_context(uncollected())  # left behind the lock
+                held.enter_context(undisturbed)  # left behind the lock
                 with contextlib.suppress(FileNotFoundError):  # nobody recorded anything yet
                     handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
                     held.callback(os.close, handle)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
-WINDOWS = (50, 1_000, 50_000, 10_000_000)
+WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
 """How many of the newest operations are looked through, step by step, for what undo and redo take next."""
 
 
