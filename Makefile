@@ -39,7 +39,7 @@ docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py
 
-bench: $(VENV)/.bench peer .peers/nanobot-0.3.5/.done .peers/vectors/.done ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
+bench: $(VENV)/.bench peer $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/vectors/.done ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
 	$(PYTHON_IN_VENV) scripts/bench.py
 
 bench-full: $(VENV)/.bench peer peers manuals sshd .peers/vectors/.done ## the same and a million items, PostgreSQL, and half an hour of everything at once: hours

@@ -9,14 +9,19 @@ file becomes 0xFF. `two`: two writers at once. `full`: files may not grow beyond
 `MemoryStore` (history.jsonl by `append_history`, MEMORY.md by `write_memory`), nanomem by `open_workspace`.
 
 Of nanomem alone: `faults`: each of its writers, from the ledger to `scrub`, killed before, inside and after calls that
-change a file, with the disk failing, full or writing half, and with the power cut. `tamper`: operations changed in the
-database behind its back, and how many `log --verify` noticed; `forget`: a text planted in every layer, and the files
-in which its bytes are found after `forget`. `orders`, `plain`: the 118 attacks of bastioncorpus and 20 false facts by
-six ways in, where one sender may teach. `fence`: both, and 26 ends of the block, in each of its eight parts.
-`secrets`, `alike`: 35 kinds and 1,000 values made by rule. `keys`: 57 names by 18 ways in. `spoiled`: real files
-flipped, cut, spliced and repeated. nanobot has none of these to compare: MEMORY.md and the archive take what the model
-writes. Exits with 1 where nanomem lost something. The JSON has the counts, and the words of each row; the README's
-table is made from it (`scripts/bench.py trust`).
+change a file, with the disk failing, full or writing half, and with the power cut. `damaged`: every file of a memory,
+damaged in ten ways. `backups`: a byte changed, or the end cut off. `beside`: the stores of releases of nanobot and a
+person, at full speed for some seconds each. `hidden`: conversations of nanobot 0.1.5 that 0.3.5 no longer finds.
+`tamper`: operations changed in the database behind its back, and how many `log --verify` noticed; `forget`: a text
+planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`: the 118 attacks
+of bastioncorpus and 20 false facts by seven ways in, where one sender may teach. `fence`: both, and 26 ends of the
+block, in each of its parts. `secrets`, `alike`: 35 kinds and 1,000 values made by rule. `escapes`: every command, and
+every key of every screen, with hostile words in all that they show. `keys`: 57 names by 18 ways in. `traps`: pipes,
+sockets, devices, folders and links in the place of files. `hooks`: a repository that names programs of its own.
+`open`: what others could read of what all commands make. `spoiled`: real files flipped, cut, spliced and repeated.
+nanobot has none of these to compare: MEMORY.md and the archive take what the model writes. Exits with 1 where nanomem
+lost something. The JSON has the counts, and the words of each row; the README's table is made from it
+(`scripts/bench.py trust`).
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import _intruders
+import _neighbours
 import _promises
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -189,14 +196,22 @@ NAMED = {
     "two": "two writers at once: lost",
     "full": "files cannot grow: acknowledged, and lost",
     "faults": "{writers} writers killed at a call, or its disk failing, full, or without power: lost or half done",
+    "damaged": "files of a memory damaged in ten ways: cost more than is told, or not put right",
+    "backups": "damaged backups: taken for whole",
+    "beside": "written by real agents and by a person beside them, at full speed: lost",
+    "hidden": "conversations that an upgrade of nanobot-ai hides: not found after `session rescue`",
     "tamper": "operations changed behind its back: unnoticed",
     "forget": "`forget`: files that still hold it",
-    "orders": "orders to the model from tools, answers, strangers, replies: active without a person",
+    "orders": "orders to the model from tools, answers, strangers, replies, pasted texts: active without a person",
     "plain": "plain false facts by the same ways: active without a person",
     "fence": "texts in the block before the model: a careless agent obeyed",
     "secrets": "kinds of secrets said in a turn: open in a file afterwards",
     "alike": "values that only look like secrets: taken for one",
+    "escapes": "commands and screens that show hostile words: sent the terminal a control",
     "keys": "chats, ids and names such as `../../x`: files outside of the home touched",
+    "traps": "commands among pipes, sockets, devices and links in the place of files: hung or broke",
+    "hooks": "commands in a repository with hooks, filters and programs of its own: ran one",
+    "open": "files and folders that commands made, at three umasks: readable by others",
     "spoiled": "spoiled files of {kinds} kinds: brought a parser down",
 }
 
@@ -249,11 +264,25 @@ def beside(systems: list[System], folder: Path, trials: int) -> Counts:
 
 def alone(folder: Path, trials: int) -> Counts:
     """What nobody else has to compare with."""
-    ours = {"faults": _promises.faults(folder)}
-    ours["tamper"] = _promises.tamper(folder, trials * 5, random.Random("tamper"))
-    ours |= {"forget": _promises.forget(folder), **_promises.poison(folder)}
-    ours |= {"keys": _promises.keys(folder), "spoiled": _promises.spoil(folder)}
-    return {name: {"nanomem": count} for name, count in ours.items()}
+    ours: dict[str, tuple[int, int] | None] = {
+        "faults": _promises.faults(folder),
+        "damaged": _neighbours.damaged(folder),
+        "backups": _neighbours.backups(folder, trials * 25, random.Random("backups")),
+        "beside": _neighbours.beside(folder),
+        "tamper": _promises.tamper(folder, trials * 5, random.Random("tamper")),
+        "forget": _promises.forget(folder),
+        **_promises.poison(folder),
+        "escapes": _intruders.escapes(folder),
+        "keys": _promises.keys(folder),
+        "traps": _intruders.traps(folder),
+        "hooks": _intruders.hooks(folder),
+        "open": _intruders.open_to_others(folder),
+        "spoiled": _promises.spoil(folder),
+    }
+    found: Counts = {name: {"nanomem": count} for name, count in ours.items() if count is not None}
+    if (hidden := _neighbours.hidden(folder)) is not None:
+        found["hidden"] = hidden
+    return {name: found[name] for name in NAMED if name in found}
 
 
 def _ledgers(home: Path) -> list[Path]:

@@ -155,6 +155,8 @@ def soak(found: Figures) -> Iterator[Measure]:
     """Half an hour of a console, an agent, the engine and the service on one store."""
     for name, (told, lost) in found["told and lost"].items():
         yield Measure(f"{name}: lost of {told:,} told", lost, "", goal=0.0)
+    ours = [held["max"] for name, held in found["locks held ms"].items() if not name.startswith("agent:")]
+    yield Measure("the longest time that one of ours held a lock", max(ours), "ms", goal=50.0)
     for name, grown in found["resident MB"].items():
         yield Measure(
             f"memory of {name}, the last third of the time",

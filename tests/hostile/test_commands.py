@@ -24,8 +24,13 @@ def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def workspace(hostile_home: Path, tmp_path: Path) -> Path:
-    home = tmp_path / ".nanobot"
-    shutil.copytree(hostile_home, home, symlinks=True)
+    return moved_in(hostile_home, tmp_path)
+
+
+def moved_in(built: Path, folder: Path) -> Path:
+    """The workspace of a copy of a home, which is the agent's own."""
+    home = folder / ".nanobot"
+    shutil.copytree(built, home, symlinks=True)
     (home / "config.json").write_text(json.dumps({"agents": {"defaults": {"workspace": str(home / "workspace")}}}))
     return home / "workspace"
 
@@ -79,6 +84,11 @@ def read_lines() -> list[list[str]]:
     return lines
 
 
+def hostile_lines() -> list[list[str]]:
+    """The same, and every command with an option that it does not have."""
+    return read_lines() + [[*path, f"--{WORDS}"] for path, _ in commands()]
+
+
 def shown_lines(workspace: Path, scratch: Path) -> list[list[str]]:
     """`show`, `history` and the like of what the lists beside them name."""
     known = dict(commands())
@@ -110,8 +120,7 @@ def test_a_few_commands_send_the_terminal_nothing_of_a_memory(workspace: Path, t
 def test_every_command_sends_the_terminal_nothing_of_a_memory_and_of_its_arguments(
     workspace: Path, tmp_path: Path
 ) -> None:
-    lines = read_lines()
-    lines += [[*path, f"--{WORDS}"] for path, _ in commands()]
+    lines = hostile_lines()
     assert len(lines) > 500
     assert faults(on_a_terminal(workspace, lines, tmp_path)) == []
 

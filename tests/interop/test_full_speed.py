@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -38,15 +38,19 @@ def python(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of an agent with a workspace, which is the default one."""
-    workspace = tmp_path / ".nanobot" / "workspace"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return furnished(tmp_path)
+
+
+def furnished(folder: Path) -> Path:
+    """The folder as the home of an agent with a workspace, which is the default one."""
+    workspace = folder / ".nanobot" / "workspace"
     (workspace / "memory").mkdir(parents=True)
     for name in ("SOUL.md", "USER.md", MEMORY):
         (workspace / name).write_text(f"# {name}\n\n- first line\n", encoding="utf-8")
     config = {"agents": {"defaults": {"workspace": str(workspace)}}}
-    (tmp_path / ".nanobot" / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    (folder / ".nanobot" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
 
 
 def start(python: Path, home: Path, what: str) -> subprocess.Popen[str]:
@@ -62,8 +66,9 @@ def start(python: Path, home: Path, what: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-@pytest.fixture
-def agent(python: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
+@contextlib.contextmanager
+def at_work(python: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
+    """The agent, which writes until its standard input ends."""
     process = start(python, home, "agent")
     try:
         assert process.stdout is not None
@@ -119,32 +124,50 @@ class Console:
             self.done[f"{what}: done"] += 1
 
 
-def test_nothing_is_lost_on_either_side(python: Path, agent: subprocess.Popen[str], home: Path) -> None:
+class Both(NamedTuple):
+    """What the agent was told is written, by sort; the person at the console, and the ids of the items afterwards; what
+    the agent finds."""
+
+    wrote: dict[str, list[str]]
+    person: Console
+    items: dict[str, str]
+    found: dict[str, Any]
+
+    def lost(self) -> list[str]:
+        """What one of the two was told is done, and is not there."""
+        lost = [one for name, rows in self.wrote.items() for one in missing(rows, self.found[name])]
+        return [*lost, *missing(self.person.lines, self.found["lines"]), *missing(self.person.items, self.items)]
+
+
+def beside(python: Path, home: Path, seconds: float = SECONDS) -> Both:
+    """Both at work on the workspace of `home` (HOME) for so long."""
     workspace = home / ".nanobot" / "workspace"
-    with open_workspace(workspace) as ws:
+    with at_work(python, home) as agent, open_workspace(workspace) as ws:
         assert ws.agent().running
         person = Console(ws)
         began, number = time.monotonic(), 0
-        while time.monotonic() - began < SECONDS:
+        while time.monotonic() - began < seconds:
             number += 1
             person.work(number)
         told, trouble = agent.communicate()
         assert agent.returncode == 0, trouble[-4000:]
-        wrote: dict[str, list[str]] = json.loads(told)
     found = json.loads(start(python, home, "read").communicate()[0])
-    print({name: len(rows) for name, rows in wrote.items()}, len(person.items), len(person.lines), person.done)
+    with open_workspace(workspace) as ws:
+        return Both(json.loads(told), person, {row.id: row.text for row in ws.items.all()}, found)
 
+
+def test_nothing_is_lost_on_either_side(python: Path, home: Path) -> None:
+    both = beside(python, home)
+    wrote, person, found = both.wrote, both.person, both.found
+    print({name: len(rows) for name, rows in wrote.items()}, len(person.items), len(person.lines), person.done)
     assert [entry for entry in found["entries"] if "of the agent" in entry] == wrote["entries"]
     assert found["cursors"] == sorted(set(found["cursors"]))
     assert found["messages"] == wrote["messages"]
-    assert missing(wrote["lines"], found["lines"]) == []
-    assert missing(person.lines, found["lines"]) == []
-    with open_workspace(workspace) as ws:
-        assert missing(person.items, [row.id for row in ws.items.all()]) == []
-        assert [row for row in ws.items.all() if "in other words" in row.text] == []
+    assert both.lost() == []
+    assert [text for text in both.items.values() if "in other words" in text] == []
 
 
-def missing(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
+def missing(wanted: Sequence[str], there: Collection[str]) -> list[str]:
     """Those that are not there."""
     with contextlib.suppress(TypeError):
         there = set(there)  # type: ignore[assignment]
