@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from nanomem_tui.purge import run
-from nanomem_tui.purge.texts import Found
+from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
@@ -48,6 +48,10 @@ class KeptWords(Words):
         ids, sessions, senders = (_Hashed.of(kept, what) for what in ("id", "session", "sender"))
         super().__init__((), Marks(ids, sessions, senders))
         self._kept = kept
+
+    def in_binary(self) -> Sought:
+        """The same: a hash is that of a word."""
+        return self
 
     def clean(self, text: str, found: Found) -> str:
         """The text with `[forgotten]` in its place."""

@@ -73,7 +73,8 @@ def _is_database(path: Path) -> bool:
 def _in_text(path: Path, sought: Words) -> bool:
     """Whether a file that is no database holds one of them as words."""
     found: Found = Counter()
-    torn(regular.read(path, regular.MOST_OF_A_LOG).decode("utf-8", "replace"), sought, found)
+    data = regular.read(path, regular.MOST_OF_A_LOG)
+    torn(data.decode("utf-8", "replace"), sought.in_binary() if b"\0" in data else sought, found)
     return bool(found)
 
 

@@ -21,6 +21,7 @@ from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
+from nanomem_tui.purge import raw_bytes
 from nanomem_tui.purge.memory_rows import Tell
 from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, has_taken, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Marks, Words
@@ -31,6 +32,8 @@ from nanomem_tui.store.reader import open_database
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
 
+GONE = b"[a database that held what was taken out]\n"
+"""What stands in a git history where such a database was."""
 _SQLITE = b"SQLite format 3\0"
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _INDEX = re.compile(r"_(?:fts|words)_(?:data|idx|content|docsize|config)$")
@@ -303,6 +306,20 @@ def _database(path: Path, sought: Sought, found: Found) -> None:
         found.update(_raw(_read(path), sought))
 
 
+def _in_database(data: bytes, sought: Sought) -> Found:
+    """What the bytes of a database hold, in its rows or in pages that were freed."""
+    import tempfile
+
+    found: Found = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.db")
+        copy.write_bytes(data)
+        _database(copy, sought, found)
+        if not found and raw_bytes.in_freed(copy, sought):
+            found.update(_raw(data, sought))
+    return found
+
+
 def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:
     """Whether a row goes by what it says of itself, or holds in JSON what does."""
     if not sought.whole:
@@ -323,26 +340,22 @@ def _quoted(name: str) -> str:
 
 def _raw(data: bytes, sought: Sought) -> Found:
     found: Found = Counter()
-    sought.clean(data.decode("utf-8", "replace"), found)
+    sought.in_binary().clean(data.decode("utf-8", "replace"), found)
     return found
 
 
 def in_archive(path: Path, sought: Sought) -> Found:
     """What a backup, or a bundle of a git history, holds. Raises BadInput where it cannot be read."""
-    import tempfile
-
     found: Found = Counter()
     if path.suffix == ".bundle":
         for data in _packed(path):
             in_history(data, sought, found)
         return found
-    with Archive(path) as archive, tempfile.TemporaryDirectory() as folder:
+    with Archive(path) as archive:
         for entry in archive.manifest.entries:
             data = b"".join(archive.data(entry))
             if data.startswith(_SQLITE):
-                copy = Path(folder, "copy.db")
-                copy.write_bytes(data)
-                _database(copy, sought, found)
+                found.update(_in_database(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
             else:
@@ -351,7 +364,11 @@ def in_archive(path: Path, sought: Sought) -> Found:
 
 
 def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
-    """An object of a git history, which says no name, without what is sought."""
+    """An object of a git history, which says no name, without what is sought; a database that holds it goes whole."""
+    if data.startswith(_SQLITE):
+        here = _in_database(data, sought)
+        found.update(here)
+        return GONE if here else data
     return in_bytes(data, sought.at("history.jsonl" if data[:1] == b"{" else "document.md"), found)
 
 

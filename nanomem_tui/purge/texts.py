@@ -58,6 +58,9 @@ class Sought(Protocol):
     def of_line(self, value: Mapping[str, Any]) -> Sought:
         """What is looked for in a line that says so of itself."""
 
+    def in_binary(self) -> Sought:
+        """What is looked for in bytes that are no text: the letters beside it there are no part of its word."""
+
 
 OTHER_VALUES = ("earlier", "said")
 """The fields of a fact that hold values of it: those before, and the one that was said."""
@@ -99,6 +102,10 @@ class Secrets:
 
     def of_line(self, value: Mapping[str, Any]) -> Sought:
         """The same in every line."""
+        return self
+
+    def in_binary(self) -> Sought:
+        """The same: the shape of a secret says where it begins."""
         return self
 
 
@@ -187,6 +194,8 @@ def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False)
 
     `redact`: a line that goes as a whole stays, without what it says.
     """
+    if b"\0" in data:
+        sought = sought.in_binary()
     text = data.decode("utf-8", "surrogateescape")
     begin = text.lstrip("\ufeff \t\r\n")[:1]
     if begin in ("{", "["):

@@ -49,6 +49,7 @@ class Words:
         self._runs = Runs(run_of(text) for text in self.texts)
         self._everywhere: Words = self
         self._document = self._archive = self
+        self._binary: Words | None = None
         if copied is not None and any(copied):
             self._document = self._with(copied.rows)
             self._archive = self._with((*copied.rows, *copied.said))
@@ -69,6 +70,12 @@ class Words:
         """In a row, a message and an entry of another session stays what only reads like it."""
         of_somebody = "id" in value or "role" in value or isinstance(value.get("session_key"), str)
         return self._everywhere if of_somebody else self
+
+    def in_binary(self) -> Sought:
+        """Inside longer words too: the fields of a row of a database stand there with nothing between them."""
+        if self._binary is None:
+            self._binary = Words(self.texts, self.marks, parts=self.texts)
+        return self._binary
 
     def clean(self, text: str, found: Found) -> str:
         """The text with `[forgotten]` in its place."""
@@ -110,6 +117,10 @@ class LongerWords(Words):
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__((), parts=texts)
         self._whole = Runs(run_of(text) for text in texts)
+
+    def in_binary(self) -> Sought:
+        """None: there is no telling what is a word."""
+        return Words(())
 
     def _places(self, text: str) -> list[tuple[int, int]]:
         inside = super()._places(text)

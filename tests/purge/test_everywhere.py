@@ -97,3 +97,28 @@ def test_that_copies_made_elsewhere_are_not_reached_is_said(workspace: Path, run
     assert run("backup", "make", "--in", str(tmp_path / "usb")).code == 0
     for more in (["--dry-run"], ["--yes"]):
         assert "Not reached: backups made with `--in`" in run("forget", "--text", "tea at ten", *more).out
+
+
+@pytest.mark.sqlite("the file itself")
+@pytest.mark.parametrize("damage", ["", "header"])
+def test_in_the_bytes_of_a_database_other_fields_stand_right_beside_it(
+    home: Callable[[str], Path], run: Run, damage: str
+) -> None:
+    """A database that somebody committed, and a damaged one in the quarantine: a row has nothing between its fields."""
+    workspace = home("nb035")
+    planted.plant(workspace, run)
+    data = workspace.parent / "nanomem" / "nanomem.db"
+    run("memory", "flush")
+    if damage:
+        kept = data.parent / "quarantine" / "nanomem.db.1"
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(b"\0" * 100 + data.read_bytes()[100:])
+    else:
+        (workspace / "old.db").write_bytes(data.read_bytes())
+        planted.git(workspace, "add", "--force", "old.db")
+        planted.git(workspace, "commit", "-q", "-m", "a copy")
+        planted.git(workspace, "rm", "-q", "--cached", "old.db")
+        planted.git(workspace, "commit", "-q", "-m", "none")
+        (workspace / "old.db").unlink()
+    assert run("forget", "--text", planted.TEXT, "--git", "--backups", "--yes").code == 0
+    assert planted.holding(workspace.parent) == []
