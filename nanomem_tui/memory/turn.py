@@ -12,16 +12,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.memory import backfill, corrections, earlier, last_word, learning, prompt, retention, secrets
 from nanomem_tui.memory.injections import Injected
+from nanomem_tui.memory.notes_header import NotesHeader
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
 from nanomem_tui.memory.turn_open import OpenTurns
+from nanomem_tui.memory.turn_traces import begin_of, end_of
 from nanomem_tui.memory.turn_values import MAX_PROBLEMS, Begun, Ended, TurnEnd, TurnInput
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
@@ -30,9 +32,6 @@ from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.text import one_line
-
-MAX_NOTES = 64_000
-"""Bytes of MEMORY.md that are read for its header."""
 
 Keep = Callable[[Operation, bool], Operation]
 """Performs an operation; True: it is acknowledged only once it survives a power cut."""
@@ -54,7 +53,7 @@ class Engine:
         self._open = OpenTurns(store, traces, self._wal)
         self._lock = threading.RLock()
         self._filled = False
-        self._notes: tuple[object, str] = (None, "")
+        self._notes = NotesHeader(store.paths)
         self._problems: list[Problem] = []
 
     # -- the beginning --------------------------------------------------------------------------------------------
@@ -69,12 +68,13 @@ class Engine:
             given = given._replace(at=given.at or clock.iso(clock.now()))
             turn = new_key("turn")
             self._catch_up(given.state_key)
-            problem = self._traced(lambda: self._pre(given, turn))
+            told, problem = self._told(given)
+            problem = self._traced(lambda: self._pre(told, turn)) or problem
             self._first()
             begun = self._block(turn, given, _question(given))
-            problem = self._traced(lambda: self.traces.injections.began(self._injected(given, begun))) or problem
+            problem = self._traced(lambda: self.traces.injections.began(self._injected(told, begun))) or problem
             begun = begun._replace(problem=problem)
-            self.working.began(given.state_key, given.at, given.speaker, given.text, turn, given.sender_id or "")
+            self.working.began(given.state_key, given.at, given.speaker, told.text, turn, given.sender_id or "")
             self._left(given.state_key)
             self._open.add(given, begun)
             self._count_begin(begun)
@@ -110,6 +110,13 @@ class Engine:
             self._filled = True
             store, perform = self._store, self._durably
             self._try("the backfill", lambda: backfill.run_once(store, store.paths, self._settings, perform))
+
+    def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
+        """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
+        try:
+            return begin_of(given, self._store.paths), ""
+        except NanomemError as error:
+            return given._replace(text=""), f"the words of this turn leave no trace: {error.line()}"
 
     def _traced(self, work: Callable[[], object]) -> str:
         """Leave a trace of a turn; why that was not possible, or nothing."""
@@ -152,7 +159,7 @@ class Engine:
         made = prompt.render(
             items,
             lessons,
-            "" if "notes" in given.leave_out else self._header(),
+            "" if "notes" in given.leave_out else self._notes.read(),
             () if "turns" in given.leave_out else turns,
             () if "pending" in given.leave_out else pending,
             max_chars=budget,
@@ -179,19 +186,6 @@ class Engine:
         recovered = earlier.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
         waiting = (*recovered, *self.working.pending(key))[-self._settings.pending_limit :]
         return tuple(map(prompt.unjudged, waiting))
-
-    def _header(self) -> str:
-        """The beginning of MEMORY.md, read again when the file changed."""
-        path = self._store.paths.memory_md
-        try:
-            found = path.stat()
-            stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
-            if self._notes[0] != stamp:
-                with regular.opened(path) as file:
-                    self._notes = (stamp, file.read(MAX_NOTES).decode("utf-8", "replace"))
-        except OSError:
-            self._notes = (None, "")
-        return self._notes[1]
 
     def _injected(self, given: TurnInput, begun: Begun) -> Injected:
         return Injected(
@@ -230,9 +224,10 @@ class Engine:
                 return self._declined(end, given, shown.turn)
             self._ready()
             self._catch_up(given.state_key)
+            told = end_of(end, self._store.paths), begin_of(given, self._store.paths)
             ended = self._keep_turn(end, given, shown)
             self._open.remove(shown.turn)
-            problems = (*end.problems, *self._after(end, given, ended))
+            problems = (*end.problems, *self._after(*told, ended))
             self._left(given.state_key)
             return ended._replace(clipped=end.clipped, problems=problems, counters=self.traces.counters.read())
 
@@ -250,10 +245,11 @@ class Engine:
             given = given._replace(at=given.at or clock.iso(clock.now()))
             shown = Begun(new_key("turn"))
             self._catch_up(given.state_key)
-            self._pre(given, shown.turn)
+            told = begin_of(given, self._store.paths)
+            self._pre(told, shown.turn)
             self._left(given.state_key)
             self._first()
-            self.traces.injections.began(self._injected(given, shown))
+            self.traces.injections.began(self._injected(told, shown))
             self.traces.counters.add("turns_begun")
             self._open.add(given, shown)
             return self.end_turn(end._replace(turn=shown.turn))

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.memory import secrets
+from nanomem_tui.store import forgotten
 
-FORGOTTEN = "[forgotten]"
-"""What stands where a text was that a person wanted to be forgotten."""
+FORGOTTEN = forgotten.FORGOTTEN
 SHORTEST = 3
 """Characters that a text to forget has at least: less stands in everything."""
 FEW = 64

@@ -28,6 +28,8 @@ Stamp = tuple[int, int, int]
 """Time of change in nanoseconds, size and inode of the file."""
 NEVER: Stamp = (0, 0, 0)
 """That of a file that is not there."""
+FORGOTTEN = "[forgotten]"
+"""What stands where a text was that a person wanted to be forgotten."""
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
 """Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
@@ -87,6 +89,14 @@ class Forgotten(NamedTuple):
                     if _digest(self.salt, kind, " ".join(words[start : start + length])) in digests
                 ]
         return word_runs.apart([*found, *(place for one in self.others for place in one.places(text))])
+
+    def taken_out(self, text: str) -> str:
+        """A text with `[forgotten]` in those places."""
+        parts, last = [], 0
+        for begin, end in self.places(text):
+            parts += [text[last:begin], FORGOTTEN]
+            last = end
+        return "".join((*parts, text[last:]))
 
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender."""

@@ -1,0 +1,39 @@
+"""The beginning of MEMORY.md, which stands before every turn. Reads only, and no file outside of the workspace."""
+
+from __future__ import annotations
+
+import os
+
+from nanomem_tui import regular
+from nanomem_tui.paths import Paths
+
+MAX_NOTES = 64_000
+"""Bytes that are read."""
+
+
+class NotesHeader:
+    """The beginning of one workspace's MEMORY.md, read again when the file changed."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._known: tuple[object, str] = (None, "")
+
+    def read(self) -> str:
+        """The text; nothing where there is no file, or a link that leads elsewhere: what lies there is no memory."""
+        path = self._paths.memory_md
+        try:
+            found = path.stat()
+            stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if self._known[0] != stamp:
+                self._known = (stamp, self._read() if self._is_inside() else "")
+        except OSError:
+            self._known = (None, "")
+        return self._known[1]
+
+    def _is_inside(self) -> bool:
+        inside = os.path.realpath(self._paths.workspace)
+        return os.path.realpath(self._paths.memory_md).startswith(f"{inside}{os.sep}")
+
+    def _read(self) -> str:
+        with regular.opened(self._paths.memory_md) as file:
+            return file.read(MAX_NOTES).decode("utf-8", "replace")
