@@ -94,6 +94,13 @@ def _mixed(value: str) -> bool:
     return letters >= 2 and _chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
 
 
+def _strong(value: str) -> bool:
+    """Whether a value can be nothing else: small letters, digits, and a sign or a capital within."""
+    bare = value.strip("\"'`")
+    within = re.search(r"[a-z0-9].*[A-Z]|[^\w./:-]", bare)
+    return _mixed(value) and bool(re.search(r"[a-z]", bare) and re.search(r"\d", bare) and within)
+
+
 _TALK = frozenset(
     "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
     "use get try same again never always none random words word letters characters long short required forgot "
@@ -204,8 +211,37 @@ SHAPES: tuple[Shape, ...] = (
         r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
         r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
         r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
-        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
+        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|(?!(?P<q>[\"'`])[^\n]*(?P=q))[!-~]{4,64}(?<![.,;:?)]))",
         _chosen,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "assw|ASSW|assphrase|ASSPHRASE",
+        rf"(?i:\b(?:passw(?:or)?[dt]|pass ?phrase)\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
+        r"(?:is now|is|was|ist|lautet|=>|:=|[:=：])\s*)(?P<q>[\"'`])(?P<v>[^\"'`\n]{4,120})(?P=q)",
+        lambda v: " " in v and _phrase(v),
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "assw|ASSW",
+        r"(?i:\bpassw(?:or)?[dt]\s+)(?P<v>[!-~]{8,64}(?<![.,;:?)]))",
+        _strong,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "login",
+        r"\blogin\s+\S{1,128}\s+password\s+(?P<v>[!-~]{4,128})",  # the file .netrc
+        _chosen,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "ecret|ECRET",
+        r"(?i:\bsecret[\"']?\s*[:=]\s*)(?P<v>\"[^\"\s]{8,64}\"|'[^'\s]{8,64}')",
+        _strong,
         guessable=True,
     ),
     Shape(
@@ -219,7 +255,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "pass|Pass|PASS",
-        r"(?i:\b(?:wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
+        r"(?i:\b(?:my|wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
         r"sudo)\s+pass(?:\s+is\b|\s*[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         _mixed,
         guessable=True,

@@ -73,6 +73,8 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     for shape, _, pattern, group in _fitting(held, personal=personal):
         for match in pattern.finditer(looked_at):
             value, (start, end) = match[group], match.span(group)
+            if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses
+                start, end = start + 1, end - 1
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
             if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):
                 continue
