@@ -66,14 +66,12 @@ def _verify(state: State, expected: str) -> int:
         fix = f"give the head that `nanomem log --verify` printed, or its first {SHORTEST_HEAD} digits"
         raise BadInput("not the head of a chain", expected, fix)
     with state.open() as ws:
-        if not ws.store.has_database:
-            state.show({"operations": 0, "head": "", "whole": True}, ["No change recorded."])
-            return 1 if expected else 0
         found = verifying.verify(ws.store, expected)
-        state.tell_damage(ws)
     operations = found.operations
     lost = bool(expected) and operations.met is None
     lines = [f"{words.counted(operations.operations, 'operation')}; the head of the chain is {operations.head}"]
+    if not operations.head:  # one of what stands in for a damaged database is nothing to note
+        lines = [] if found.damage is not None or found.gone is not None else ["No change recorded."]
     lines += [f"Broken: {one}" + ("" if one.endswith(".") else ".") for one in found.lines()]
     for one in operations.rewritten:
         was = "" if one.get("whole", True) else "; the chain was broken already"
@@ -81,12 +79,16 @@ def _verify(state: State, expected: str) -> int:
     if found.waiting:
         lines.append(f"{words.counted(found.waiting, 'operation')} in the ledger, which the next change chains.")
     if expected:
-        since = f"is there, {words.counted(operations.met or 0, 'operation')} ago"
-        lines.append(f"Broken: {expected} is not in the chain." if lost else f"{expected} {since}.")
+        ago = f"is there, {words.counted(operations.met or 0, 'operation')} ago"
+        since = ago if found.readable else "is in what stands in for the database"
+        where = "in the chain" if found.readable else "there: the database itself cannot be looked at"
+        lines.append(f"Broken: {expected} is not {where}." if lost else f"{expected} {since}.")
     broken = lost or not found.whole
     rows = {"altered": [{"layer": layer, "id": key} for layer, key in found.altered], "fewer": found.fewer}
     kept = {"lost": [{"id": key, "label": label} for key, label in found.kept], "waiting": found.waiting,
-            "beside": list(found.beside.lines())}  # fmt: skip
+            "fewer_operations": found.fewer_operations, "beside": list(found.beside.lines())}  # fmt: skip
+    hurt = found.damage or found.gone
+    kept |= {"unmarked": found.unmarked, "damage": "" if hurt is None else hurt.text()}
     told = {**operations._asdict(), **rows, **kept, "whole": not broken}
     state.show(values.plain(told), [*lines, *([] if broken else ["Nothing was changed."])])
     return 1 if broken else 0

@@ -77,8 +77,11 @@ class State:
     @staticmethod
     def tell_damage(ws: Workspace) -> None:
         """Say on stderr when what was read is not the database, but what stands in for it."""
-        if ws.store.source.damage is not None:
-            output.notes([f"Note: {ws.store.source.damage.text()}"])
+        from nanomem_tui.store import beside
+
+        hurt = ws.store.source.damage or beside.gone(ws.store)
+        if hurt is not None:
+            output.notes([f"Note: {hurt.text()}"])
 
     @staticmethod
     def tell_uncommitted(ws: Workspace, operations: Sequence[Operation]) -> None:

@@ -7,6 +7,7 @@ Reads only, but for what `rewritten` returns to be kept, and the keys that `mend
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -30,9 +31,10 @@ _COLUMNS = ("id", "at", "actor", "kind", "label")
 class Verified(NamedTuple):
     """What a look at the chain found. `head`: as it is by the operations; `kept`: as it was kept, "" where the chain
     was never begun. `wrong`: operations whose columns are not what they say, or that are said to be undone and are not,
-    or the other way round; copies that say otherwise. `missing`: places of which only what was touched there is known.
-    `rewritten`: when operations were changed on purpose, with the heads before and after. `met`: how many operations
-    came since the head that was asked for, None where it was never there."""
+    or the other way round, or that nothing finds by what they touched; copies that say otherwise. `missing`: places of
+    which only what was touched there is known. `rewritten`: when operations were changed on purpose, with the heads
+    before and after. `met`: how many operations came since the head that was asked for, None where it was never
+    there."""
 
     operations: int
     head: str
@@ -47,6 +49,10 @@ class Verified(NamedTuple):
         """Whether nothing was changed."""
         known = self.head == (self.kept or self.head)
         return known and not self.wrong and not self.missing and all(one.get("whole", True) for one in self.rewritten)
+
+
+NONE = Verified(0, "", "", (), (), (), None)
+"""Of a store without a database."""
 
 
 def extended(head: str, operations: Iterable[tuple[str, str]]) -> str:
@@ -112,9 +118,10 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
     wrong: list[str] = []
     seen: set[str] = set()
     undone: dict[str, bool] = {}
+    keys, lost = _touched(connection, workspace_id), list[str]()
     standing = oplog.Standing()
-    query = f"SELECT {', '.join(_COLUMNS)}, undone, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
-    for *columns, flag, body in connection.execute(query, (workspace_id,)):
+    query = f"SELECT {', '.join(_COLUMNS)}, seq, undone, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
+    for *columns, seq, flag, body in connection.execute(query, (workspace_id,)):
         number += 1
         head = extended(head, [(columns[0], body)])
         seen.add(head)
@@ -123,14 +130,32 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
         said = _read(body)
         if not _says(columns, said):
             wrong.append(f"{columns[0]}: its columns are not what it says")
+        if keys.get(seq, 0) < len(_places(said)):
+            lost.append(columns[0])
         standing.then(_light(columns[0], said))
     for key, is_undone in undone.items():
         if is_undone != standing.is_undone(key):
             wrong.append(f"{key}: {_NOT_UNDONE if is_undone else _UNDONE}")
+    if lost:
+        wrong.append(f"{_few(lost)}: what that touched is not noted, and `nanomem log --key` does not find it")
     wrong += [f"{name}: it knows another past" for name, one in older.items() if one not in seen and one not in before]
     missing = tuple(_missing(connection, workspace_id))
     since = None if at is None else number - at
     return Verified(number, head, meta.get(MARK, ""), tuple(wrong), missing, tuple(_told(meta)), since)
+
+
+def _touched(connection: Connection, workspace_id: str) -> dict[int, int]:
+    """How many things each operation is noted to have touched, by its place."""
+    query = "SELECT seq, count(*) FROM operation_keys WHERE workspace_id = ? GROUP BY seq"
+    return {int(seq): int(number) for seq, number in connection.execute(query, (workspace_id,))}
+
+
+def _places(told: Mapping[str, Any]) -> set[tuple[Any, ...]]:
+    """Layer and key of what an operation says that it touched."""
+    changes = told.get("changes")
+    with contextlib.suppress(TypeError):  # not as we write them: the chain tells that
+        return {tuple(one[:2]) for one in changes} if isinstance(changes, list) else set()
+    return set()
 
 
 def _missing(connection: Connection, workspace_id: str) -> Iterator[str]:
@@ -143,8 +168,12 @@ def _missing(connection: Connection, workspace_id: str) -> Iterator[str]:
     for seq, key in connection.execute(query, (workspace_id,)):
         touched.setdefault(int(seq), []).append(str(key))
     for seq, keys in touched.items():
-        more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
-        yield f"operation {seq} is missing: it touched {', '.join(keys[:_NAMED])}{more}"
+        yield f"operation {seq} is missing: it touched {_few(keys)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _read(body: str) -> dict[str, Any]:

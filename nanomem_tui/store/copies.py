@@ -16,7 +16,7 @@ from pathlib import Path
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, kept_operations, ledger, ledger_order, owners, reader
+from nanomem_tui.store import atomic, kept_operations, ledger, ledger_order, owners, reader, unmarked
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
@@ -37,7 +37,7 @@ class Copies:
     def __init__(self, backups: Path, ledgers: Path, workspace_id: str) -> None:
         self._backups = backups
         self._ledgers = ledgers
-        self._workspace_id = workspace_id
+        self.workspace_id = workspace_id
         self._folder = ledgers / workspace_id / FOLDER
         self._last: dict[Path, tuple[int, str | None]] = {}
 
@@ -69,7 +69,7 @@ class Copies:
 
     def since(self, base: Path | None) -> kept_operations.Back:
         """What is kept since a copy, or of all without one, and how much of it is gone. Raises the store's errors."""
-        return kept_operations.back(self, base, self._workspace_id)
+        return kept_operations.back(self, base, self.workspace_id)
 
     def operations(self) -> list[Operation]:
         """Those operations in the order in which they were made, whoever committed first."""
@@ -181,7 +181,10 @@ def is_whole(path: Path) -> bool:
         with reader.open_database(path) as connection:
             if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                 return False
-            return not any(True for workspace_id in workspaces(connection) for _ in altered(connection, workspace_id))
+            known = workspaces(connection)
+            if any(unmarked.is_unmarked(connection, workspace_id) for workspace_id in known):
+                return False
+            return not any(True for workspace_id in known for _ in altered(connection, workspace_id))
     except (NanomemError, OSError, ValueError, TypeError):
         return False
 

@@ -45,6 +45,13 @@ def rescue(damaged: Path, target: Path) -> Rescued:
         # the operations begins anew: some may be lost.
         for end in ("tokens", "rows", "chain", "operations"):
             new.execute("DELETE FROM memory_meta WHERE key LIKE ?", (f"%:{end}",))
+        # Without a revision nobody would look at the rows: they were never written, it would say.
+        revision = (
+            "INSERT OR IGNORE INTO memory_meta (key, value)"
+            " SELECT workspace_id || ':revision', max(revision, 1) FROM"
+            " (SELECT workspace_id, max(revision) AS revision FROM memory_entries GROUP BY workspace_id)"
+        )
+        new.execute(revision)
         new.commit()
     rows = found["memory_entries"] + found["lessons"] + found["records"]
     return Rescued(rows, max(0, expected - rows))

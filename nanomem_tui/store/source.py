@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
-from nanomem_tui.store import atomic, copies, owners, reader
+from nanomem_tui.store import atomic, copies, owners, reader, unmarked
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class Source:
                 if verdict != "ok":
                     raise sqlite3.DatabaseError(verdict)
             self._examined = True
+            if self.damage is None and unmarked.is_unmarked(connection, self._copies.workspace_id):
+                raise CorruptDatabase(unmarked.WHAT, str(self.path), "run `nanomem doctor`")
             return ask(connection)
 
     def held(self, wait: float) -> contextlib.AbstractContextManager[bool]:

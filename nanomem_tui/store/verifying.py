@@ -5,21 +5,35 @@ Owns what is looked at, and how it is said; nothing is put right here, so that w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.store import chain, copies, kept_operations, reader, stored_operations
+from nanomem_tui.store import (
+    beside,
+    chain,
+    checkpoint,
+    copies,
+    kept_operations,
+    reader,
+    sql,
+    stored_operations,
+    unmarked,
+)
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.rows import RowStore
-    from nanomem_tui.store.sql import Connection
+
+_TOLD = 20
+"""Lines that the doctor tells of it at most."""
 
 
 class Found(NamedTuple):
     """`altered`: layer and id of the rows that are not what was written; `fewer`: rows that are missing; `kept`: of an
-    operation that is missing, the id and label of those that were kept and are not there; `waiting`: operations in
+    operation that is missing, the id and label of those that were kept, or are in a copy, and are not there; `noted`:
+    how many there were when the database was last written; `unmarked`: its markers were taken out; `gone`: that there
+    is no database, though it is known that there was one; `waiting`: operations in
     ledger files, which are in no chain yet; `damage`: why that was not the database itself; `beside`: what is
     kept beside it, to make it anew of."""
 
@@ -30,20 +44,41 @@ class Found(NamedTuple):
     waiting: int
     damage: Problem | None = None
     beside: kept_operations.Kept = kept_operations.Kept()
+    noted: int = 0
+    unmarked: bool = False
+    gone: Problem | None = None
 
     @property
     def whole(self) -> bool:
         """Whether nothing was changed."""
         rows = not self.altered and not self.fewer
-        return self.operations.whole and rows and self.damage is None and self.beside.whole
+        there = self.damage is None and self.gone is None and not self.unmarked
+        operations = self.operations.whole and not self.kept and not self.fewer_operations
+        return operations and rows and there and self.beside.whole
+
+    @property
+    def readable(self) -> bool:
+        """Whether the database itself was looked at: what stands in for it has no head that anybody may note."""
+        return self.damage is None and self.gone is None
+
+    @property
+    def fewer_operations(self) -> int:
+        """How many operations are not there of those that were."""
+        return max(0, self.noted - self.operations.operations) if self.readable else 0
 
     def lines(self) -> Iterator[str]:
         """What is wrong, each in a line."""
         found = self.operations
+        for problem in filter(None, (self.damage, self.gone)):
+            yield f"{problem.where}: {problem.what}"
+        if self.unmarked:
+            yield unmarked.WHAT
         if found.head != (found.kept or found.head):
             yield f"the head that was kept is {found.kept}: an operation was changed, taken out or put in"
         yield from found.missing
         yield from (f"kept, and not there: {key} ({label})" for key, label in self.kept)
+        if self.fewer_operations:
+            yield f"{counted(self.fewer_operations, 'operation')} fewer than were written"
         yield from found.wrong
         yield from (f"{layer} {key} is not what was written" for layer, key in self.altered)
         if self.fewer:
@@ -52,40 +87,58 @@ class Found(NamedTuple):
 
 
 def verify(store: RowStore, expected: str = "") -> Found:
-    """Look at every operation and every row of a store that has a database. Raises the store's errors.
+    """Look at every operation and every row of a store. Raises the store's errors.
 
     `expected`: a head that somebody noted, or the begin of it.
     """
-    waiting = {operation.id for file in store.ledger.files() for operation in file.operations}
+    known = beside.known(store)
+    if not store.has_database:
+        return Found(chain.NONE, (), 0, (), len(known.waiting), gone=beside.gone(store, known))
     with store.opened() as connection:
-        operations = chain.verify(connection, store.workspace_id, expected, store.copies.found())
+        damage = store.source.damage
+        if sql.is_sqlite(connection):
+            connection.execute("BEGIN")  # what is committed meanwhile has another head
+        # The copy that stands in for a damaged database is held against nothing: it is older.
+        against = store.copies.found() if damage is None else ()
+        operations = chain.verify(connection, store.workspace_id, expected, against)
+        there = stored_operations.known_operations(connection, store.workspace_id, [*known.waiting])
+        waiting = len(known.waiting - there)
+        if damage is not None:
+            kept = beside.lacking_itself(store, known)
+            return Found(operations._replace(head="", kept="", wrong=()), (), 0, kept, waiting, damage)
+        meta = reader.meta(connection, store.workspace_id)
         altered = tuple(copies.altered(connection, store.workspace_id))
-        written = reader.meta(connection, store.workspace_id).get("rows", "")
-        fewer = int(written) - reader.row_count(connection, store.workspace_id) if written.isdigit() else 0
-        known = stored_operations.known_operations(connection, store.workspace_id, list(waiting))
-        lacking = operations.missing or operations.head != (operations.kept or operations.head)
-        kept = _kept(store, connection, waiting) if lacking else ()
-        beside = kept_operations.check(store, connection) if store.source.damage is None else kept_operations.Kept()
-    return Found(operations, altered, max(0, fewer), kept, len(waiting - known), store.source.damage, beside)
+        fewer = _number(meta, "rows") - reader.row_count(connection, store.workspace_id) if "rows" in meta else 0
+        kept = known.lacking(connection, store.workspace_id)
+        unlike = kept_operations.check(store, connection)
+        noted = max(known.noted, _number(meta, checkpoint.COUNT))
+        lost = unmarked.is_unmarked(connection, store.workspace_id)
+    return Found(operations, altered, max(0, fewer), kept, waiting, None, unlike, noted, lost)
 
 
-def _kept(store: RowStore, connection: Connection, waiting: set[str]) -> tuple[tuple[str, str], ...]:
-    """The operations that were kept beside the database, and that it does not have."""
-    operations = [one for one in store.copies.operations() if one.id not in waiting]
-    known = stored_operations.known(connection, store.workspace_id, operations)
-    return tuple((one.id, one.label) for one in operations if one.id not in known)
+def _number(meta: Mapping[str, str], name: str) -> int:
+    return int(meta[name]) if meta.get(name, "").isdigit() else 0
 
 
 def problems(store: RowStore) -> Iterator[Problem]:
     """The same for the doctor, but for the rows, which are looked at already, and for what is damaged as a whole."""
-    if not store.has_database or store.source.damage is not None:
+    if not store.has_database:
+        yield from filter(None, [beside.gone(store)])
+        return
+    if store.source.damage is not None:
         return
     try:
         told = verify(store)
     except NanomemError as error:
         yield Problem(error.what, error.where, fix=error.fix)
         return
-    fix = "see `nanomem log --verify`; what was kept comes back with the next change"
+    fix = (
+        "see `nanomem log --verify`; the newest that were kept come back with the next change, the rest with a backup"
+        " (`nanomem backup list`)"
+    )
     found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept())
-    yield from (Problem(line, "nanomem.db", None, fix) for line in found.lines())
+    lines = list(found.lines())
+    yield from (Problem(line, "nanomem.db", None, fix) for line in lines[:_TOLD])
+    if (more := len(lines) - _TOLD) > 0:
+        yield Problem(f"{counted(more, 'more line')} like these", "nanomem.db", None, fix)
     yield from kept_operations.problems(told.beside, store.paths.relative(store.paths.database))

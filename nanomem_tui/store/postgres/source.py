@@ -140,6 +140,10 @@ class NoCopies(Copies):
     def note(self, operations: int | None) -> None:
         """So is how many there are."""
 
+    def noted(self) -> int | None:
+        """Nobody noted that."""
+        return None
+
     def is_due(self, database: Path) -> bool:
         """Never."""
         return False
