@@ -144,9 +144,19 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
     """What `use` makes of the database's full-text index; None where no index of this version's tokenizer is there.
 
     `use` also gets a function that takes the rows that the index found and gives them as they are now, with those that
-    the index lacks or has otherwise. Rows are not loaded where the database and the ledger files are all there is.
+    the index lacks or has otherwise. Rows are not loaded where the database and the ledger files are all there is, and
+    what was found there is what was written.
     """
+    from nanomem_tui.store.search import Altered
+
     waiting = _waiting_items(store)
+    try:
+        return _asked(store, use, waiting)
+    except Altered:  # whoever loads the rows is given what a copy and the log tell
+        return _asked(store, use, None)
+
+
+def _asked(store: MemoryStore, use: Callable[[AnyFullText, Pending], T], waiting: list[Operation] | None) -> T | None:
     if waiting is None:
         store.load("item")
     if not store.has_database:
@@ -157,17 +167,25 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
         if not reader.index_is_current(meta):
             return None
         pending = _from_snapshot(store) if waiting is None else _on_top(connection, store.workspace_id, waiting)
-        words = _words(connection, store.workspace_id, meta)
+        words = _words(connection, store.workspace_id, meta, checks=waiting is not None)
         return use(words, pending) if words is not None else None
 
     return store.read(ask)
 
 
-def _words(connection: Connection, workspace_id: str, meta: Mapping[str, str]) -> AnyFullText | None:
+def _words(
+    connection: Connection, workspace_id: str, meta: Mapping[str, str], *, checks: bool
+) -> AnyFullText | None:
+    """The index. `checks`: not the loaded rows are shown, so that they have to be what was written. Raises Altered."""
     if isinstance(connection, sqlite3.Connection):
-        from nanomem_tui.store.search import FullText
+        from nanomem_tui.store import mending
+        from nanomem_tui.store.search import Altered, FullText
 
-        return FullText(connection, workspace_id)
+        written = meta.get("rows", "")
+        checks = checks and not (written.isdigit() and int(written) > mending.VERIFIED)
+        if checks and written.isdigit() and reader.row_count(connection, workspace_id) < int(written):
+            raise Altered
+        return FullText(connection, workspace_id, checks=checks)
     from nanomem_tui.store.postgres.full_text import PgFullText
 
     return PgFullText(connection, workspace_id, meta) if PgFullText.is_told_by(meta) else None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nanomem_tui.store import reader
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, row_hash
 from nanomem_tui.store.vocabulary import LEAST, MOST_LONGER, Vocabulary, nearest
 from nanomem_tui.store.word_index import Statistics, WordIndex
 from nanomem_tui.store.word_search import saturated
@@ -150,11 +150,17 @@ class ItemIndex:
             return [Candidate(items[key], -score) for score, key in found]
 
 
-class FullText:
-    """The full-text index of a database, read with the driver; one connection, for one question."""
+class Altered(Exception):
+    """A row that was found is not what was written."""
 
-    def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
+
+class FullText:
+    """The full-text index of a database, read with the driver; one connection, for one question. `checks`: whether
+    each row that is found has to be what was written."""
+
+    def __init__(self, connection: sqlite3.Connection, workspace_id: str, *, checks: bool = False) -> None:
         self._connection = connection
+        self._checks = checks
         self._workspace_id = workspace_id
         with contextlib.suppress(sqlite3.OperationalError):  # there already
             connection.execute(
@@ -193,7 +199,7 @@ class FullText:
         return [row[0] for row in self._connection.execute(query, values)]
 
     def candidates(self, words: Iterable[str], accept: Accept) -> list[Item]:
-        """The first accepted rows that the index ranks for any of the words."""
+        """The first accepted rows that the index ranks for any of the words. Raises Altered."""
         match = " OR ".join(f'"{word}"' for word in words)
         if not match:
             return []
@@ -205,8 +211,17 @@ class FullText:
         accepted: list[Item] = []
         while len(accepted) < CANDIDATES and (part := [row[0] for row in ids.fetchmany(CANDIDATES)]):
             found = reader.items_by_id(self._connection, self._workspace_id, part)
+            if self._checks:
+                self._check(found)
             accepted += [found[key] for key in part if key in found and accept(found[key])]
         return accepted[:CANDIDATES]
+
+    def _check(self, found: Mapping[str, Item]) -> None:
+        query = "SELECT id, row_hash FROM memory_entries WHERE workspace_id = ? AND id IN ({})"
+        values = (self._workspace_id, *found)
+        written = dict(reader.fetched(self._connection, tuple, query.format(",".join("?" * len(found))), values))
+        if any(written.get(key) != row_hash(row) for key, row in found.items()):
+            raise Altered
 
 
 def _varints(data: bytes) -> Iterable[int]:
