@@ -267,10 +267,17 @@ def _has_files(store: MemoryStore) -> bool:
 
 
 def damaged(store: MemoryStore) -> list[Problem]:
-    """The rows of the database that are not what was written: a bit flipped on the disk. Looks at every row."""
+    """The rows of the database that are not what was written, a bit flipped on the disk, but for those that the store
+    told of when it loaded them. Looks at every row."""
+    from nanomem_tui.store import mending
+
     if not store.has_database or store.source.damage is not None:
         return []
-    found = store.read(lambda connection: list(copies.altered(connection, store.workspace_id)))
-    fix = "read it and edit it; `nanomem log --key ID` tells what it was"
-    where = store.paths.relative(store.paths.database)
-    return [Problem(f"{key} is not what was written", where, fix=fix) for _, key in found]
+
+    def ask(connection: Connection) -> list[Problem]:
+        altered = copies.altered(connection, store.workspace_id)
+        places = [place for place in altered if place not in store.found_altered]
+        unknown = stored_operations.untouched(connection, store.workspace_id, places)
+        return [mending.unmended(place, unknown=place in unknown) for place in places]
+
+    return store.read(ask)

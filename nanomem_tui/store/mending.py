@@ -27,10 +27,12 @@ WHERE = "nanomem.db"
 
 
 class Altered(NamedTuple):
-    """The rows that differ from what was written, and whether rows are missing."""
+    """The rows that differ from what was written, whether rows are missing, and those of the first that no operation
+    touched."""
 
     keys: Sequence[RowKey]
     missing: int
+    unknown: frozenset[RowKey] = frozenset()
 
 
 class Mended(NamedTuple):
@@ -51,7 +53,21 @@ def altered(
         return None
     hashes = reader.row_hashes(connection, workspace_id)
     keys = [(layer_of(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
-    return Altered(keys, max(0, missing)) if keys or missing > 0 else None
+    unknown = stored_operations.untouched(connection, workspace_id, keys)
+    return Altered(keys, max(0, missing), unknown) if keys or missing > 0 else None
+
+
+def unmended(place: RowKey, *, unknown: bool) -> Problem:
+    """What there is to say of a row that is shown as it was found. `unknown`: no operation touched it."""
+    layer, key = place
+    command = {"item": "nanomem memory", "lesson": "nanomem memory lessons"}.get(layer)
+    if unknown:
+        what = f"{key} is not what was written: no operation made it, so another program put it in or altered it"
+        fix = f"unless you know it: `{command} delete ID`" if command else "`nanomem backup list` names what to restore"
+        return Problem(what, WHERE, fix=fix)
+    fix = "`nanomem log --key ID` names the changes that made it"
+    fix += f", and `{command} edit ID` writes it anew" if command else "; `nanomem backup list` names what to restore"
+    return Problem(f"{key} is not what was written", WHERE, fix=fix)
 
 
 def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) -> Mended:
@@ -64,12 +80,11 @@ def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) 
         as_found.append((layer, present))
         row = written.get((layer, key))
         if row is None:
-            problems.append(Problem(f"{key} is not what was written", WHERE, fix="read it and edit it"))
+            problems.append(unmended((layer, key), unknown=(layer, key) in found.unknown))
             continue
         snapshot.put(layer, row._replace(revision=present.revision))
-        if row._replace(revision=present.revision) != present:
-            what = f"{key} is not what was written; shown is what a copy and the log tell"
-            problems.append(Problem(what, WHERE, None, "the next change writes it", "warning"))
+        what = f"{key} is not what was written; shown is what a copy and the log tell"
+        problems.append(Problem(what, WHERE, None, "the next change writes it", "warning"))
     back = [key for key in written if key[1] not in snapshot.table(key[0])] if found.missing else []
     for layer, key in back:
         snapshot.put(layer, written[layer, key]._replace(revision=0))

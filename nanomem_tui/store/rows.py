@@ -109,6 +109,11 @@ class RowStore:
         return [operation for operation in lost if operation.id not in here]
 
     @property
+    def found_altered(self) -> frozenset[RowKey]:
+        """The rows that were not what was written when they were loaded; `problems` tells of each."""
+        return frozenset((layer, row.id) for layer, row in self._mended.found) if self._mended else frozenset()
+
+    @property
     def to_mend(self) -> int:
         """How many rows and operations were put right in RAM, and are yet to be written."""
         return len(self._replayed) + sum(problem.severity == "warning" for problem in self._row_problems)

@@ -233,6 +233,19 @@ def known(connection: Connection, workspace_id: str, operations: Iterable[Operat
     return known_operations(connection, workspace_id, [operation.id for operation in operations])
 
 
+def untouched(
+    connection: Connection, workspace_id: str, places: Sequence[tuple[str, str]]
+) -> frozenset[tuple[str, str]]:
+    """Those of these things, by layer and key, that no operation of the database touched."""
+    touched: set[tuple[str, str]] = set()
+    for start in range(0, len(places), 500):
+        part = [key for _, key in places[start : start + 500]]
+        marks = ",".join("?" * len(part))
+        query = f"SELECT DISTINCT layer, key FROM operation_keys WHERE workspace_id = ? AND key IN ({marks})"
+        touched |= {(str(layer), str(key)) for layer, key in connection.execute(query, (workspace_id, *part))}
+    return frozenset(places) - touched
+
+
 def operation_count(connection: Connection, workspace_id: str) -> int:
     """How many operations the database has."""
     return int(
