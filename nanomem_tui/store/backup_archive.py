@@ -162,16 +162,17 @@ class Archive:
             tar = self._files.enter_context(tarfile.TarFile(path, fileobj=file, mode="r"))
             members = tar.getmembers()
             if not members or members[-1].name != _MANIFEST or members[-1].size > _LARGEST_MANIFEST:
-                raise BadInput("a backup without its end", str(path), fix)
+                raise BadInput(_needed(path, seen) or "a backup without its end", str(path), fix)
             stream = tar.extractfile(members[-1])
             manifest = _manifest(json_text.loads(stream.read()) if stream is not None else None)
         except FileNotFoundError:
-            what = "no such backup" if not seen else f"the backup before it is gone, which {seen[-1]} builds on"
+            what = _needed(path, seen, "gone") or "no such backup"
             raise NotFound(what, str(path), "`nanomem backup list` shows those that are there") from None
         except (tarfile.TarError, ValueError, KeyError, TypeError, EOFError) as error:
-            raise BadInput("not a backup of nanomem, or a damaged one", str(path), fix) from error
+            what = _needed(path, seen) or "not a backup of nanomem, or a damaged one"
+            raise BadInput(what, str(path), fix) from error
         except OSError as error:
-            raise from_os_error(error, f"reading {path.name}") from error
+            raise from_os_error(error, f"reading {path.name}{', which it needs' if seen else ''}") from error
         for member in members[:-1]:
             self._pieces.setdefault(member.name[2:], (tar, member))
         if seen:
@@ -217,7 +218,14 @@ class Archive:
             try:
                 yield self.piece(name)
             except BadInput as error:
-                raise BadInput(error.what, entry.path, "take another backup") from error
+                file = self.file_of(name)
+                inside = "" if file in ("", self.path.name) else f", in {file}"
+                raise BadInput(f"{error.what}{inside}", entry.path, "take another backup") from error
+
+
+def _needed(path: Path, seen: Sequence[str], why: str = "damaged") -> str:
+    """What is wrong with a backup by that of another one, which it needs; "" where it is itself the one."""
+    return f"needs {path.name}, which is {why}" if seen else ""
 
 
 def _digest(body: Mapping[str, Any]) -> str:

@@ -119,12 +119,13 @@ def test_old_ones_go_after_a_yes(run: Run, made: Path) -> None:
     assert run("backup", "prune", "--keep", "0").code == 2
 
 
-def flipped(path: Path) -> None:
-    """One bit of the largest piece of a backup."""
+def flipped(path: Path, pieces: int = 1) -> None:
+    """One bit of each of the largest pieces of a backup."""
     with tarfile.open(path) as tar:
-        piece = max(tar.getmembers()[:-1], key=lambda member: member.size)
+        found = sorted(tar.getmembers()[:-1], key=lambda member: -member.size)
     data = bytearray(path.read_bytes())
-    data[piece.offset_data + piece.size // 2] ^= 1
+    for piece in found[:pieces]:
+        data[piece.offset_data + piece.size // 2] ^= 1
     path.write_bytes(data)
 
 
@@ -155,6 +156,22 @@ def test_a_backup_that_builds_on_a_damaged_one_is_made_whole(run: Run, made: Pat
     assert (told.code, f"Note: {made.name} is damaged" in told.out) == (0, True), told.err
     assert run("backup", "check").code == 0
     assert "Note:" not in run("backup", "make").out
+
+
+def test_those_that_build_on_a_damaged_one_name_it(run: Run, made: Path) -> None:
+    run("memory", "add", "--text", "Since")
+    second = Path(run("backup", "make", "--json").json["path"])
+    run("memory", "add", "--text", "Since then")
+    third = Path(run("backup", "make", "--json").json["path"])
+    whole = made.read_bytes()
+    flipped(made, pieces=1_000)  # those among them that did not change
+    told = run("backup", "check", third.name)
+    assert (told.code, f"a piece is not what it was, in {made.name}" in told.out) == (1, True), told.out
+    for spoil, why in ((lambda: made.write_bytes(b"\0" + whole[1:]), "damaged"), (made.unlink, "gone")):
+        spoil()
+        notes = {one["id"]: one["problem"] for one in run("backup", "list", "--json").json}
+        assert notes[third.name] == notes[second.name] == f"needs {made.name}, which is {why}"
+        assert f"needs {made.name}, which is {why}" in run("backup", "check", third.name).err
 
 
 def test_the_list_says_that_nothing_was_read_through(run: Run, made: Path) -> None:

@@ -106,7 +106,7 @@ def test_the_next_one_holds_what_changed_alone(paths: Paths) -> None:
     assert second.stored < first.stored - 300_000
     assert make(paths, whole=True).base == ""
     first.path.unlink()
-    with pytest.raises(NotFound, match="the backup before it is gone"):
+    with pytest.raises(NotFound, match=f"needs {first.path.name}, which is gone"):
         backup.check(second.path)
     assert [bool(one.problem) for one in backup.listed(second.path.parent)] == [False, True]
 
