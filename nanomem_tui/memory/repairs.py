@@ -35,13 +35,14 @@ NAMED = 3
 
 class Repair(NamedTuple):
     """One thing that can be put right: what is wrong where, what is done, and `do`, which does it. `held`: why it has
-    to wait, "" when it need not."""
+    to wait, "" when it need not. `aside`: it touches nothing of what is remembered."""
 
     what: str
     where: str
     how: str
     do: Callable[[], object]
     held: str = ""
+    aside: bool = False
 
 
 def repairs(ws: Workspace) -> list[Repair]:
@@ -82,7 +83,8 @@ def _tell(ws: Workspace, wanted: Sequence[Repair], backup: str) -> bool:
     label = f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
     fixes = [[one.where, one.what, one.how] for one in wanted]
     with contextlib.suppress(NanomemError, OSError):
-        ws.perform(new_operation(oplog.MENDED, label, (), meta={"backup": backup, "fixes": fixes}))
+        meta = {"backup": backup, "fixes": fixes} | ({oplog.ASIDE: True} if all(one.aside for one in wanted) else {})
+        ws.perform(new_operation(oplog.MENDED, label, (), meta=meta))
         return True
     return False
 
@@ -282,7 +284,7 @@ def _sidecars(ws: Workspace) -> Iterator[Repair]:
 def _locks(ws: Workspace) -> Iterator[Repair]:
     for problem in health_store.repository(ws.paths, ws.agent()):
         if problem.severity == "error" and problem.where.endswith(".lock"):
-            yield _aside(ws, _place(ws, problem), problem.what)
+            yield _aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _sessions(ws: Workspace) -> Iterator[Repair]:
@@ -306,7 +308,7 @@ def _transcripts(ws: Workspace) -> Iterator[Repair]:
 def _left_behind(ws: Workspace) -> Iterator[Repair]:
     for problem in health.left_behind(ws.paths, ws.layout):
         if problem.fix == "it can be removed":
-            yield _aside(ws, _place(ws, problem), problem.what)
+            yield _aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _modes(ws: Workspace) -> Iterator[Repair]:
@@ -316,8 +318,8 @@ def _modes(ws: Workspace) -> Iterator[Repair]:
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
             mode = os.lstat(path).st_mode
             if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
-                what = f"mode {stat.S_IMODE(mode):04o}"
-                yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", partial(os.chmod, path, right))
+                what, do = f"mode {stat.S_IMODE(mode):04o}", partial(os.chmod, path, right)
+                yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", do, aside=True)
 
 
 def _aside(ws: Workspace, path: Path, what: str) -> Repair:

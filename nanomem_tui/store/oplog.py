@@ -15,7 +15,11 @@ FINAL = frozenset({"forget", "scrub"})
 """Kinds of operation that tell what was taken out of everything: nothing brings it back."""
 MENDED = "doctor.fix"
 """The kind that tells what the doctor put right: the backup that it names in the free field `backup` takes it back."""
+ASIDE = "aside"
+"""The free field of one that changed nothing of what is remembered (permissions, a lock, half a file): no undo stops
+at it."""
 _LASTING = FINAL | {MENDED}
+OLDER = "`nanomem undo ID` for an older one; see `nanomem log`"
 WITHHELD = "withheld"
 """The free field that says how many changes of an operation were taken out of it by one of those."""
 
@@ -122,23 +126,28 @@ def _when(entry: LogEntry) -> tuple[str, int]:
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
     """The newest operation that a person started and of which something stands. None behind one that nothing undoes
-    (`forget`, `scrub`, what the doctor put right): what is older has nothing to do with what he did last, and is named
-    to be taken back."""
+    (`forget`, `scrub`, what the doctor put right of what is remembered): what is older has nothing to do with what he
+    did last, and is named to be taken back."""
     last = _last_done(entries)
     return last if last is not None and not is_final(last.operation) else None
 
 
 def _last_done(entries: Iterable[LogEntry]) -> LogEntry | None:
     """What a person did last and stands, be it final."""
-    return next(
-        (e for e in entries if e.operation.kind in _LASTING or (started_by_person(e.operation) and not e.undone)), None
-    )
+    return next((e for e in entries if _lasts(e.operation) or (started_by_person(e.operation) and not e.undone)), None)
+
+
+def _lasts(operation: Operation) -> bool:
+    return operation.kind in _LASTING and not operation.meta.get(ASIDE)
 
 
 def mended(operation: Operation) -> NothingToDo:
-    """Why what the doctor put right is not undone, and what takes it back."""
+    """Why what the doctor put right is not undone, what takes it back, and how what is older is."""
+    if operation.meta.get(ASIDE):
+        return NothingToDo("that changed nothing of what is remembered, and has no undo", operation.id, OLDER)
     backup = operation.meta.get("backup")
-    fix = f"`nanomem backup restore {backup}` takes it back" if backup else "what it replaced lies in the quarantine"
+    back = f"`nanomem backup restore {backup}` takes it back, and all that was done since"
+    fix = f"{OLDER}; {back if backup else 'what it replaced lies in the quarantine'}"
     return NothingToDo("what the doctor put right has no undo", operation.id, fix)
 
 
@@ -149,7 +158,7 @@ def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
         return mended(last.operation)
     if last is not None and last.operation.kind in FINAL:
         what = f"the last change was a {last.operation.kind}, which nothing takes back"
-        return NothingToDo(what, "", "`nanomem undo ID` for an older one; see `nanomem log`")
+        return NothingToDo(what, "", OLDER)
     others = [e for e in entries if e.operation.changes and e.operation.kind not in BOOKKEEPING and not e.undone]
     if not others:
         return NothingToDo("nothing to undo", "")

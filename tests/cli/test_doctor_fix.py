@@ -93,8 +93,23 @@ def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -
     for line in (["undo"], ["undo", entry["id"]]):
         refused = run(*line)
         assert refused.code != 0
-        assert f"`nanomem backup restore {backup}` takes it back" in refused.err
+        assert f"`nanomem backup restore {backup}` takes it back, and all that was done since" in refused.err
+        assert "`nanomem undo ID` for an older one; see `nanomem log`" in refused.err
     assert run("log", "--verify").code == 0
+
+
+def test_no_undo_stops_at_permissions_and_locks(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    (workspace.parent / "nanomem").chmod(0o755)
+    lock = workspace / ".git" / "index.lock"
+    lock.write_bytes(b"")
+    os.utime(lock, (time.time() - 86400,) * 2)
+    assert run("doctor", "--fix", "--yes").out.count("Fixed:") == 2
+    fixed = next(one["id"] for one in run("log", "--json").json if one["kind"] == "doctor.fix")
+    assert "changed nothing of what is remembered" in run("undo", fixed).err
+    assert run("undo").out.startswith("undo: add")
+    assert run("redo").code == 0
 
 
 def test_beside_an_agent_its_files_wait(run: Run, broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
