@@ -259,7 +259,8 @@ def restore_backup(
         raise errors.Refused(f"{agent.what} runs (process {agent.pid})", "", "stop the agent first, or --to FOLDER")
     plan = backups.restore_plan(paths, layout, path)
     if not (plan.changed or plan.removed):
-        state.show(_restored(plan), [f"Everything is as in {path.name}."])
+        ended = ["What an interrupted restore had left is gone."] if not dry_run and _settled(state, paths) else []
+        state.show(_restored(plan), [f"Everything is as in {path.name}.", *ended])
         return 0
     lines = [*_plan_lines(plan), *_kept_out(paths)]
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
@@ -275,6 +276,14 @@ def restore_backup(
     ]
     state.show(_restored(done), lines)
     return 0
+
+
+def _settled(state: State, paths: Paths) -> bool:
+    from nanomem_tui.store import backup, backup_marker
+    from nanomem_tui.store.backup_files import folder_of
+
+    interrupted = backup_marker.read(folder_of(paths)) is not None
+    return interrupted and backup.settle(paths, _taken_out_again(state))
 
 
 def _taken_out_again(state: State) -> TakenOutAgain:

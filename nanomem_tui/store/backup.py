@@ -20,13 +20,11 @@ from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, kept_id, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup_files, backup_place, backup_server, forgotten, openers
+from nanomem_tui.store import atomic, backup_files, backup_marker, backup_place, backup_server, forgotten, openers
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
 
-RESTORING = "restoring.json"
-"""Lies beside the backups while one is brought back; what is left of it says that it was interrupted."""
 Progress = Callable[[int, int], None]
 
 
@@ -216,8 +214,7 @@ def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool, th
         plan = _plan(paths, layout, archive)
         before = make(paths, layout, reason=f"before {path.name} was restored")
         safe = before.path
-        marker = folder_of(paths) / RESTORING
-        atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
+        backup_marker.begin(folder_of(paths), path, safe.name)
         base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
         if (kept := entries.get(_forgotten(paths))) is not None:
             forgotten.join(paths, b"".join(archive.data(kept)))
@@ -230,21 +227,21 @@ def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool, th
                 continue
             backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
         then()
-        os.unlink(marker)
-        atomic.sync_folder(marker.parent)
+        backup_marker.end(folder_of(paths))
         return plan._replace(undo=safe, note=before.note)
 
 
-def interrupted(paths: Paths) -> Problem | None:
-    """That a restore did not come to its end, and what to do."""
-    marker = folder_of(paths) / RESTORING
-    try:
-        told = json_text.loads(regular.read(marker))
-        archive, before = str(told["archive"]), str(told["before"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    fix = f"`nanomem backup restore {archive}` finishes it, `nanomem backup restore {before}` takes it back"
-    return Problem("a restore was interrupted: some files are of then, others of now", str(marker), None, fix)
+def settle(paths: Paths, then: Callable[[], None] = lambda: None) -> bool:
+    """Bring an interrupted restore to its end where every file is as in a backup: whether there was one.
+
+    `then` as for `restore`, and Refused as there."""
+    if backup_marker.read(folder_of(paths)) is None:
+        return False
+    with openers.alone(paths):
+        refuse_beside(paths)
+        then()
+        backup_marker.end(folder_of(paths))
+    return True
 
 
 def _newest(folder: Path) -> tuple[str, frozenset[str]]:

@@ -7,7 +7,6 @@ would stay and is damaged is left as it is, with all that it builds on, and keep
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -15,10 +14,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock, json_text, regular
+from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, from_os_error
-from nanomem_tui.store import atomic
-from nanomem_tui.store.backup import RESTORING, listed
+from nanomem_tui.store import atomic, backup_marker
+from nanomem_tui.store.backup import listed
 from nanomem_tui.store.backup_archive import Archive, Writer
 
 Progress = Callable[[int, int], None]
@@ -144,10 +143,8 @@ def _sorted(folder: Path, keep: int, days: int) -> tuple[list[str], list[str], l
 
 def _in_use(folder: Path) -> set[str]:
     """The backups that an interrupted restore needs."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        told = json_text.loads(regular.read(folder / RESTORING))
-        return {Path(str(told["archive"])).name, str(told["before"])}
-    return set()
+    mark = backup_marker.read(folder)
+    return {Path(mark.archive).name, mark.before} if mark is not None else set()
 
 
 def _standing(folder: Path, kept: Sequence[str], spared: Collection[str] = ()) -> dict[str, _Standing]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tarfile
 from collections.abc import Callable
@@ -104,7 +105,27 @@ def test_an_interrupted_restore_is_told_by_the_doctor(run: Run, made: Path) -> N
     made.with_name("restoring.json").write_text('{"archive": "A", "before": "B"}')
     told = run("doctor")
     assert told.code == 1
-    assert "`nanomem backup restore A` finishes it, `nanomem backup restore B` takes it back" in told.out
+    assert "`nanomem backup restore A` finishes it, and sets back what was changed since" in told.out
+    assert "`nanomem backup restore B` takes it back, and what was changed since" in told.out
+
+
+def test_of_a_restore_that_was_interrupted_at_its_end_nothing_stays(run: Run, made: Path) -> None:
+    run("memory", "add", "--text", "Since")
+    mark = made.with_name("restoring.json")
+    told = {"archive": str(made), "before": "B", "at": "2026-05-01T10:00:00Z"}
+    mark.write_text(json.dumps(told))
+    assert "a restore was interrupted on 2026-0" in run("doctor").out
+    assert run("backup", "restore", made.name, "--yes").code == 0
+    mark.write_text(json.dumps(told))
+    doctor = run("doctor")
+    assert "at its very end: every file is as in the backup" in doctor.out
+    assert "some files are of then" not in doctor.out
+    run("backup", "restore", made.name, "--dry-run")
+    assert mark.exists()
+    done = run("backup", "restore", made.name, "--yes")
+    assert "What an interrupted restore had left is gone." in done.out
+    assert not mark.exists()
+    assert "restore was interrupted" not in run("doctor").out
 
 
 def test_old_ones_go_after_a_yes(run: Run, made: Path) -> None:

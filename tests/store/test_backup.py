@@ -20,7 +20,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Refused
 from nanomem_tui.formats.agent_home import Layout, detect
 from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import backup, backup_archive, backup_files, backup_place
+from nanomem_tui.store import backup, backup_archive, backup_files, backup_health, backup_place
 from nanomem_tui.store.backup_archive import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
@@ -257,7 +257,7 @@ def test_a_link_in_the_way_is_not_followed_and_nothing_is_begun(paths: Paths, tm
         backup.restore(paths, layout(paths), made.path)
     assert list(outside.iterdir()) == []
     assert "since" in texts(paths.workspace)
-    assert backup.interrupted(paths) is None
+    assert [*backup_health.interrupted(paths, layout(paths))] == []
 
 
 def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
@@ -323,11 +323,10 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
             patched.setattr(backup_place, "write", stop)
             with pytest.raises(KeyboardInterrupt):
                 backup.restore(paths, layout(paths), made.path)
-        problem = backup.interrupted(paths)
-        assert problem is not None
+        [problem] = backup_health.interrupted(paths, layout(paths))
         assert made.path.name in problem.fix
         backup.restore(paths, layout(paths), made.path)
-        assert backup.interrupted(paths) is None
+        assert [*backup_health.interrupted(paths, layout(paths))] == []
         assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
         steps += 1
     assert steps >= 2
