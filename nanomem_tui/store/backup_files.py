@@ -31,6 +31,9 @@ _OF_WORKSPACE = (".gitignore", ".nanobot", "memory", "prompts", "skills", "cron"
 UNREADABLE = "it cannot be read"
 _NO_MEMORY = {"media": "files that came with messages", "cli-apps": "programs of the agent"}
 """What lies in an agent's home beside the memory, and is in no backup."""
+_BESIDE = "what else lies there: "
+"""Begins what is said of the files of a workspace that belong to no memory."""
+_NAMED = 3
 _LINK, _ODD, _OUTSIDE = "a link", "no regular file", "it lies outside the agent's home"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
@@ -51,7 +54,7 @@ def folder_of(paths: Paths) -> Path:
 def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was left out, what belongs to the memory and could not be read."""
     known = {_LINK, _ODD, _OUTSIDE, *_NO_MEMORY.values()}
-    return [one for one in left_out if one[1] not in known]
+    return [one for one in left_out if one[1] not in known and not one[1].startswith(_BESIDE)]
 
 
 def found(
@@ -66,6 +69,7 @@ def found(
         tops.append(paths.workspace)
     elif paths.workspace.is_dir():
         tops += sorted(paths.workspace.glob("*.md"))
+        _tell_beside(paths, tops, left_out)
     if paths.home is not None:
         tops += [paths.home / name for name in _OF_HOME]
         old = paths.home / "sessions"
@@ -94,13 +98,29 @@ def found(
     return sorted(taken.items(), key=lambda one: (_rank(one[0], own), one[0]))
 
 
+def _tell_beside(paths: Paths, tops: Sequence[Path], left_out: LeftOut) -> None:
+    """Tell how much else lies in the workspace, in one entry that names the first of it."""
+    with contextlib.suppress(OSError):  # told where its files are read
+        inside = sorted(path for path in paths.workspace.iterdir() if not _is_passing(path.name))
+        names = [path.name for path in inside if not any(top.is_relative_to(path) for top in tops)]
+        if names:
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            said = f"{_BESIDE}{', '.join(names[:_NAMED])}{more}; --everything takes it"
+            left_out(paths.workspace.name, said)
+
+
+def _is_passing(name: str) -> bool:
+    """Whether it is a backup, a lock or half a file, which are in no backup."""
+    return name == FOLDER or name.endswith((".nanomem-tmp", ".lock"))
+
+
 def files_below(top: Path, left_out: LeftOut) -> Iterator[Path]:
     """The regular files below a folder, or the file itself; what is none, or cannot be read, is told."""
     try:
         mode = os.lstat(top).st_mode
     except OSError:
         return
-    if top.name == FOLDER or top.name.endswith((".nanomem-tmp", ".lock")):
+    if _is_passing(top.name):
         return
     if stat.S_ISREG(mode):
         yield top

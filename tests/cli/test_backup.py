@@ -249,6 +249,20 @@ def test_what_is_no_memory_is_listed_as_left_out(run: Run, ramfirst: Path) -> No
     assert "Left out: cli-apps (programs of the agent)" in told.out
 
 
+def test_what_else_lies_in_the_workspace_is_told_in_one_line(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    told = run("backup", "make")
+    assert told.code == 0
+    said = "what else lies there: hello.py; --everything takes it"
+    assert f"Left out: workspace ({said})" in told.out
+    for number in range(1200):
+        (workspace / f"z{number:04}").write_text("x")
+    more = "what else lies there: hello.py, z0000, z0001 and 1,198 more; --everything takes it"
+    assert ["workspace", more] in run("backup", "make", "--json").json["left_out"]
+    assert run("backup", "check").code == 0
+    assert "what else lies there" not in run("backup", "make", "--everything").out
+
+
 def test_the_line_that_opens_what_was_brought_to_a_new_place(run: Run, made: Path, tmp_path: Path) -> None:
     place = tmp_path / "a new place"
     told = run("backup", "restore", made, "--to", place).out
