@@ -185,6 +185,8 @@ class Source:
         for end in ("", "-wal", "-shm"):
             path = self._database.with_name(self._database.name + end)
             if path.exists():
+                with contextlib.suppress(OSError):  # of another owner, it goes as it is
+                    os.chmod(path, atomic.PRIVATE_FILE)
                 os.replace(path, self._paths.quarantine / f"{prefix}-{path.name}")
         atomic.sync_folder(self._paths.quarantine)
         atomic.sync_folder(self._database.parent)

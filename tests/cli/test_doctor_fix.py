@@ -207,6 +207,19 @@ def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[
     assert run("log", "--verify").code == 0
 
 
+def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(
+    run: Run, home: Callable[[str], Path]
+) -> None:
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    database.write_bytes(database.read_bytes()[:-5_000])
+    database.chmod(0o644)
+    assert run("doctor", "--fix", "--yes").code == 0
+    [kept] = [path for path in database.with_name("quarantine").iterdir() if path.name.endswith("nanomem.db")]
+    assert [path.stat().st_mode & 0o777 for path in (kept, database)] == [0o600, 0o600]
+
+
 def test_an_altered_row_is_put_right_and_kept(run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
