@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui.cli import output
-from nanomem_tui.errors import BadInput, Conflict, Refused
+from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused
 
 
 @contextlib.contextmanager
 def words_kept(text: str) -> Iterator[None]:
-    """Print what was written in the editor where somebody changed the same thing meanwhile."""
+    """Print what was written in the editor where somebody changed the same thing meanwhile, or deleted it."""
     try:
         yield
-    except Conflict:
+    except (Conflict, NotFound):
         output.notes(["You wrote:", *text.split("\n")])
         raise
 

@@ -7,7 +7,7 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.memory import retention, superseded
 from nanomem_tui.memory.fields import ITEM_FIELDS, item_field
 from nanomem_tui.memory.filters import Kind
@@ -17,7 +17,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.screens.merged_detail import FIELDS, merged_blocks
 from nanomem_tui.screens.rows import RowsScreen, when
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
@@ -174,14 +174,22 @@ class ItemsScreen(RowsScreen[Item]):
         """Save the text."""
         return self.ws.items.edit(row.id, expected=row, text=text)
 
+    def offer_gone(self, row: Item, text: str, gone: NotFound) -> None:
+        """Offer again what was typed for an item that was deleted meanwhile, as a new one in its place."""
+        kind = row.kind if row.kind in KINDS else "fact"
+        place = {name: getattr(row, name) for name in ("scope_type", "channel", "chat_id", "sender_id")}
+        self._ask_new(text, f"{gone.line()}; ^s saves what you typed as a new one", kind=kind, **place)
+
     def do_add(self) -> None:
         """Write a new item."""
+        self._ask_new()
 
+    def _ask_new(self, typed: str | None = None, why: str = "", **fields: Any) -> None:
         async def add(text: str) -> None:
             warnings: list[str] = []
 
             def work(ws: Any) -> Operation:
-                operation, _item, said = ws.items.add(text)
+                operation, _item, said = ws.items.add(text, **fields)
                 warnings.extend(said)
                 return operation  # type: ignore[no-any-return] # ws is Any here
 
@@ -189,7 +197,7 @@ class ItemsScreen(RowsScreen[Item]):
             for warning in warnings:
                 say(self, warning, "warning")
 
-        self.ask_text("A new item", "", add)
+        self.ask_text("A new item", "", add, typed, why)
 
     def do_fields(self) -> None:
         """Set kind, importance and scope of the row or of the selected ones, as one change."""

@@ -13,6 +13,7 @@ from textual import on
 from nanomem_tui import clock, json_text
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
+from nanomem_tui.screens.deleted import deleted_meanwhile
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line
@@ -184,6 +185,15 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             if now is None:
                 raise
             self._edit(now, self.again(row, now, text), error.line())
+        except NotFound:
+            if self._now(row.id) is not None:
+                raise
+            gone = await self.console.in_thread(lambda ws: deleted_meanwhile(ws, self.NOUN, row.id))
+            self.offer_gone(row, text, gone)
+
+    def offer_gone(self, row: Row, text: str, gone: NotFound) -> None:
+        """Offer again what was typed for a row that was deleted meanwhile: it can be saved once that is back."""
+        self._edit(row, text, gone.line())
 
     def _row_to_edit(self) -> Row:
         row = self.table.cursor_row

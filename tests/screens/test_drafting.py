@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from nanomem_tui import open_workspace, paths
+from nanomem_tui.widgets.prompt import EditScreen
 from tests.screens.console import console
 from tests.store.homes import make_home
 
@@ -83,3 +84,20 @@ async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path: P
         on.screen.filter_by("x" * 45_000)
         await on.shows("Nothing matches")
         assert sum("x" * 40 in line for line in on.text.splitlines()) < 6
+
+
+async def test_an_edit_of_what_another_deleted_meanwhile_is_kept_as_typed(demo: Path) -> None:
+    with open_workspace(demo) as other:
+        _, item, _ = other.items.add("Likes ferries", "preference", "chat", channel="telegram", chat_id="7")
+    async with console(demo, "items") as on:
+        await on.pilot.press("e")
+        await on.type(" and trains")
+        with open_workspace(demo) as other:
+            deleted = other.items.delete([item.id])
+        await on.press("ctrl+s")
+        await on.shows("this item was deleted meanwhile", f"`nanomem undo {deleted.id}`", "as a new one")
+        await on.until(lambda: isinstance(on.app.screen, EditScreen) and "Likes ferries and trains" in on.text)
+        await on.press("ctrl+s")
+        await on.until(lambda: "Likes ferries and trains" in [row.text for row in on.screen.table.rows])
+        new = next(row for row in on.screen.table.rows if row.text == "Likes ferries and trains")
+        assert (new.kind, new.scope_key) == ("preference", item.scope_key)

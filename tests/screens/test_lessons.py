@@ -125,6 +125,25 @@ async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_
         assert on.app.ws.lessons.get(row.id).better_action == "their do"
 
 
+async def test_an_edit_of_what_another_deleted_meanwhile_is_saved_once_that_is_back(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        row = on.screen.table.cursor_row
+        typed = on.screen.edit_form(row).replace(row.trigger, "my when", 1)
+        with open_workspace(demo) as other:
+            deleted = other.lessons.delete([row.id])
+        on.screen.call_later(on.screen.save, row, typed)
+        await on.shows("this lesson was deleted meanwhile", f"nanomem undo {deleted.id}", "my when")
+        with open_workspace(demo) as other:
+            other.undo(deleted.id)
+        await on.press("ctrl+s")
+        await on.until(lambda: stored_trigger(demo, row.id) == "my when")
+
+
+def stored_trigger(workspace: Path, lesson_id: str) -> str:
+    with open_workspace(workspace) as ws:
+        return ws.lessons.get(lesson_id).trigger
+
+
 async def test_a_lesson_that_faded_says_so_and_an_edit_makes_it_sure_again(demo: Path) -> None:
     long_ago = clock.iso(clock.now() - timedelta(days=90))
     lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", confidence=4, updated_at=long_ago)
