@@ -14,9 +14,9 @@ from nanomem_tui.cli import values, words
 from nanomem_tui.cli.facts import fact_lines
 from nanomem_tui.cli.memory_changes import ids_argument, warn
 from nanomem_tui.cli.planned import added, tell
-from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
+from nanomem_tui.cli.shared import Command, Words, agreed, cannot_read, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import BadInput, NothingToDo, from_os_error
+from nanomem_tui.errors import BadInput, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
@@ -105,7 +105,7 @@ def _value(value: str | None, file: str | None) -> str | None:
             with Path(file).open("rb") as stream:
                 data = stream.read(MAX_INPUT + 1)
     except OSError as error:
-        raise from_os_error(error, "reading the value") from error
+        raise cannot_read(error, file, "reading the value") from error
     if len(data) > MAX_INPUT:
         raise BadInput(f"more than {MAX_INPUT:,} bytes", file, "give a shorter value")
     try:

@@ -11,10 +11,10 @@ import click
 
 from nanomem_tui.cli import output
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.cli.shared import Group, Words, paged, pass_state, rehearsable
+from nanomem_tui.cli.shared import Group, Words, cannot_read, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, from_os_error
+from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -127,7 +127,7 @@ def _given(source: str) -> str:
             with Path(source).open("rb") as stream:
                 data = stream.read(MAX_INPUT + 1)
     except OSError as error:
-        raise from_os_error(error, "reading the text") from error
+        raise cannot_read(error, source, "reading the text") from error
     if len(data) > MAX_INPUT:
         raise BadInput(f"more than {MAX_INPUT:,} bytes", source, "a memory file is read at each start: keep it short")
     try:

@@ -204,11 +204,24 @@ def usage_line(error: click.ClickException) -> str:
     return f"{text} (see `{path} --help`)"
 
 
+NEAR = 0.65
+"""How like a name what was typed must be to be taken for it: `ls` is (list), `frobnicate` is not (conflicts)."""
+
+
 def _nearest(name: str, known: Sequence[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=NEAR)
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+def cannot_read(error: OSError, given: str, doing: str) -> errors.NanomemError:
+    """Why a file cannot be read that was named on the command line."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return errors.BadInput("there is no such file", given)
+    if isinstance(error, IsADirectoryError):
+        return errors.BadInput("that is a folder, and a file is needed", given)
+    return errors.from_os_error(error, doing)
 
 
 def paged(command: Decorated) -> Decorated:

@@ -435,6 +435,12 @@ def test_a_picture_that_cannot_be_written_names_its_file(place: str, ramfirst: P
         assert result.err.count("\n") == 1
 
 
+def test_a_command_is_meant_only_where_what_was_typed_is_near_it(ramfirst: Path, run) -> None:
+    assert "did you mean" not in run("frobnicate").err
+    assert "did you mean 'memory'?" in run("memroy").err
+    assert "did you mean 'list'?" in run("memory", "ls").err
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [

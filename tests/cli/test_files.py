@@ -54,7 +54,8 @@ def test_an_editor_gets_the_file_and_what_an_agent_wrote_meanwhile_stays(
     [
         (("files", "show", "../../etc/passwd"), "not a file with versions"),
         (("files", "show", "MEMORY.md"), "there is no such file"),
-        (("files", "edit", "USER.md", "--from", "/nowhere/file"), "nowhere"),
+        (("files", "edit", "USER.md", "--from", "/nowhere/file"), "nanomem: there is no such file: /nowhere/file\n"),
+        (("files", "edit", "USER.md", "--from", "/"), "nanomem: that is a folder, and a file is needed: /\n"),
         (("files", "edit", "config.json", "--from", "-"), "not a file with versions"),
     ],
 )
