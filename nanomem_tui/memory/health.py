@@ -16,7 +16,6 @@ from nanomem_tui.formats import agent_home, llm_usage
 from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
 from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.formats.history import parse_cursor, parse_history
-from nanomem_tui.formats.jsonl import LINE_STAYS
 from nanomem_tui.formats.lessons import parse_lessons
 from nanomem_tui.formats.ltm_snapshot import parse_snapshot
 from nanomem_tui.formats.markdown import decode
@@ -46,9 +45,6 @@ FATAL_DOCUMENT = 400_000
 
 REACHED = 1_000_000
 """How far ahead of the archive its counter may be, and entries be lost: each of them was an answer of a model."""
-
-TAKEN_OUT = "`nanomem doctor --fix` takes the line out while no agent runs, and undo puts it back"
-"""What to do about a line of a transcript that cannot be read."""
 
 LEFT_BEHIND = 3600.0
 """Seconds after which a temporary file belongs to a write that was interrupted."""
@@ -240,7 +236,7 @@ def _named(folders: Sequence[Path]) -> str:
 def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     sessions = Sessions(paths, layout, _never, Presence)
     said = sessions.problems()
-    yield from (one._replace(fix=TAKEN_OUT) if one.fix == LINE_STAYS else one for one in said)
+    yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
     left = {
         str(file.path): session_rescue.never(file, summary, key_of(file.path.name, summary.header))

@@ -30,6 +30,8 @@ from nanomem_tui.memory.reading import Stamp, chunks, stamp_of
 from nanomem_tui.paths import Paths
 
 NO_METADATA = "no metadata line"
+TAKEN_OUT = "`nanomem doctor --fix` takes the line out while no agent runs, and undo puts it back"
+"""What to do about a line of a transcript that cannot be read."""
 
 
 class SessionFile(NamedTuple):

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.formats.jsonl import LINE_STAYS
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
 from nanomem_tui.memory.reading import Stamp, chunks, is_as, read_end, read_log
 from nanomem_tui.memory.session_files import (
+    TAKEN_OUT,
     SessionFile,
     Summary,
     hidden_reason,
@@ -158,7 +160,8 @@ class Sessions:
             elif summary.problems:
                 from nanomem_tui.formats.sessions import parse_session
 
-                found.extend(parse_session(read_log(file.path), where, "").problems)
+                told = parse_session(read_log(file.path), where, "").problems
+                found += [one._replace(fix=TAKEN_OUT) if one.fix == LINE_STAYS else one for one in told]
         return found
 
     def search(self, query: str, limit: int = 100) -> builtins.list[TranscriptHit]:

@@ -278,7 +278,9 @@ def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo
     head = json.dumps({**json.loads(head), "last_consolidated": 2}).encode() + b"\n"
     broken = head + lines[0] + b'{"role": "us\n' + b"".join(lines[1:])
     path.write_bytes(broken)
-    assert "`nanomem doctor --fix` takes the line out" in run("doctor").out
+    advice = "`nanomem doctor --fix` takes the line out while no agent runs"
+    assert advice in run("doctor").out
+    assert [advice in one["fix"] for one in run("memory", "status", "--json").json["problems"]] == [True]
     told = run("doctor", "--fix", "--yes").out
     assert "1 line that cannot be read: the agent counts on" in told
     after = path.read_bytes().splitlines(keepends=True)
