@@ -6,6 +6,8 @@ Owns the checks of the agent's own files; repository, databases and our folder a
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -46,6 +48,9 @@ FATAL_DOCUMENT = 400_000
 REACHED = 1_000_000
 """How far ahead of the archive its counter may be, and entries be lost: each of them was an answer of a model."""
 
+NAMED = 20
+"""Files that others can write which are named one by one."""
+
 LEFT_BEHIND = 3600.0
 """Seconds after which a temporary file belongs to a write that was interrupted."""
 
@@ -78,6 +83,7 @@ def examine(
         lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
         lambda: _questions(paths),
         lambda: _token_log(paths),
+        lambda: _open_to_others(paths, layout),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
         lambda: left_behind(paths, layout),
@@ -312,6 +318,32 @@ def _questions(paths: Paths) -> Iterator[Problem]:
 def _token_log(paths: Paths) -> Iterable[Problem]:
     path = paths.token_log
     return llm_usage.read(path, paths.relative(path)).problems if path is not None else ()
+
+
+def _open_to_others(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """What the agent remembers by and anybody on the machine can write, or replace in its folder: so they tell it what
+    to believe. A group that may write is left to its owner."""
+    folders = [paths.workspace, paths.memory, *session_folders(paths, layout)]
+    files = [paths.soul, paths.user, paths.memory_md, paths.history, paths.ltm_snapshot, paths.lessons]
+    files += [folder / name for folder in folders[2:] for name, _ in regular_files(folder, SUFFIX)]
+    found = [path for path in dict.fromkeys([*folders, *files]) if _others_write(path)]
+    for path in found[:NAMED]:
+        do = "put files of theirs in the place of those here" if path.is_dir() else "write what the agent remembers"
+        what = f"mode {stat.S_IMODE(path.stat().st_mode):04o}: other users can {do}"
+        yield Problem(what, paths.relative(path), None, f"`chmod o-w {shlex.quote(str(path))}`", "warning")
+    if len(found) > NAMED:
+        fix = f"`chmod -R o-w {shlex.quote(str(paths.home or paths.workspace))}`"
+        what = f"{counted(len(found) - NAMED, 'more file')} like these"
+        yield Problem(what, paths.relative(found[NAMED]), None, fix, "warning")
+
+
+def _others_write(path: Path) -> bool:
+    try:
+        found = path.stat().st_mode
+    except OSError:  # told where it is read
+        return False
+    sticky = stat.S_ISDIR(found) and bool(found & stat.S_ISVTX)  # where each removes only what is his own
+    return bool(found & stat.S_IWOTH) and not sticky
 
 
 def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:

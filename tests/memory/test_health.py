@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import subprocess
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -440,6 +441,32 @@ def test_git_objects_that_a_power_cut_emptied(home):
     objects.mkdir(exist_ok=True)
     (objects / ("c" * 38)).write_bytes(b"")
     assert "empty git object" in one(report(home), f".git/objects/ab/{'c' * 38}").what
+
+
+def test_what_others_on_the_machine_can_write_is_named_with_what_ends_that(home, memory):
+    [session, *_] = (home / "sessions").glob("*/*.jsonl")
+    workspace = home / "workspace"
+    named = (workspace, memory / "MEMORY.md", memory / "history.jsonl", workspace / "SOUL.md", session)
+    for path in named:
+        path.chmod(path.stat().st_mode | 0o022)
+    found = report(home)
+    assert {problem.severity for problem in found} == {"warning"}
+    assert sorted(problem.fix for problem in found) == sorted(f"`chmod o-w {path}`" for path in named)
+    assert "mode 0666: other users can write" in one(found, "memory/MEMORY.md").what
+    for problem in found:
+        subprocess.run(problem.fix.strip("`"), shell=True, check=True)  # the line as it is told
+    assert report(home) == [], "what a group may write is left to its owner"
+
+
+def test_of_many_that_others_can_write_the_first_are_named(home, memory):
+    [session, *_] = (home / "sessions").glob("*/*.jsonl")
+    for number in range(40):
+        path = session.with_name(f"telegram_{number}.jsonl")
+        path.write_bytes(session.read_bytes())
+        path.chmod(0o666)
+    found = [problem for problem in report(home) if "o-w" in problem.fix]
+    assert len(found) == 21
+    assert found[-1].what == "20 more files like these"
 
 
 def test_what_an_interrupted_write_left_behind(home, memory):
