@@ -28,7 +28,7 @@ MAX_DONE = 100
 PRE_FIELDS = ("speaker", "sender_id", "message_id", "media", "user", "reply_to_message_id", "reply_to_participant")
 EMPTY = "(empty)"
 
-_TITLE = "# Session WAL State"
+TITLE = "# Session WAL State"
 _HEAD_FIELDS = ("session_key", "channel", "chat_id")
 _BLOCK = re.compile(r"### (\S+) (PRE|POST)\s*")
 _FIELD = re.compile(r"- ([a-z_]+):(?: (.*))?", re.DOTALL)
@@ -97,7 +97,7 @@ def parse_wal(data: bytes, where: str) -> WalState:
         if line.startswith("#") and (match := _BLOCK.fullmatch(line)):
             current = _Block(match[2], match[1], number)
             blocks.append(current)
-        elif current is head and (not line or line in {_TITLE, "## Turns"}):
+        elif current is head and (not line or line in {TITLE, "## Turns"}):
             continue
         elif number == len(lines) and line.startswith("#"):
             continue  # the beginning of a block: no text of the one before
@@ -118,7 +118,7 @@ def parse_wal(data: bytes, where: str) -> WalState:
 def dump_header(session_key: str, channel: str, chat_id: str) -> bytes:
     """The beginning of a new file."""
     fields = zip(_HEAD_FIELDS, (session_key, channel, chat_id), strict=True)
-    lines = [_TITLE, "", *(f"- {name}: {_one_line(value)}" for name, value in fields), "", "## Turns", ""]
+    lines = [TITLE, "", *(f"- {name}: {_one_line(value)}" for name, value in fields), "", "## Turns", ""]
     return _bytes(lines)
 
 

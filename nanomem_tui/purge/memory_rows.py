@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Sought, has_taken, in_value
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Sought, has_taken, in_value, unmarked
 from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import chain, checkpoint, reader
 from nanomem_tui.store.oplog import WITHHELD
@@ -168,7 +168,7 @@ def _operations(
 def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]], found: Found) -> Operation | None:
     """The operation without the changes that hold what is sought, or are of a row that is `broken`; None: it has none
     of these."""
-    meta = in_value(dict(operation.meta), sought, found)
+    meta = unmarked(in_value(dict(operation.meta), sought, found), sought, found)
     marks = sought.marks if isinstance(sought, Words) else Marks()
     stay: list[Change] = []
     files = False

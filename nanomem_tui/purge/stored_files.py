@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import NanomemError, from_os_error
@@ -21,13 +20,12 @@ from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge import raw_bytes
+from nanomem_tui.purge import any_database, session_state
 from nanomem_tui.purge.memory_rows import Tell
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, has_taken, in_bytes, in_value, lines_in
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import atomic, backup_files, year_archive
 from nanomem_tui.store.backup_archive import SUFFIX, Archive
-from nanomem_tui.store.reader import open_database
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
@@ -36,9 +34,6 @@ GONE = b"[a database that held what was taken out]\n"
 """What stands in a git history where such a database was."""
 _SQLITE = b"SQLite format 3\0"
 _BLOB = re.compile(r"[0-9a-f]{64}")
-_INDEX = re.compile(r"_(?:fts|words)_(?:data|idx|content|docsize|config)$")
-_DERIVED = frozenset({"content_norm", "content_hash", "row_hash"})
-"""Tables and columns that are made of others, which are looked through."""
 _LINE_ROWS = ("LESSONS.jsonl", "LESSONS_AUDIT.jsonl", "LTM_AUDIT.jsonl")
 """Files whose every line is a row, or says something of one."""
 
@@ -146,6 +141,8 @@ def _is_of(place: Place, marks: Marks) -> bool:
     if not marks.sessions or place.kind not in ("file", "transcript", "other"):
         return False
     name = place.path.name
+    if name.endswith(".md") and (key := _state_key(place.path)):
+        return key in marks.sessions  # two sessions may have one name: the header says whose it is
     for key in marks.sessions:
         named = (key_to_own_name(key), key_to_lossy_name(key))
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
@@ -155,6 +152,14 @@ def _is_of(place: Place, marks: Marks) -> bool:
             head = json_text.loads(file.readline(1 << 20))
             return isinstance(head, dict) and head.get("key") in marks.sessions
     return False
+
+
+def _state_key(path: Path) -> str:
+    with contextlib.suppress(OSError, NanomemError):
+        with regular.opened(path) as file:
+            head = file.read(1 << 12)
+        return session_state.key_of(head) if session_state.is_one(head) else ""
+    return ""
 
 
 def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
@@ -173,7 +178,7 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         if place.kind == "year":
             _year(place.path, sought, found, write=write)
         elif place.kind == "foreign" or (place.kind in ("copy", "cache") and _is_database(place.path)):
-            _database(place.path, sought, found)
+            any_database.look(place.path, sought, found)
         else:
             _bytes(place, sought, found, write=write)
     except FileNotFoundError:
@@ -287,63 +292,6 @@ def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
         year_archive.keep(folder, made._replace(state=before.state))
 
 
-def _database(path: Path, sought: Sought, found: Found) -> None:
-    """What the text columns of any database hold. Changes nothing."""
-    try:
-        with open_database(path, newest=1 << 31) as connection:
-            query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
-            tables = [name for (name,) in connection.execute(query) if not _INDEX.search(name)]
-            for table in tables:
-                columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
-                wanted = ", ".join(_quoted(name) for name in columns if name not in _DERIVED)
-                names = [name for name in columns if name not in _DERIVED]
-                for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)}"):
-                    found.update({"row": 1} if _is_taken(dict(zip(names, row, strict=True)), sought) else {})
-                    for value in row:
-                        if isinstance(value, str):
-                            in_value(value, sought, found)
-    except (sqlite3.Error, NanomemError, UnicodeDecodeError):
-        found.update(_raw(_read(path), sought))
-
-
-def _in_database(data: bytes, sought: Sought) -> Found:
-    """What the bytes of a database hold, in its rows or in pages that were freed."""
-    import tempfile
-
-    found: Found = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "copy.db")
-        copy.write_bytes(data)
-        _database(copy, sought, found)
-        if not found and raw_bytes.in_freed(copy, sought):
-            found.update(_raw(data, sought))
-    return found
-
-
-def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:
-    """Whether a row goes by what it says of itself, or holds in JSON what does."""
-    if not sought.whole:
-        return False
-    if sought.takes(row):
-        return True
-    for text in row.values():
-        if isinstance(text, str) and text[:1] in ("{", "["):
-            with contextlib.suppress(ValueError, RecursionError):
-                if has_taken(json_text.loads(text), sought):
-                    return True
-    return False
-
-
-def _quoted(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))
-
-
-def _raw(data: bytes, sought: Sought) -> Found:
-    found: Found = Counter()
-    sought.in_binary().clean(data.decode("utf-8", "replace"), found)
-    return found
-
-
 def in_archive(path: Path, sought: Sought) -> Found:
     """What a backup, or a bundle of a git history, holds. Raises BadInput where it cannot be read."""
     found: Found = Counter()
@@ -355,7 +303,7 @@ def in_archive(path: Path, sought: Sought) -> Found:
         for entry in archive.manifest.entries:
             data = b"".join(archive.data(entry))
             if data.startswith(_SQLITE):
-                found.update(_in_database(data, sought))
+                found.update(any_database.in_bytes_of(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
             else:
@@ -366,7 +314,7 @@ def in_archive(path: Path, sought: Sought) -> Found:
 def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
     """An object of a git history, which says no name, without what is sought; a database that holds it goes whole."""
     if data.startswith(_SQLITE):
-        here = _in_database(data, sought)
+        here = any_database.in_bytes_of(data, sought)
         found.update(here)
         return GONE if here else data
     return in_bytes(data, sought.at("history.jsonl" if data[:1] == b"{" else "document.md"), found)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.memory import secrets
+from nanomem_tui.purge import session_state
 from nanomem_tui.store import forgotten
 
 FORGOTTEN = forgotten.FORGOTTEN
@@ -118,6 +119,27 @@ def has_taken(value: Any, sought: Sought) -> bool:
     return _is_of_taken(value, sought) or any(has_taken(inner, sought) for inner in value)
 
 
+def unmarked(meta: Mapping[str, Any], sought: Sought, found: Found) -> dict[str, Any]:
+    """What an operation says of itself, without the turn and the session that it was of."""
+    left: dict[str, Any] = {}
+    for key, value in meta.items():
+        if (isinstance(value, str) and sought.drops(value)) or sought.takes({key: value}):
+            found["session"] += 1
+        else:
+            left[key] = _unmarked(value, sought, found)
+    return left
+
+
+def _unmarked(value: Any, sought: Sought, found: Found) -> Any:
+    if isinstance(value, Mapping):
+        return unmarked(value, sought, found)
+    if not isinstance(value, (list, tuple)):
+        return value
+    stay = [one for one in value if not (isinstance(one, str) and sought.drops(one))]
+    found.update({"session": len(value) - len(stay)} if len(stay) < len(value) else {})
+    return [_unmarked(one, sought, found) for one in stay]
+
+
 _ESCAPE = re.compile(r"(\\[nrt])")
 
 
@@ -154,13 +176,16 @@ def in_value(value: Any, sought: Sought, found: Found, name: str = "") -> Any:
 
 
 def _is_of_taken(value: Any, sought: Sought) -> bool:
-    """Whether one of a list is, or changes, what goes as a whole; a change is a layer, a key, before and after."""
+    """Whether one of a list is, or changes, what goes as a whole; a change is a layer, a key, before and after, a turn
+    that was recovered when it began, its words, whether it is done, and its id."""
     if isinstance(value, Mapping):
         return sought.takes(value) or any(
             isinstance(inner, Mapping) and sought.takes(inner) for inner in value.values()
         )
     if not isinstance(value, (list, tuple)) or len(value) != 4 or not all(isinstance(one, str) for one in value[:2]):
         return False
+    if isinstance(value[3], str) and sought.takes({"turn": value[3]}):
+        return True
     return any(sought.takes({"id": value[1], **(inner or {})}) for inner in value[2:] if isinstance(inner, Mapping))
 
 
@@ -194,6 +219,7 @@ def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False)
 
     `redact`: a line that goes as a whole stays, without what it says.
     """
+    data = session_state.without(data, sought, found)
     if b"\0" in data:
         sought = sought.in_binary()
     text = data.decode("utf-8", "surrogateescape")
@@ -242,10 +268,11 @@ class Line(NamedTuple):
 
 def lines_in(data: bytes, sought: Sought) -> Iterator[Line]:
     """The lines of a file that hold it."""
+    gone = session_state.lines_gone(data, sought)
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
         mine: Found = Counter()
         _line(line, sought, mine, redact=False)
-        if mine:
+        if mine or (number in gone and line.strip()):
             yield Line(number, _saying(line))
 
 
@@ -282,6 +309,9 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
         cleaned: Any = {**told, "content": FORGOTTEN}
     else:
         cleaned = in_value(value, sought, found)
+        if isinstance(cleaned, dict) and "changes" in cleaned and isinstance(cleaned.get("meta"), dict):
+            meta = unmarked(cleaned["meta"], sought, found)  # a line of the ledger is an operation
+            cleaned = cleaned if meta == cleaned["meta"] else {**cleaned, "meta": meta}
     if cleaned is value:
         return line
     again = _written(cleaned, body)

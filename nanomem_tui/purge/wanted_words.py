@@ -14,7 +14,8 @@ _GONE = "\x00"
 
 
 class Marks(NamedTuple):
-    """By what a line of a log or a row is told to belong to what is forgotten: ids, keys of sessions, senders."""
+    """By what a line of a log or a row is told to belong to what is forgotten: ids (of turns too), keys of sessions,
+    senders."""
 
     ids: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
@@ -107,7 +108,7 @@ class Words:
             (ids and any(_is_in(value.get(name), ids) for name in _IDS))
             or (sessions and any(_is_in(value.get(name), sessions) for name in _SESSIONS))
             or (sessions and value.get("scope_type") == "chat" and _chat(value) in sessions)
-            or (senders and str(value.get("sender_id", value.get("sender"))) in senders)
+            or (senders and sender_of(value) in senders)
         )
 
 
@@ -137,8 +138,14 @@ def is_long_enough(text: str) -> bool:
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 SHORTEST_UNSPACED = 2
 """The same of a text in a writing without spaces: a name has two."""
-_IDS = ("id", "item_id")
+_IDS = ("id", "item_id", "turn")
 _SESSIONS = ("session_key", "session", "session_id")
+
+
+def sender_of(value: Mapping[str, Any]) -> str:
+    """Who sent it; "" where that is not said."""
+    said = value.get("sender_id", value.get("sender"))
+    return "" if said is None else str(said)
 
 
 def _is_in(value: Any, names: frozenset[str]) -> bool:

@@ -12,11 +12,12 @@ from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import memory_rows
 from nanomem_tui.purge.texts import SHORTEST
-from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough
+from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 from nanomem_tui.store.word_runs import flat
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.injections import Injected
     from nanomem_tui.workspace import Workspace
 
 TELLING = 12
@@ -68,8 +69,19 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> tuple[Words, tup
     copied = Copied()
     if wish.sessions or wish.persons:
         copied = Copied(_of_rows(ws, known), _said_there_alone(ws, wish))
-    ids = tuple(sorted(there | marks.ids))
-    return Words(texts, Marks(frozenset(ids), marks.sessions, marks.senders), copied, wish.texts if parts else ()), ids
+    turns = {one.turn for one in ws.traces.injections.turns() if _is_theirs(wish, one)}
+    ids = tuple(sorted(there | marks.ids | (turns & _recovered(ws))))  # the end of a turn comes back nowhere by itself
+    every = Marks(frozenset({*ids, *turns}), marks.sessions, marks.senders)
+    return Words(texts, every, copied, wish.texts if parts else ()), ids
+
+
+def _is_theirs(wish: Wish, turn: Injected) -> bool:
+    return turn.session_key in wish.sessions or turn.sender_id in wish.persons
+
+
+def _recovered(ws: Workspace) -> set[str]:
+    """The ids of turns that wait as recovered, which say no sender themselves."""
+    return {one.turn for items in ws.traces.pending.all().values() for one in items}
 
 
 def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
@@ -141,12 +153,12 @@ def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
             others.add(flat(text))
 
     for turn in ws.traces.injections.turns():  # what was said where the agent keeps no conversation of its own
-        heard(turn.user, is_meant=turn.session_key in wish.sessions or turn.sender_id in wish.persons)
+        heard(turn.user, is_meant=_is_theirs(wish, turn))
     for info in ws.sessions.list():
         if info.imported:
             continue  # its messages are records, which go by their session
         whole = info.key in wish.sessions
         for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
-            by = str(message.raw.get("sender_id", message.raw.get("sender")))
+            by = sender_of(message.raw)
             heard(message.content, is_meant=(whole and message.role in ("user", "assistant")) or by in wish.persons)
     return tuple(text for key, text in meant.items() if key not in others)

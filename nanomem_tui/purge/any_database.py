@@ -1,0 +1,79 @@
+"""What the rows of any database hold, of ours in a backup or of another system; what cannot be read as one is looked
+through as bytes. Changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui import json_text, regular
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.purge import raw_bytes
+from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value
+from nanomem_tui.store.reader import open_database
+
+_INDEX = re.compile(r"_(?:fts|words)_(?:data|idx|content|docsize|config)$")
+_DERIVED = frozenset({"content_norm", "content_hash", "row_hash"})
+"""Tables and columns that are made of others, which are looked through."""
+
+
+def look(path: Path, sought: Sought, found: Found) -> None:
+    """What the text columns of any database hold. Changes nothing."""
+    try:
+        with open_database(path, newest=1 << 31) as connection:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
+            tables = [name for (name,) in connection.execute(query) if not _INDEX.search(name)]
+            for table in tables:
+                columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
+                wanted = ", ".join(_quoted(name) for name in columns if name not in _DERIVED)
+                names = [name for name in columns if name not in _DERIVED]
+                for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)}"):
+                    found.update({"row": 1} if _is_taken(dict(zip(names, row, strict=True)), sought) else {})
+                    for value in row:
+                        if isinstance(value, str):
+                            in_value(value, sought, found)
+    except (sqlite3.Error, NanomemError, UnicodeDecodeError):
+        found.update(_raw(regular.read(path, regular.MOST_OF_A_LOG), sought))
+
+
+def in_bytes_of(data: bytes, sought: Sought) -> Found:
+    """What the bytes of a database hold, in its rows or in pages that were freed."""
+    import tempfile
+
+    found: Found = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.db")
+        copy.write_bytes(data)
+        look(copy, sought, found)
+        if not found and raw_bytes.in_freed(copy, sought):
+            found.update(_raw(data, sought))
+    return found
+
+
+def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:
+    """Whether a row goes by what it says of itself, or holds in JSON what does."""
+    if not sought.whole:
+        return False
+    if sought.takes(row):
+        return True
+    for text in row.values():
+        if isinstance(text, str) and text[:1] in ("{", "["):
+            with contextlib.suppress(ValueError, RecursionError):
+                if has_taken(json_text.loads(text), sought):
+                    return True
+    return False
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _raw(data: bytes, sought: Sought) -> Found:
+    found: Found = Counter()
+    sought.in_binary().clean(data.decode("utf-8", "replace"), found)
+    return found

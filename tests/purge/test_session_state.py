@@ -1,0 +1,124 @@
+"""What `forget --person` and `--session` take out of the logs of turns: whole turns, and nothing of anybody else."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.formats import wal_state
+from nanomem_tui.purge.texts import Secrets, in_bytes, lines_in
+from nanomem_tui.purge.wanted_words import Marks, Words
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+Turn = Callable[..., object]
+ANSWER = "I will remember that your submarine is called Ozymandias, mallory."
+
+
+@pytest.fixture
+def workspace(home: Callable[[str], Path]) -> Path:
+    """The home of an agent of nanobot 0.3.5."""
+    return home("nb035")
+
+
+@pytest.fixture
+def turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Turn:
+    """`turn("mallory", "Remember: …", "ok", chat_id="777")`: one turn in a chat, from its begin to its end."""
+
+    def told(sender: str, text: str, answer: str = "", *, chat: str = "777", do: tuple[str, ...] = ()) -> object:
+        body = {"channel": "telegram", "chat_id": chat, "sender_id": sender, "text": text}
+        body |= {"assistant": answer} if answer else {}
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode())))
+        return run("turn", *do, "--json").json
+
+    return told
+
+
+def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace: Path, run: Run, turn: Turn) -> None:
+    turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
+    turn("alice", "Remember: I like tea.", "ok")
+    assert run("forget", "--person", "mallory", "--yes").code == 0
+    for word in ("mallory", "Ozymandias"):
+        assert planted.holding(workspace.parent, word) == []
+    state = wal_state.parse_wal((workspace / "memory/session-state/telegram_777.md").read_bytes(), "telegram_777.md")
+    assert [(one.pre["sender_id"], one.assistant) for one in state.turns] == [("alice", "ok")]
+    assert state.problems == ()
+    assert run("turn", "list", "--json").json[0]["sender_id"] == "alice"
+    assert len(run("turn", "list", "--json").json) == 1  # the end of a turn does not stay without its beginning
+
+
+def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace: Path, run: Run, turn: Turn) -> None:
+    turn("mallory", "Please paint the submarine Ozymandias.", do=("begin",))
+    turn("alice", "Please make some tea.", do=("begin",))
+    assert run("wal", "recover").code == 0
+    assert run("forget", "--person", "mallory", "--yes").code == 0
+    assert planted.holding(workspace.parent, "Ozymandias") == []
+    assert "make some tea" in next((workspace.parent / "nanomem" / "pending").glob("*.json")).read_text()
+
+
+def test_a_history_and_a_backup_that_hold_them_are_told_and_cleaned(workspace: Path, run: Run, turn: Turn) -> None:
+    turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
+    planted.git(workspace, "add", "-f", "memory/session-state")
+    planted.git(workspace, "commit", "-q", "-m", "a log of turns")
+    assert run("backup", "make").code == 0
+    told = run("forget", "--person", "mallory", "--yes")
+    assert told.code == 1
+    assert ".git: 1 time (the git history" in told.out
+    assert ".nanomem-backup: " in told.out
+    assert run("forget", "--person", "mallory", "--yes", "--git", "--backups").code == 0
+    assert planted.holding(workspace.parent, "Ozymandias") == []
+
+
+def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, turn: Turn) -> None:
+    turn("u1", "Remember: I like green tea.", "ok", chat="7")
+    turn("u1", "Remember: I like black tea.", "ok", chat="8")
+    told = run("forget", "--session", "telegram:7", "--yes")
+    assert (told.code, "Left: " in told.out) == (0, False)
+    log = json.dumps(run("log", "--full", "--json").json)
+    assert "telegram:7" not in log
+    assert "telegram:8" in log
+    assert planted.holding(workspace.parent, "telegram:7") == []
+
+
+def test_a_session_of_the_same_file_name_stays(workspace: Path, run: Run) -> None:
+    path = workspace / "memory" / "session-state" / "telegram_7_7.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(wal_state.dump_header("telegram_7:7", "telegram_7", "7"))
+    run("forget", "--session", "telegram:7_7", "--yes")
+    assert path.exists()
+    assert run("forget", "--session", "telegram_7:7", "--yes").code == 0
+    assert not path.exists()
+
+
+def _state(*turns: tuple[str, str]) -> bytes:
+    data = wal_state.dump_header("a:b", "a", "b")
+    for number, (sender, text) in enumerate(turns):
+        data += wal_state.dump_pre(
+            f"2026-01-0{number + 1}T00:00:00Z", {"sender_id": sender, "user": text}, f"t{number}"
+        )
+    for number, (_, text) in enumerate(turns):
+        data += wal_state.dump_post(f"2026-01-1{number}T00:00:00Z", f"re {text}", (f"do {text}",), f"t{number}")
+    return data
+
+
+def test_blocks_that_do_not_follow_each_other_are_one_turn() -> None:
+    data = _state(("mallory", "one"), ("alice", "two"), ("mallory", "three"))
+    found: Counter[str] = Counter()
+    sought = Words((), Marks(senders=frozenset({"mallory"})))
+    left = in_bytes(data, sought, found)
+    assert [one.assistant for one in wal_state.parse_wal(left, "").turns] == ["re two"]
+    assert (found, b"one" in left, b"three" in left) == ({"turn": 2}, False, False)
+    assert {"- sender_id: mallory", "  - do three"} <= {one.said for one in lines_in(data, sought)}
+    assert in_bytes(left, sought, found) is left
+
+
+def test_nobody_elses_turn_is_changed() -> None:
+    data = _state(("mallory", "one"), ("alice", "two"))
+    for sought in (Words((), Marks(senders=frozenset({"None", "bob"}))), Secrets()):
+        assert in_bytes(data, sought, Counter()) is data
