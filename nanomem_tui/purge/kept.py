@@ -64,7 +64,8 @@ class KeptWords(Words):
 
 class TakenOutAgain:
     """What a restore calls before its end: what is forgotten and came back is taken out. A history in git that held
-    none of it is written anew; one that held it before, because nobody asked for more, stays."""
+    none of it is written anew, without a bundle, as the backup has what it was; one that held it before, because nobody
+    asked for more, stays."""
 
     def __init__(self, memory: run.Memory) -> None:
         self._memory = memory
@@ -78,6 +79,6 @@ class TakenOutAgain:
         """Take it out. Raises the store's errors."""
         kept = forgotten.load(self._memory.paths)
         if kept:
-            wanted = run.Wanted(git=not self._held, archives=False)
+            wanted = run.Wanted(git=not self._held, archives=False, bundle=False)
             done, after = run.clean(self._memory, KeptWords(kept), wanted)
             self.places, self.left = tuple(done.can_go), after.places

@@ -86,11 +86,13 @@ class Memory(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What else is to be dealt with: the history in git, the backups. `archives`: these are looked through at all."""
+    """What else is to be dealt with: the history in git, the backups. `archives`: these are looked through at all.
+    `bundle`: what a history in git was before is kept."""
 
     git: bool = False
     backups: bool = False
     archives: bool = True
+    bundle: bool = True
 
 
 def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
@@ -187,7 +189,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
             lines[place.where] = numbers
     for git_dir in filter(Path.is_dir, paths.git_dirs):
         tried(paths.relative(git_dir), partial(_git, memory, git_dir, sought, tell, write=write and wanted.git,
-                                               stays="" if wanted.git else GIT))  # fmt: skip
+                                               stays="" if wanted.git else GIT, bundle=wanted.bundle))  # fmt: skip
     held: list[Path] = []
     for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
@@ -332,8 +334,9 @@ def in_history(memory: Memory, sought: Sought) -> bool:
 
 
 def _git(
-    memory: Memory, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None], *, write: bool, stays: str
-) -> None:
+    memory: Memory, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None], *, write: bool, stays: str,
+    bundle: bool = True,
+) -> None:  # fmt: skip
     from nanomem_tui.store import backup_files, git_purge
 
     found: Found = Counter()
@@ -341,7 +344,8 @@ def _git(
         stored_files.in_history(data, sought, found)
     if found and write:
         cleaned = partial(stored_files.in_history, sought=sought, found=Counter())
-        git_purge.rewrite(git_dir, cleaned, cleaned, backup_files.folder_of(memory.paths))
+        bundles = backup_files.folder_of(memory.paths) if bundle else None
+        git_purge.rewrite(git_dir, cleaned, cleaned, bundles)
     tell(memory.paths.relative(git_dir), found, stays)
 
 

@@ -46,8 +46,9 @@ def texts(git_dir: Path) -> Iterator[tuple[str, str, bytes]]:
                 yield kind, sha, data.partition(b"\n\n")[2]
 
 
-def rewrite(git_dir: Path, clean: Clean, message: Clean, bundles: Path) -> Rewritten:
-    """Write the history anew: `clean` makes each blob what it is to be, `message` each message.
+def rewrite(git_dir: Path, clean: Clean, message: Clean, bundles: Path | None) -> Rewritten:
+    """Write the history anew: `clean` makes each blob what it is to be, `message` each message. `bundles`: the folder
+    for what was before; None where that is kept elsewhere.
 
     Killed at any step, either history is whole, and the next run goes on. Raises DamagedGit, Refused where a lock is
     held, and the errors of `from_os_error`.
@@ -65,7 +66,7 @@ def rewrite(git_dir: Path, clean: Clean, message: Clean, bundles: Path) -> Rewri
             moved = sum(1 for old, now in new.known.items() if old != now and old in new.commits)
             if not gone:
                 return Rewritten(0, 0, None)
-            bundle = _bundle(objects, refs, bundles) if refs else None
+            bundle = _bundle(objects, refs, bundles) if refs and bundles else None
             _move(git_dir, {name: new.of(sha) for name, sha in refs.items()}, staged)
             objects.remove(gone)
             return Rewritten(moved, len(gone), bundle)

@@ -43,6 +43,21 @@ def test_a_restore_brings_back_nothing_that_was_forgotten(home: Callable[[str], 
     planted.git(workspace, "fsck", "--full", "--strict")
 
 
+def test_a_restore_leaves_no_bundle_of_the_history_that_it_brought(
+    home: Callable[[str], Path], run: Run, tmp_path: Path
+) -> None:
+    workspace = home("nb035")
+    told, usb = tmp_path / "USER.md", tmp_path / "usb"
+    told.write_text((workspace / "USER.md").read_text() + "- likes the blue zeppelin\n")
+    assert run("files", "edit", "USER.md", "--from", told).code == 0
+    assert run("backup", "make", "--in", usb).code == 0
+    assert run("forget", "--text", "blue zeppelin", "--git", "--backups", "--yes").code == 0
+    done = run("backup", "restore", "latest", "--in", usb, "--yes")
+    assert (done.code, "taken out again: .git" in done.out) == (0, True)
+    assert planted.holding(workspace.parent, "blue zeppelin") == []
+    planted.git(workspace, "fsck", "--full", "--strict")
+
+
 def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     ids = planted.plant(workspace, run)
