@@ -16,6 +16,7 @@ from nanomem_tui.errors import AccessDenied, DiskFull, NotFound
 if TYPE_CHECKING:
     from nanomem_tui.purge.run import Looked, Memory, Wanted
     from nanomem_tui.purge.texts import Sought
+    from nanomem_tui.purge.unknown import Name
     from nanomem_tui.purge.wishes import Wish
 
 
@@ -124,7 +125,7 @@ def forget(
       nanomem forget --session telegram:20417 --git --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import receipts, run
+    from nanomem_tui.purge import receipts, run, unknown
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import LongerWords
     from nanomem_tui.purge.wishes import Wish
@@ -142,8 +143,9 @@ def forget(
         return _list(state)
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
-    sought, known, asked = _sought(state, wish, asked, parts=parts, again=again)
+    sought, known, asked, names = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), Wanted(git, backups)
+    unknown.refuse(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
     longer = _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
     more = [*purge_words.longer(longer), purge_words.ELSEWHERE]
@@ -163,20 +165,21 @@ def forget(
 
 def _sought(
     state: State, wish: Wish, asked: dict[str, int], *, parts: bool, again: bool
-) -> tuple[Sought, tuple[str, ...], dict[str, int]]:
-    """What is looked for, the ids of what goes by them, and how much was asked for."""
+) -> tuple[Sought, tuple[str, ...], dict[str, int], list[Name]]:
+    """What is looked for, the ids of what goes by them, how much was asked for, and the names that may be mistyped."""
+    from nanomem_tui.purge import unknown
     from nanomem_tui.purge.kept import KeptWords
     from nanomem_tui.purge.wishes import meant
     from nanomem_tui.store import forgotten
 
     with state.open() as ws:
         if not again:
-            return *meant(ws, wish, parts=parts), asked
+            return *meant(ws, wish, parts=parts), asked, unknown.unheard_of(ws, wish)
         ws.flush()
         kept = forgotten.load(ws.paths)
     if not kept:
         raise NotFound("nothing was ever forgotten here", "", "say what: --text, --id, --session or --person")
-    return KeptWords(kept), (), {"thing": len(kept.every)}
+    return KeptWords(kept), (), {"thing": len(kept.every)}, []
 
 
 def _memory(state: State) -> Memory:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Result
 
 Run = Callable[..., Result]
@@ -78,3 +80,29 @@ def test_a_rehearsal_names_all_that_goes_where_there_is_no_database_yet(home: Ca
     assert " lines go as a whole or in part; found " in told
     said = run("forget", "--session", KEY, "--dry-run", "--json").json["said"]
     assert sum(len(lines) for where, lines in said.items() if "AUDIT" not in where) == len(own)
+
+
+@pytest.mark.parametrize("wish", [("--session", "nope:1"), ("--person", "nobody")])
+def test_a_name_that_nothing_says_is_no_success(wish: tuple[str, str], home: Callable[[str], Path], run: Run) -> None:
+    home("nb035")
+    for line in ((*wish, "--yes"), (*wish, "--dry-run"), ("--text", "never said", *wish, "--yes")):
+        told = run("forget", *line)
+        assert (told.code, told.out) == (2, "")
+        assert f"is anywhere, and nothing was done: {wish[1]} (`nanomem s" in told.err
+    assert run("forget", "--list", "--json").json == []
+    assert run("forget", "--again", "--yes").code == 2  # nothing is kept of it
+
+
+def test_what_was_forgotten_before_is_no_unknown_name(home: Callable[[str], Path], run: Run) -> None:
+    home("nb035")
+    for _ in range(2):
+        assert run("forget", "--session", "cli:direct", "--yes").code == 0
+    assert run("forget", "--again", "--yes").code == 0
+
+
+def test_who_is_named_in_a_conversation_alone_is_known(home: Callable[[str], Path], run: Run) -> None:
+    session = next((home("nb035").parent / "sessions").rglob("*.jsonl"))
+    with session.open("a") as file:
+        file.write(json.dumps({"role": "user", "content": "Ahoy there, all of you!", "sender_id": "ned"}) + "\n")
+    assert run("forget", "--person", "ned", "--yes").code == 0
+    assert "Ahoy" not in session.read_text()
