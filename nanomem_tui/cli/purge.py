@@ -147,11 +147,18 @@ def forget(
     memory, wanted = _memory(state), Wanted(git, backups)
     unknown.refuse(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
-    longer = _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
-    more = [*purge_words.longer(longer), purge_words.ELSEWHERE]
+
+    def inside() -> Looked:
+        return _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
+
+    def more(longer: Looked | None = None) -> list[str]:
+        """What is said beside it; looked for again when all is done, as that may have gone with the text."""
+        return [*purge_words.longer(inside() if longer is None else longer), purge_words.ELSEWHERE]
+
+    longer = inside() if dry_run or not yes else run.Looked((), ())
     preview = {"found": purge_words.as_json(found), **purge_words.going(found), "inside_longer_words": longer.total}
     what = " and ".join(words.counted(number, name) for name, number in asked.items())
-    lines = [*purge_words.forget_lines(found, full=full), *purge_words.none_left(memory, found, wanted), *more]
+    lines = [*purge_words.forget_lines(found, full=full), *purge_words.none_left(memory, found, wanted), *more(longer)]
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
@@ -202,7 +209,7 @@ def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Looked:
 
 def _done(
     state: State, memory: Memory, sought: Sought, wanted: Wanted, key: str, kind: str, asked: dict[str, int],
-    more: Sequence[str] = (),
+    more: Callable[[], Sequence[str]] = tuple,
 ) -> int:  # fmt: skip
     from nanomem_tui.purge import receipts, run
 
@@ -216,7 +223,7 @@ def _done(
         *purge_words.backups_left(memory, done, wanted),
         *purge_words.unread(after),
     ]
-    lines += more
+    lines += more()
     state.show({"found": purge_words.as_json(after), "receipt": receipt.to_json()}, lines)
     return 1 if receipt.left else 0
 

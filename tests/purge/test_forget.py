@@ -332,6 +332,17 @@ def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them
     assert run("forget", "--id", "x", "--part-of-words").code == 2
 
 
+def test_only_what_is_still_there_is_said_to_hold_longer_words(workspace: Path, run: Run) -> None:
+    notes = workspace / "memory" / "2026-02-16.md"
+    notes.write_text("- a kayak\n- kayaks are long\n")
+    assert run("backup", "make").code == 0
+    notes.write_text("- a kayak\n")
+    assert "inside longer words" in run("forget", "--text", "kayak", "--backups", "--dry-run").out
+    told = run("forget", "--text", "kayak", "--backups", "--yes")
+    assert ".nanomem-backup: 1 time" in told.out
+    assert "inside longer words" not in told.out
+
+
 def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace: Path, run: Run) -> None:
     assert run("memory", "add", "--text", "小红喜欢喝茶").code == 0
     assert run("forget", "--text", "小红", "--yes").code in (0, 1)
