@@ -169,10 +169,12 @@ def summed(found: Looked) -> str:
 
 def unread(found: Looked) -> list[str]:
     """What was not looked through, and why."""
+    from nanomem_tui.purge.stored_files import LEADS_OUT
+
     lines = [f"Could not be looked through: {where}: {why}" for where, why in found.unread]
-    if found.passed:
-        named = ", ".join(where for where, _ in found.passed[:NAMED])
-        more = f" and {len(found.passed) - NAMED} more" if len(found.passed) > NAMED else ""
-        large = words.counted(len(found.passed), "file")
-        lines.append(f"Not looked at: {large} of no memory, larger than 16 MB: {named}{more}.")
+    for reason in dict.fromkeys(why for _, why in found.passed):
+        files = [where for where, why in found.passed if why == reason]
+        more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+        noun, told = ("file", f" of no memory, {reason}") if reason != LEADS_OUT else ("link", f" {reason}")
+        lines.append(f"Not looked at: {words.counted(len(files), noun)}{told}: {', '.join(files[:NAMED])}{more}.")
     return lines

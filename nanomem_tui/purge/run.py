@@ -175,8 +175,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     paths = memory.paths
     tried("nanomem.db", partial(_memory, memory, sought, tell, name, write=write))
     tried("tiers.db", partial(_work, memory, sought, tell, name, write=write))
-    files, beside, passed = stored_files.listed(paths, memory.layout)
-    unread += beside
+    files, beside, passed, links = stored_files.listed(paths, memory.layout)
+    unread += [*beside, *links]
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(_copies, memory, sought, files, tell))
     for place in files:

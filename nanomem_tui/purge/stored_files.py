@@ -50,12 +50,18 @@ MOST_OF_A_TEXT = 16 << 20
 """Bytes of a file that belongs to no memory, above which it is named and not looked through."""
 
 
+LARGE = "larger than 16 MB"
+LEADS_OUT = "of no memory to places outside"
+
+
 class Listed(NamedTuple):
-    """The files of a memory, the folders that cannot be read, and the files that are too large, with the reasons."""
+    """The files of a memory, the folders that cannot be read, the files of no memory that are not looked at, with the
+    reasons, and the links in a memory that lead out of what is looked through: they may lead to a part of it."""
 
     places: list[Place]
     unread: list[tuple[str, str]]
     passed: list[tuple[str, str]]
+    links: list[tuple[str, str]]
 
 
 def listed(paths: Paths, layout: Layout) -> Listed:
@@ -63,12 +69,16 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     other text below the workspace, the sessions and what was sent, as a person may have put a copy there."""
     base = backup_files.base_of(paths)
     unread: dict[str, str] = {}
+    links: dict[str, None] = {}
 
     def left_out(path: str, why: str) -> None:
         if why.startswith(backup_files.UNREADABLE):
             unread[os.path.relpath(path, base)] = why
+        elif why == backup_files.LINK:
+            links[path] = None
 
     found = list(_places(paths, layout, left_out))
+    of_memory = len(links)
     known = {place.path for place in found} | {paths.database, paths.tiers_database}
     passed: list[tuple[str, str]] = []
     for path in _others(paths, layout, left_out):
@@ -77,10 +87,35 @@ def listed(paths: Paths, layout: Layout) -> Listed:
             continue
         with contextlib.suppress(FileNotFoundError):
             if os.lstat(path).st_size > MOST_OF_A_TEXT:
-                passed.append((name, "larger than 16 MB"))
+                passed.append((name, LARGE))
             else:
                 found.append(Place(path, name, "foreign" if _is_database(path) else "other"))
-    return Listed(found, list(unread.items()), passed)
+    out = _leading_out(paths, layout, found, list(links))
+    passed += [(os.path.relpath(path, base), LEADS_OUT) for path in list(links)[of_memory:] if path in out]
+    told = [
+        (os.path.relpath(path, base), f"it is a link to {out[path]}, which is not looked at: look there yourself")
+        for path in list(links)[:of_memory]
+        if path in out
+    ]
+    return Listed(found, list(unread.items()), passed, told)
+
+
+def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[str]) -> dict[str, str]:
+    """Where links lead that lead to what is there and is not looked through under its own name."""
+    if not links:
+        return {}
+    tops = [paths.workspace, paths.data, *([paths.home / "media", paths.home / "sessions"] if paths.home else [])]
+    tops += [layout.sessions_dir] if layout.sessions_dir is not None else []
+    inside = [os.path.realpath(top) for top in tops]
+    files = {os.path.realpath(place.path) for place in found}
+    targets = {path: os.path.realpath(path) for path in links}
+    return {
+        path: target
+        for path, target in targets.items()
+        if (os.path.isfile(target) or os.path.isdir(target))
+        and target not in files
+        and not any(target == top or target.startswith(top + os.sep) for top in inside)
+    }
 
 
 def _others(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Path]:

@@ -3,7 +3,7 @@ with a receipt, as if what was meant were gone. Changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NotFound
@@ -40,15 +40,10 @@ def unheard_of(ws: Workspace, wish: Wish) -> list[Name]:
 
 
 def refuse(names: list[Name], look: Callable[[Words], Looked]) -> None:
-    """Raise NotFound for the first name that nothing in all of the memory says; where a part of that could not be
-    looked through nobody can tell."""
-    for what, name in _nowhere(names, look):
-        raise NotFound(f"nothing of that {what} is anywhere, and nothing was done", name, _LISTS[what])
-
-
-def _nowhere(names: list[Name], look: Callable[[Words], Looked]) -> Iterator[Name]:
+    """Raise NotFound for the first name that nothing says in all that can be looked through."""
     for what, name in names:
         one = frozenset({name})
         found = look(Words((), Marks(sessions=one) if what == "session" else Marks(senders=one)))
-        if not found.places and not found.unread:
-            yield what, name
+        if not found.places:
+            where = f" that can be looked through (not {found.unread[0][0]})" if found.unread else ""
+            raise NotFound(f"nothing of that {what} is anywhere{where}, and nothing was done", name, _LISTS[what])

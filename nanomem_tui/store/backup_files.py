@@ -34,7 +34,8 @@ _NO_MEMORY = {"media": "files that came with messages", "cli-apps": "programs of
 _BESIDE = "what else lies there: "
 """Begins what is said of the files of a workspace that belong to no memory."""
 _NAMED = 3
-_LINK, _ODD, _OUTSIDE = "a link", "no regular file", "it lies outside the agent's home"
+LINK = "a link"
+_ODD, _OUTSIDE = "no regular file", "it lies outside the agent's home"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
 _ATTEMPTS = 5
@@ -53,7 +54,7 @@ def folder_of(paths: Paths) -> Path:
 
 def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was left out, what belongs to the memory and could not be read."""
-    known = {_LINK, _ODD, _OUTSIDE, *_NO_MEMORY.values()}
+    known = {LINK, _ODD, _OUTSIDE, *_NO_MEMORY.values()}
     return [one for one in left_out if one[1] not in known and not one[1].startswith(_BESIDE)]
 
 
@@ -125,7 +126,7 @@ def files_below(top: Path, left_out: LeftOut) -> Iterator[Path]:
     if stat.S_ISREG(mode):
         yield top
     elif not stat.S_ISDIR(mode):
-        left_out(str(top), _LINK if stat.S_ISLNK(mode) else _ODD)
+        left_out(str(top), LINK if stat.S_ISLNK(mode) else _ODD)
     else:
         try:
             names = sorted(os.listdir(top))

@@ -59,6 +59,29 @@ def test_a_file_that_is_too_large_is_named(scattered: Path, run: Run) -> None:
     assert "Not looked at: 1 file of no memory, larger than 16 MB: workspace/large.log." in run("scrub").out
 
 
+def test_a_link_that_leads_out_of_the_memory_is_named(home: Callable[[str], Path], run: Run, tmp_path: Path) -> None:
+    workspace = home("nb035")
+    outside, document = tmp_path / "outside.md", workspace / "memory" / "MEMORY.md"
+    outside.write_text(f"- the key is {SECRET}\n- the purple giraffe\n")
+    document.unlink()
+    document.symlink_to(outside)
+    (workspace / "also.md").symlink_to(workspace / "USER.md")  # what it leads to is looked through
+    (workspace / "gone.md").symlink_to(tmp_path / "nowhere")
+    (workspace / "more").mkdir()
+    (workspace / "more" / "out").symlink_to(tmp_path)
+    named = (
+        f"Could not be looked through: workspace/memory/MEMORY.md: it is a link to {outside}, which is not looked at"
+    )
+    for line in (["scrub"], ["scrub", "--mask", "--yes"], ["forget", "--text", "purple giraffe", "--yes"]):
+        told = run(*line)
+        assert (told.code, told.out.count("not looked at"), named in told.out) == (1, 1, True)
+        assert "Not looked at: 1 link of no memory to places outside: workspace/more/out." in told.out
+        assert "also.md" not in told.out
+        assert "gone.md" not in told.out
+    assert "; 1 place left" in run("log", "--limit", "1").out
+    assert "purple giraffe" in outside.read_text()
+
+
 def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(
     scattered: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,16 @@ def test_a_name_that_nothing_says_is_no_success(wish: tuple[str, str], home: Cal
     assert run("forget", "--again", "--yes").code == 2  # nothing is kept of it
 
 
+def test_where_nobody_could_look_is_told_of_an_unknown_name(
+    home: Callable[[str], Path], run: Run, tmp_path: Path
+) -> None:
+    outside, document = tmp_path / "outside.md", home("nb035") / "memory" / "MEMORY.md"
+    document.rename(outside)
+    document.symlink_to(outside)
+    told = run("forget", "--person", "nobody", "--yes")
+    assert (told.code, "anywhere that can be looked through (not workspace/memory/MEMORY.md)" in told.err) == (2, True)
+
+
 def test_what_was_forgotten_before_is_no_unknown_name(home: Callable[[str], Path], run: Run) -> None:
     home("nb035")
     for _ in range(2):
