@@ -1,13 +1,26 @@
 """The shapes of secrets and personal numbers: of each kind the words beside it, the pattern, and when a value is one.
 
-Owns the patterns and the checks of values; where they stand in a text, and what becomes of them, is `secrets`. Pure.
+Owns the patterns. When a value is one says `secret_checks`; where they stand and what becomes of them, `secrets`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
+
+from nanomem_tui.memory.secret_checks import (
+    PLACEHOLDER,
+    is_chosen,
+    is_iban,
+    is_issued,
+    is_luhn,
+    is_mixed,
+    is_phrase,
+    is_random,
+    is_resident_id,
+    is_seed,
+    is_strong,
+)  # fmt: skip
 
 
 class Shape(NamedTuple):
@@ -22,111 +35,6 @@ class Shape(NamedTuple):
     valid: Callable[[str], bool] | None = None
     guessable: bool = False
     unless: str = ""
-
-
-def _digits(value: str) -> list[int]:
-    return [int(c) for c in value if c.isdigit()]
-
-
-def _luhn(value: str) -> bool:
-    digits = _digits(value)
-    if len(set(digits)) < 2:
-        return False
-    doubled = [d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(reversed(digits))]
-    return sum(doubled) % 10 == 0
-
-
-_ISSUERS = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14,17}|62\d{14,17}|"
-    r"6(?:011|4[4-9]\d|5\d\d)\d{12,15}|(?:50[0-4]\d|5[6-8]\d\d|6304|67\d\d)\d{8,15}|9558\d{12,15}"
-)
-"""The first digits and the lengths of payment cards: a tenth of all other numbers passes the checksum too."""
-
-
-def _issued(value: str) -> bool:
-    return _ISSUERS.fullmatch("".join(c for c in value if c.isdigit())) is not None and _luhn(value)
-
-
-_IBAN_LENGTHS = dict(
-    pair.split(":")
-    for pair in (
-        "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DK:18 "
-        "DO:28 EE:20 EG:29 ES:24 FI:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22 IL:23 "
-        "IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LI:21 LT:20 LU:20 LV:21 MC:27 MD:24 ME:22 MK:19 MR:27 MT:31 "
-        "MU:30 NL:18 NO:15 PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 SA:24 SE:24 SI:19 SK:24 SM:27 TN:24 TR:26 "
-        "UA:29 VA:22 VG:24 XK:20 "
-    ).split()
-)
-
-
-def _iban(value: str) -> bool:
-    bare = re.sub(r"[ -]", "", value).upper()
-    if len(bare) != int(_IBAN_LENGTHS.get(bare[:2], "0")):
-        return False
-    return int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
-
-
-def _resident_id(value: str) -> bool:
-    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-    return "10X98765432"[sum(w * int(c) for w, c in zip(weights, value, strict=False)) % 11] == value[17].upper()
-
-
-_PLACEHOLDER = re.compile(
-    r"(?:[<\[{$%*.•#_-]|x(?=[x.*•#_-]|$))+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
-    r"getenv|process\.|os\.|none|null|undefined|true|false|string|required|optional).*",
-    re.IGNORECASE,
-)
-
-
-def _chosen(value: str) -> bool:
-    """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
-    bare = value.strip("\"'`")
-    return not _PLACEHOLDER.fullmatch(bare) and (
-        any(c.isdigit() for c in bare)
-        or (value[0] in "\"'`" and " " not in bare)
-        or bool(re.search(r"\w[!@#$%^&*]", bare))
-    )
-
-
-def _mixed(value: str) -> bool:
-    """Whether a value behind a name to log in with is a password: letters with digits or marks, no path or address."""
-    letters = sum(c.isalpha() for c in value)
-    return letters >= 2 and _chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
-
-
-def _strong(value: str) -> bool:
-    """Whether a value can be nothing else: small letters, digits, and a sign or a capital within."""
-    bare = value.strip("\"'`")
-    within = re.search(r"[a-z0-9].*[A-Z]|[^\w./:-]", bare)
-    return _mixed(value) and bool(re.search(r"[a-z]", bare) and re.search(r"\d", bare) and within)
-
-
-_TALK = frozenset(
-    "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
-    "use get try same again never always none random words word letters characters long short required forgot "
-    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our "
-    "his her their this that these those there here when where who what how if only but still just new old der die das "
-    "ist und nicht im in am bei auf von mit".split()
-)
-"""Words of a sentence about a password; a passphrase of random words has none of them."""
-
-
-def _phrase(value: str) -> bool:
-    """Whether words beside the word password are a passphrase, and no sentence."""
-    return _TALK.isdisjoint(value.lower().replace("-", " ").split())
-
-
-def _seed(value: str) -> bool:
-    """Whether words beside those of a wallet are its seed: twelve words at least, and no sentence."""
-    words = re.split(r"[ ,]+", value)[:12]
-    return len(words) == 12 and all(3 <= len(word) <= 8 for word in words) and _TALK.isdisjoint(words)
-
-
-def _random(value: str) -> bool:
-    """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
-    bare = value.strip("\"'`")
-    mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
-    return mixed and len(set(bare)) >= 8 and not _PLACEHOLDER.fullmatch(bare)
 
 
 _LABEL = (
@@ -152,13 +60,13 @@ SHAPES: tuple[Shape, ...] = (
     Shape("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
     Shape("Anthropic key", "sk-ant-", r"\bsk-ant-[\w-]{20,}"),
     Shape("OpenRouter key", "sk-or-", r"\bsk-or-(?:v1-)?[\w-]{20,}"),
-    Shape("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", _random),
+    Shape("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", is_random),
     Shape("AWS access key", "AKIA|ASIA|AROA|AIDA", r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b"),
     Shape(
         "AWS secret key",
         "aws|AWS|secret|Secret|SECRET",
         r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)[\"'\s:=是为：]{1,8}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        _random,
+        is_random,
     ),
     Shape("GitHub token", "gh|github_pat_", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})\b"),
     Shape("GitLab token", "gl", r"\bgl(?:pat|ptt|dt|rt|cbt|soat|agent)-[\w-]{20,}"),
@@ -190,14 +98,14 @@ SHAPES: tuple[Shape, ...] = (
         "connection string",
         "://",
         r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{3,128})@[^\s@/'\"]+",
-        lambda v: not _PLACEHOLDER.fullmatch(v),
+        lambda v: not PLACEHOLDER.fullmatch(v),
         guessable=True,
     ),
     Shape(
         "authorization header",
         "earer|asic",
         r"(?i:\b(?:bearer|authorization:\s*basic)\s+)(?P<v>[A-Za-z0-9._~+/-]{16,}=*)",
-        _random,
+        is_random,
     ),
     Shape(
         "password",
@@ -212,7 +120,7 @@ SHAPES: tuple[Shape, ...] = (
         r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
         r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|(?!(?P<q>[\"'`])[^\n]*(?P=q))[!-~]{4,64}(?<![.,;:?)]))",
-        _chosen,
+        is_chosen,
         guessable=True,
     ),
     Shape(
@@ -220,28 +128,28 @@ SHAPES: tuple[Shape, ...] = (
         "assw|ASSW|assphrase|ASSPHRASE",
         rf"(?i:\b(?:passw(?:or)?[dt]|pass ?phrase)\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
         r"(?:is now|is|was|ist|lautet|=>|:=|[:=：])\s*)(?P<q>[\"'`])(?P<v>[^\"'`\n]{4,120})(?P=q)",
-        lambda v: " " in v and _phrase(v),
+        lambda v: " " in v and is_phrase(v),
         guessable=True,
     ),
     Shape(
         "password",
         "assw|ASSW",
         r"(?i:\bpassw(?:or)?[dt]\s+)(?P<v>[!-~]{8,64}(?<![.,;:?)]))",
-        _strong,
+        is_strong,
         guessable=True,
     ),
     Shape(
         "password",
         "login",
         r"\blogin\s+\S{1,128}\s+password\s+(?P<v>[!-~]{4,128})",  # the file .netrc
-        _chosen,
+        is_chosen,
         guessable=True,
     ),
     Shape(
         "password",
         "ecret|ECRET",
         r"(?i:\bsecret[\"']?\s*[:=]\s*)(?P<v>\"[^\"\s]{8,64}\"|'[^'\s]{8,64}')",
-        _strong,
+        is_strong,
         guessable=True,
     ),
     Shape(
@@ -249,7 +157,7 @@ SHAPES: tuple[Shape, ...] = (
         "assw|ASSW|assphrase|ASSPHRASE",
         rf"(?i:\b(?:passw(?:or)?[dt]|pass ?phrase)\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*[:=：]\s*)"
         r"(?P<v>[A-Za-z]{3,14}(?:[ -][A-Za-z]{3,14}){2,7})(?=\s*(?:$|[.,;!\n\"'()]))",
-        _phrase,
+        is_phrase,
         guessable=True,
     ),
     Shape(
@@ -257,7 +165,7 @@ SHAPES: tuple[Shape, ...] = (
         "pass|Pass|PASS",
         r"(?i:\b(?:my|wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
         r"sudo)\s+pass(?:\s+is\b|\s*[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
-        _mixed,
+        is_mixed,
         guessable=True,
     ),
     Shape(
@@ -272,14 +180,14 @@ SHAPES: tuple[Shape, ...] = (
         "ogin|OGIN|redential|creds|Creds|sername|ser name",
         r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b[\s:=：]*(?:is |are |as |with |user )?)"
         r"[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
-        _mixed,
+        is_mixed,
         guessable=True,
     ),
     Shape(
         "password",
         "pw|PW|Pw",
         r"(?i:\bpw\s*[:=：]\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
-        _mixed,
+        is_mixed,
         guessable=True,
     ),
     Shape(
@@ -287,7 +195,7 @@ SHAPES: tuple[Shape, ...] = (
         "assword|asscode|assphrase",
         r"(?<!\S)(?P<v>[!-~]{6,64}) (?i:(?:is|was) (?:my|our|his|her|their|the) (?:[\w-]{1,20} ){0,2}"
         r"(?:password|passcode|passphrase)\b)",
-        _mixed,
+        is_mixed,
         guessable=True,
     ),
     Shape(
@@ -296,27 +204,27 @@ SHAPES: tuple[Shape, ...] = (
         r"\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,120}?\s(?:-p|--password=)|sshpass\s+-p\s*|"
         r"curl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:|wget\b[^\n]{0,200}?\s--password=)"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[^\s\"'$<-][^\s\"']{3,64})",
-        lambda v: not _PLACEHOLDER.fullmatch(v.strip("\"'")),
+        lambda v: not PLACEHOLDER.fullmatch(v.strip("\"'")),
         guessable=True,
     ),
     Shape(
         "session cookie",
         "ookie|OOKIE",
         r"(?i:\b(?:set-)?cookie:\s*[\w.-]{1,40}=)(?P<v>[A-Za-z0-9._~%+/-]{12,})",
-        _random,
+        is_random,
     ),
     Shape(
         "private key",
         "rivate|RIVATE",
         r"(?i:\bprivate[ _-]?key\b[^\n]{0,24}?)(?P<v>(?:0x)?[0-9a-fA-F]{64})(?![0-9a-fA-F])",
-        _random,
+        is_random,
     ),
     Shape(
         "seed phrase",
         "eed|EED|ecovery|ECOVERY|nemonic|NEMONIC",
         r"\b(?:[Ss]eed|SEED|[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC)[ -](?i:phrase|words|seed)\b[^\n:=：]{0,40}?"
         r"(?:\b(?:is|are)\b|[:=：])\s*(?P<v>[a-z]{3,8}[a-z ,]{40,220}[a-z])\b",
-        _seed,
+        is_seed,
     ),
     Shape(
         "key or token",
@@ -325,7 +233,7 @@ SHAPES: tuple[Shape, ...] = (
         r"(?:access|auth|api|bot|refresh)[_ -]?token)"
         r"[\"']?\s*(?:is|was|=>|:=|[:=：])\s*|(?:密钥|密鑰|令牌)\s*(?:是|为|為|[:=：])\s*)"
         r"(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
-        _random,
+        is_random,
     ),
     Shape(
         "IBAN",
@@ -335,33 +243,39 @@ SHAPES: tuple[Shape, ...] = (
         lambda v: sum(c.isdigit() for c in v) >= 10,
         guessable=True,
     ),
-    Shape("IBAN", "", r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b", _iban, guessable=True),
+    Shape("IBAN", "", r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b", is_iban, guessable=True),
     Shape(
         "card number",
         "",
         r"(?<![\d.\-])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2})|35\d{2}|62\d{2})(?:[ -]?\d{4}){3}"
         r"|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\d\-]|\.\d)",
-        _luhn,
+        is_luhn,
         guessable=True,
     ),
     Shape(
         "card number",
         "",
         r"(?<![\w.+\-])\d{12,19}(?![\w\-]|\.\d)",
-        _issued,
+        is_issued,
         guessable=True,
         unless=r"(?i:order|ticket|tracking|parcel|invoice|phone|mobile|tel|call|fax|whatsapp|isbn|ean|barcode|"
         r"timestamp|"
         r"epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|"
         r"(?:订单|訂單|单号|單號|电话|電話|手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
     ),
-    Shape("card number", "", r"(?<![\w.+\-])\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?(?![\w\-]|\.\d)", _luhn, guessable=True),
+    Shape(
+        "card number",
+        "",
+        r"(?<![\w.+\-])\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?(?![\w\-]|\.\d)",
+        is_luhn,
+        guessable=True,
+    ),
     Shape(
         "card number",
         "card|Card|CARD|karte|Karte|tarjeta|carte",
         r"(?i:\b(?:cards?|karten?|tarjeta|carte))"
         rf"{_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
-        _luhn,  # a card of a library has a number, too
+        is_luhn,  # a card of a library has a number, too
         guessable=True,
     ),
     Shape(
@@ -389,7 +303,7 @@ SHAPES: tuple[Shape, ...] = (
         "Chinese resident id",
         "",
         r"(?<![\dA-Za-z])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])",
-        _resident_id,
+        is_resident_id,
         guessable=True,
     ),
     Shape(

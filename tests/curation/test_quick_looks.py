@@ -61,6 +61,7 @@ def test_of_any_text_the_same_is_found_as_by_the_patterns_alone(text: str) -> No
     assert looked(text) == unfiltered(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", secret_shapes.SHAPES, ids=lambda shape: shape.kind)
 @patient
 @given(data=st.data())

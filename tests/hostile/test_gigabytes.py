@@ -47,6 +47,7 @@ def run(workspace: Path, *line: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["USER.md", "memory/history.jsonl"])
 def test_the_doctor_names_it_and_what_to_do(workspace: Path, place: str) -> None:
     planted(workspace, gigabytes, place)

@@ -256,6 +256,7 @@ def test_a_preview_names_the_rows_that_go_and_the_lines(workspace: Path, run: Ru
     assert (workspace / "memory" / "MEMORY.md").read_text() == "# M\n\n- a\n- Summer\n"
 
 
+@pytest.mark.slow
 def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: Run) -> None:
     for number in range(45):
         assert run("memory", "add", "--text", f"zeppelin number {number}").code == 0
@@ -266,6 +267,7 @@ def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: 
     assert len(run("forget", "--text", "zeppelin", "--dry-run", "--json").json["rows"]) == 45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [["forget", "--text", planted.TEXT], ["scrub", "--mask"]])
 def test_undo_after_it_takes_back_nothing_else(line: list[str], workspace: Path, run: Run) -> None:
     run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")

@@ -41,6 +41,7 @@ def test_each_layer_is_named_and_the_value_never(workspace: Path, run: Run) -> N
     assert SECRET not in run("scrub", "--json").out
 
 
+@pytest.mark.slow
 def test_masked_nothing_of_it_is_left_and_all_can_be_read(workspace: Path, run: Run) -> None:
     run("backup", "make")
     items = len(run("memory", "list", "--json").json)
@@ -84,6 +85,7 @@ def test_a_file_that_cannot_be_read_is_told_and_stops_no_other(workspace: Path, 
     assert "memory/MEMORY.md" in result.out
 
 
+@pytest.mark.slow
 def test_options_of_the_change_need_the_change(workspace: Path, run: Run) -> None:
     for option in ("--yes", "--dry-run", "--git", "--backups"):
         assert run("scrub", option).code == 2
@@ -144,6 +146,7 @@ def test_the_value_of_a_fact_is_found_beside_its_key_alone() -> None:
     assert in_value(plain, Secrets(), Counter()) is plain
 
 
+@pytest.mark.slow
 def test_a_mask_takes_out_what_its_preview_says(workspace: Path, run: Run) -> None:
     run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
     would = [line for line in run("scrub", "--mask", "--dry-run").out.splitlines() if line.startswith("Would mask ")]

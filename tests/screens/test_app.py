@@ -214,6 +214,7 @@ async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypat
         assert on.ids == before[1:]
 
 
+@pytest.mark.slow
 async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -> None:
     found = paths.locate(demo)
     loaded = config.load(found)
@@ -252,6 +253,7 @@ async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None
         await on.shows("undoes it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (160, 45)])
 async def test_no_line_is_longer_than_the_screen(demo: Path, size: tuple[int, int]) -> None:
     from rich.cells import cell_len
@@ -368,6 +370,7 @@ async def test_a_filter_over_what_fits_needs_no_scrollbar(demo: Path) -> None:
             assert not on.screen.query_one("#detail", TextView).show_vertical_scrollbar
 
 
+@pytest.mark.slow
 async def test_a_dialog_is_as_high_as_what_it_says_and_stays_so(demo: Path) -> None:
     async with console(demo, "inbox", (80, 24)) as on:
         await on.press("G", "ampersand")

@@ -59,6 +59,7 @@ async def test_a_session_is_consolidated_after_a_look_and_undo_takes_it_back(age
         await undone(on, agent, before)
 
 
+@pytest.mark.slow
 async def test_of_several_sessions_those_over_their_budget_are_consolidated(agent: Home) -> None:
     agent.write(talk(12), key="cli:long")
     async with console(agent.workspace, "sessions", (120, 60)) as on:
@@ -161,6 +162,7 @@ async def test_an_agent_that_starts_under_the_dialog_stops_it(agent: Home, monke
         assert agent.files() == before
 
 
+@pytest.mark.slow
 async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_found(
     agent: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,7 @@ async def test_only_a_hunk_or_a_file_is_taken_back(demo: Path) -> None:
         assert PENICILLIN not in user(demo), "the other file stays as it is"
 
 
+@pytest.mark.slow
 async def test_leaving_or_enter_changes_nothing(demo: Path) -> None:
     async with console(demo, "dream") as on:
         await bad_dream(on)
@@ -164,6 +165,7 @@ async def test_the_first_commit_cannot_be_taken_back(demo: Path) -> None:
         await on.shows("The first commit cannot be taken back")
 
 
+@pytest.mark.slow
 async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path) -> None:
     async with console(demo, "dream") as on:
         await on.press("r")

@@ -355,6 +355,7 @@ async def test_in_tmux_y_copies_by_tmux(demo: Path, tmp_path: Path, monkeypatch:
         assert got.read_text("utf-8") == on.screen.table.cursor_row.text
 
 
+@pytest.mark.slow
 async def test_what_is_too_long_for_a_terminal_is_copied_to_a_file(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMUX", raising=False)
     with open_workspace(demo) as ws:

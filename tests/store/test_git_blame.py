@@ -137,6 +137,7 @@ def test_every_line_has_the_commit_that_git_names(
     assert git_blame.blame(history, history.head() or "", FILE).writers == blamed_by_git(folder, "HEAD")
 
 
+@pytest.mark.slow
 @AT_EASE
 @given(commits=histories(branching=True))
 def test_merges_are_followed_as_git_follows_them(
@@ -161,6 +162,7 @@ def test_what_is_known_of_an_older_commit_changes_no_answer(
     assert quick.looked_at <= plain.looked_at
 
 
+@pytest.mark.slow
 @AT_EASE
 @given(commits=histories(), data=st.data())
 def test_lines_that_are_not_committed_are_those_that_git_names(

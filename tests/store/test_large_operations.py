@@ -41,6 +41,7 @@ def imported(ws: Workspace) -> Operation:
     return next(entry.operation for entry in ws.log() if entry.operation.label == "import many")
 
 
+@pytest.mark.slow
 def test_a_list_says_all_of_it_and_reads_little(ws: Workspace) -> None:
     ws.log(limit=1)
     tracemalloc.start()
@@ -56,6 +57,7 @@ def test_a_list_says_all_of_it_and_reads_little(ws: Workspace) -> None:
     )
 
 
+@pytest.mark.slow
 def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
     entries = ws.items.history("row_7")
     assert [entry.operation.kind for entry in entries] == ["items.edit", "memory.import"]
@@ -67,6 +69,7 @@ def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
     assert [one.key for one in imported(ws).of(last)] == [last]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 def test_the_keys_of_it_are_known_without_what_became_of_them(ws: Workspace) -> None:
     found = imported(ws)

@@ -211,6 +211,7 @@ reindex.rebuild(ws.store)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the index of the file")
 @pytest.mark.parametrize("step", [1, 4, 7, 9])
 def test_killed_half_way_the_old_index_answers_and_the_next_run_cleans_up(workspace: Path, step: int) -> None:

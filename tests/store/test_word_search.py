@@ -51,6 +51,7 @@ def added_up(
     return found if slack else found[:limit]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "seed"), [(40, 1), (700, 2), (2500, 3)])
 def test_what_is_found_is_what_adding_up_everything_finds(count: int, seed: int) -> None:
     chance = random.Random(seed)

@@ -60,6 +60,7 @@ class WithPeers(WatchedApp):
     peers = True
 
 
+@pytest.mark.slow
 async def test_a_few_keys_on_wide_text_look_the_same(demo: Path) -> None:
     app = await play(with_wide_text(demo, *PLAIN_WIDE[:2], *JOINED_WIDE[:2]), 25, 1, WatchedApp)
     assert app.frames > 10

@@ -1,0 +1,110 @@
+"""When a value beside the name of a secret is one: checksums, and what tells a password or a key from talk. Pure."""
+
+from __future__ import annotations
+
+import re
+
+
+def _digits(value: str) -> list[int]:
+    return [int(c) for c in value if c.isdigit()]
+
+
+def is_luhn(value: str) -> bool:
+    digits = _digits(value)
+    if len(set(digits)) < 2:
+        return False
+    doubled = [d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(reversed(digits))]
+    return sum(doubled) % 10 == 0
+
+
+_ISSUERS = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14,17}|62\d{14,17}|"
+    r"6(?:011|4[4-9]\d|5\d\d)\d{12,15}|(?:50[0-4]\d|5[6-8]\d\d|6304|67\d\d)\d{8,15}|9558\d{12,15}"
+)
+"""The first digits and the lengths of payment cards: a tenth of all other numbers passes the checksum too."""
+
+
+def is_issued(value: str) -> bool:
+    return _ISSUERS.fullmatch("".join(c for c in value if c.isdigit())) is not None and is_luhn(value)
+
+
+_IBAN_LENGTHS = dict(
+    pair.split(":")
+    for pair in (
+        "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DK:18 "
+        "DO:28 EE:20 EG:29 ES:24 FI:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22 IL:23 "
+        "IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LI:21 LT:20 LU:20 LV:21 MC:27 MD:24 ME:22 MK:19 MR:27 MT:31 "
+        "MU:30 NL:18 NO:15 PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 SA:24 SE:24 SI:19 SK:24 SM:27 TN:24 TR:26 "
+        "UA:29 VA:22 VG:24 XK:20 "
+    ).split()
+)
+
+
+def is_iban(value: str) -> bool:
+    bare = re.sub(r"[ -]", "", value).upper()
+    if len(bare) != int(_IBAN_LENGTHS.get(bare[:2], "0")):
+        return False
+    return int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
+
+
+def is_resident_id(value: str) -> bool:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return "10X98765432"[sum(w * int(c) for w, c in zip(weights, value, strict=False)) % 11] == value[17].upper()
+
+
+PLACEHOLDER = re.compile(
+    r"(?:[<\[{$%*.•#_-]|x(?=[x.*•#_-]|$))+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
+    r"getenv|process\.|os\.|none|null|undefined|true|false|string|required|optional).*",
+    re.IGNORECASE,
+)
+
+
+def is_chosen(value: str) -> bool:
+    """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
+    bare = value.strip("\"'`")
+    return not PLACEHOLDER.fullmatch(bare) and (
+        any(c.isdigit() for c in bare)
+        or (value[0] in "\"'`" and " " not in bare)
+        or bool(re.search(r"\w[!@#$%^&*]", bare))
+    )
+
+
+def is_mixed(value: str) -> bool:
+    """Whether a value behind a name to log in with is a password: letters with digits or marks, no path or address."""
+    letters = sum(c.isalpha() for c in value)
+    return letters >= 2 and is_chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
+
+
+def is_strong(value: str) -> bool:
+    """Whether a value can be nothing else: small letters, digits, and a sign or a capital within."""
+    bare = value.strip("\"'`")
+    within = re.search(r"[a-z0-9].*[A-Z]|[^\w./:-]", bare)
+    return is_mixed(value) and bool(re.search(r"[a-z]", bare) and re.search(r"\d", bare) and within)
+
+
+_TALK = frozenset(
+    "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
+    "use get try same again never always none random words word letters characters long short required forgot "
+    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our "
+    "his her their this that these those there here when where who what how if only but still just new old der die das "
+    "ist und nicht im in am bei auf von mit".split()
+)
+"""Words of a sentence about a password; a passphrase of random words has none of them."""
+
+
+def is_phrase(value: str) -> bool:
+    """Whether words beside the word password are a passphrase, and no sentence."""
+    return _TALK.isdisjoint(value.lower().replace("-", " ").split())
+
+
+def is_seed(value: str) -> bool:
+    """Whether words beside those of a wallet are its seed: twelve words at least, and no sentence."""
+    words = re.split(r"[ ,]+", value)[:12]
+    return len(words) == 12 and all(3 <= len(word) <= 8 for word in words) and _TALK.isdisjoint(words)
+
+
+def is_random(value: str) -> bool:
+    """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
+    bare = value.strip("\"'`")
+    mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
+    return mixed and len(set(bare)) >= 8 and not PLACEHOLDER.fullmatch(bare)
