@@ -20,7 +20,7 @@ from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge import any_database, session_state
+from nanomem_tui.purge import answers, any_database, session_state
 from nanomem_tui.purge.memory_rows import Tell
 from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Marks, Words
@@ -150,6 +150,8 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
                 kind = "cache"
             elif path.suffix == ".kept":
                 kind = "copy"
+            elif top == "sessions" and path.suffix == ".jsonl":
+                kind = "transcript"
         elif _is_database(path):
             kind = "foreign"
         elif path.suffix == ".jsonl" and path.parent in folders:
@@ -239,7 +241,8 @@ def lines_of(place: Place, sought: Sought) -> list[Line]:
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
         goes, _ = _items(data, sought, Counter())
         return [Line(number, f"{item.id}: {item.text}") for number, item in goes]
-    return list(lines_in(data, _sought_in(place, sought)))
+    also = answers.lines_gone(data, sought) if place.kind == "transcript" else set()
+    return list(lines_in(data, _sought_in(place, sought), also))
 
 
 def _sought_in(place: Place, sought: Sought) -> Sought:
@@ -254,7 +257,8 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     sought = _sought_in(place, sought)
     rows = place.path.name in _LINE_ROWS and sought.whole
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
-    cleaned = _rows(data, sought, found) if rows else in_bytes(data, sought, found, redact=redact)
+    left = answers.without(data, sought, found) if redact else data
+    cleaned = _rows(data, sought, found) if rows else in_bytes(left, sought, found, redact=redact)
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
         cleaned = _snapshot(data, sought, found)
     if cleaned != data and write and place.kind in ("file", "transcript", "other"):

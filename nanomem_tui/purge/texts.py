@@ -10,6 +10,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -266,9 +267,9 @@ class Line(NamedTuple):
     said: str
 
 
-def lines_in(data: bytes, sought: Sought) -> Iterator[Line]:
-    """The lines of a file that hold it."""
-    gone = session_state.lines_gone(data, sought)
+def lines_in(data: bytes, sought: Sought, also: AbstractSet[int] = frozenset()) -> Iterator[Line]:
+    """The lines of a file that hold it, and those of the numbers `also`."""
+    gone = also | session_state.lines_gone(data, sought)
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
         mine: Found = Counter()
         _line(line, sought, mine, redact=False)

@@ -75,6 +75,53 @@ def test_a_history_and_a_backup_that_hold_them_are_told_and_cleaned(workspace: P
     assert planted.holding(workspace.parent, "Ozymandias") == []
 
 
+ASKED = {"role": "user", "content": "My yacht is called Bathsheba.", "sender_id": "mallory"}
+CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "Bathsheba"}'}}
+ANSWERS = (
+    {"role": "assistant", "content": "Let me look for Bathsheba.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "name": "find", "content": "Bathsheba of mallory"},
+    {"role": "assistant", "content": "Nice, mallory."},
+)
+OTHERS = ({"role": "user", "content": "I like tea.", "sender_id": "alice"}, {"role": "assistant", "content": "Fine."})
+
+
+def test_the_answers_to_her_go_from_a_conversation_and_its_lines_stay(workspace: Path, run: Run) -> None:
+    session = next((workspace.parent / "sessions").rglob("*.jsonl"))
+    before = session.read_bytes()
+    with session.open("a") as file:
+        file.writelines(json.dumps(one) + "\n" for one in (ASKED, *ANSWERS, *OTHERS))
+    told = run("forget", "--person", "mallory", "--dry-run").out
+    assert "Let me look for Bathsheba." in told
+    assert f"{session.name}: 4 times" in run("forget", "--person", "mallory", "--yes").out
+    added = [json.loads(line) for line in session.read_bytes().removeprefix(before).splitlines()]
+    assert [one["content"] for one in added] == ["[forgotten]"] * 4 + ["I like tea.", "Fine."]
+    assert added[1]["tool_calls"][0] == {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "find", "arguments": "{}"},
+    }
+    assert added[2]["tool_call_id"] == "c1"
+    assert tuple(added[4:]) == OTHERS
+    for word in ("mallory", "Bathsheba"):
+        assert planted.holding(workspace.parent, word) == []
+
+
+def test_of_an_agent_that_keeps_no_conversations_too(
+    tmp_path: Path, run: Run, turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = tmp_path / "own" / "memory" / "MEMORY.md"
+    document.parent.mkdir(parents=True)
+    document.write_text("# Memory\n")
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(tmp_path / "own"))
+    turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
+    turn("alice", "Remember: I like tea.", "Fine, tea it is.")
+    assert run("forget", "--person", "mallory", "--yes").code == 0
+    for word in ("mallory", "Ozymandias"):
+        assert planted.holding(tmp_path / "own", word) == []
+    said = [one["content"] for one in run("session", "show", "telegram:777", "--json").json["messages"]]
+    assert said == ["[forgotten]", "[forgotten]", "Remember: I like tea.", "Fine, tea it is."]
+
+
 def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, turn: Turn) -> None:
     turn("u1", "Remember: I like green tea.", "ok", chat="7")
     turn("u1", "Remember: I like black tea.", "ok", chat="8")
