@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock, json_text, regular
-from nanomem_tui.errors import NanomemError, from_os_error
+from nanomem_tui.errors import from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
 from nanomem_tui.formats.wal_state import wal_name
@@ -177,26 +177,27 @@ def _is_of(place: Place, marks: Marks) -> bool:
     """Whether a file as a whole is that of a session: its transcript, the turn in flight beside it, its log."""
     if not marks.sessions or place.kind not in ("file", "transcript", "other"):
         return False
-    name = place.path.name
-    if name.endswith(".md") and (key := _state_key(place.path)):
-        return key in marks.sessions  # two sessions may have one name: the header says whose it is
+    name, head = place.path.name, b""
+    if place.kind == "transcript" or ".jsonl" in name or name.endswith(".md"):
+        with contextlib.suppress(OSError), regular.opened(place.path) as file:
+            head = file.read(1 << 12) if name.endswith(".md") else file.readline(1 << 20)
+    return _is_session(name, head, marks)
+
+
+def _is_session(name: str, head: bytes, marks: Marks) -> bool:
+    """The same of a file of that name, or none, that begins so. Two sessions may have one name: a log of turns says
+    itself whose it is."""
+    if session_state.is_one(head) and (key := session_state.key_of(head[: 1 << 12])):
+        return key in marks.sessions
     for key in marks.sessions:
         named = (key_to_own_name(key), key_to_lossy_name(key))
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
             return True
-    if place.kind == "transcript" or ".jsonl" in name:
-        with contextlib.suppress(OSError, ValueError), regular.opened(place.path) as file:
-            head = json_text.loads(file.readline(1 << 20))
-            return isinstance(head, dict) and head.get("key") in marks.sessions
+    if head[:1] == b"{":
+        with contextlib.suppress(ValueError, RecursionError):
+            told = json_text.loads(head.partition(b"\n")[0])
+            return isinstance(told, dict) and told.get("key") in marks.sessions
     return False
-
-
-def _state_key(path: Path) -> str:
-    with contextlib.suppress(OSError, NanomemError):
-        with regular.opened(path) as file:
-            head = file.read(1 << 12)
-        return session_state.key_of(head) if session_state.is_one(head) else ""
-    return ""
 
 
 def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
@@ -345,17 +346,23 @@ def in_archive(path: Path, sought: Sought) -> Found:
                 found.update(any_database.in_bytes_of(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
+            elif isinstance(sought, Words) and _is_session(Path(entry.path).name, data, sought.marks):
+                found["file"] += 1
             else:
                 in_bytes(data, sought.at(entry.path), found)
     return found
 
 
 def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
-    """An object of a git history, which says no name, without what is sought; a database that holds it goes whole."""
+    """An object of a git history, which says no name, without what is sought; a database that holds it goes whole, as
+    does a conversation that is forgotten."""
     if data.startswith(_SQLITE):
         here = any_database.in_bytes_of(data, sought)
         found.update(here)
         return GONE if here else data
+    if isinstance(sought, Words) and sought.marks.sessions and _is_session("", data, sought.marks):
+        found["file"] += 1
+        return b""
     return in_bytes(data, sought.at("history.jsonl" if data[:1] == b"{" else "document.md"), found)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Result
+from tests.purge import planted
 
 Run = Callable[..., Result]
 KEY = "telegram:12345"
@@ -116,3 +117,23 @@ def test_who_is_named_in_a_conversation_alone_is_known(home: Callable[[str], Pat
         file.write(json.dumps({"role": "user", "content": "Ahoy there, all of you!", "sender_id": "ned"}) + "\n")
     assert run("forget", "--person", "ned", "--yes").code == 0
     assert "Ahoy" not in session.read_text()
+
+
+def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(
+    home: Callable[[str], Path], run: Run
+) -> None:
+    workspace = home("nb035")
+    head = {"_type": "metadata", "key": "telegram:99", "metadata": {}, "last_consolidated": 0}
+    said = {"role": "user", "content": "My yacht is called Bathsheba the Great.", "timestamp": "2026-02-15T09:00:00"}
+    folder = next((workspace.parent / "sessions").rglob("*.jsonl")).parent
+    for path in (folder / "dGVsZWdyYW06OTk.jsonl", workspace / "copied.jsonl"):
+        path.write_text(f"{json.dumps(head)}\n{json.dumps(said)}\n")
+    planted.git(workspace, "add", "-f", "copied.jsonl")
+    planted.git(workspace, "commit", "-q", "-m", "a conversation")
+    assert run("backup", "make").code == 0
+    told = run("forget", "--session", "telegram:99", "--yes")
+    assert told.code == 1
+    assert ".git: 1 time (the git history" in told.out
+    assert ".nanomem-backup: " in told.out
+    assert run("forget", "--session", "telegram:99", "--yes", "--git", "--backups").code == 0
+    assert planted.holding(workspace.parent, "Bathsheba") == []
