@@ -89,8 +89,9 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     help="A conversation, and what says that it came from it.",
 )
 @click.option(
-    "--person", "persons", multiple=True, type=Words(), metavar="SENDER", help="What a sender said, and its memories."
-)
+    "--person", "persons", multiple=True, type=Words(), metavar="SENDER",
+    help="What a sender said and was answered, and its memories.",
+)  # fmt: skip
 @click.option(
     "--lift", metavar="RECEIPT", type=Words(), help="Let what a receipt names be remembered again from now on."
 )
