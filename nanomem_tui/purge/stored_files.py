@@ -74,6 +74,8 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     def left_out(path: str, why: str) -> None:
         if why.startswith(backup_files.UNREADABLE):
             unread[os.path.relpath(path, base)] = why
+        elif why == backup_files.OUTSIDE and os.path.exists(path):
+            unread[path] = f"{why}: look there yourself"
         elif why == backup_files.LINK:
             links[path] = None
 

@@ -35,7 +35,8 @@ _BESIDE = "what else lies there: "
 """Begins what is said of the files of a workspace that belong to no memory."""
 _NAMED = 3
 LINK = "a link"
-_ODD, _OUTSIDE = "no regular file", "it lies outside the agent's home"
+_ODD = "no regular file"
+OUTSIDE = "it lies outside the agent's home"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
 _ATTEMPTS = 5
@@ -54,7 +55,7 @@ def folder_of(paths: Paths) -> Path:
 
 def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was left out, what belongs to the memory and could not be read."""
-    known = {LINK, _ODD, _OUTSIDE, *_NO_MEMORY.values()}
+    known = {LINK, _ODD, OUTSIDE, *_NO_MEMORY.values()}
     return [one for one in left_out if one[1] not in known and not one[1].startswith(_BESIDE)]
 
 
@@ -86,7 +87,7 @@ def found(
     taken: dict[str, Path] = {}
     for top in tops:
         if not top.is_relative_to(base):
-            left_out(str(top), _OUTSIDE)
+            left_out(str(top), OUTSIDE)
             continue
         for path in files_below(top, left_out):
             taken.setdefault(path.relative_to(base).as_posix(), path)
