@@ -372,8 +372,10 @@ class MemoryStore(ExportedRows):
 
     def problems(self) -> list[Problem]:
         """What could not be read or written, here and in the shared files."""
+        from nanomem_tui.store import beside
+
         found = [*self.source.repaired, *self._row_problems, *self._ledger_problems, *self.files.problems()]
-        others = (self.source.damage, self._copy_problem, forgotten.trouble(self.paths))
+        others = (self.source.damage, self._copy_problem, forgotten.trouble(self.paths), beside.gone(self))
         found += [problem for problem in others if problem is not None]
         if self.paths.own_id.exists() and kept_id(self.paths.own_id) != self.workspace_id:
             what = "the file that keeps the id of this workspace is damaged; its ledger tells the id"

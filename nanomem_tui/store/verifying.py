@@ -122,10 +122,7 @@ def _number(meta: Mapping[str, str], name: str) -> int:
 
 def problems(store: RowStore) -> Iterator[Problem]:
     """The same for the doctor, but for the rows, which are looked at already, and for what is damaged as a whole."""
-    if not store.has_database:
-        yield from filter(None, [beside.gone(store)])
-        return
-    if store.source.damage is not None:
+    if not store.has_database or store.source.damage is not None:
         return
     try:
         told = verify(store)
