@@ -6,7 +6,7 @@ Lines end at LF alone: U+2028, U+2029 and U+0085 occur raw inside the strings th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Problem
@@ -14,6 +14,10 @@ from nanomem_tui.errors import BadInput, Problem
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"
 LINE_STAYS = "the line is kept as it is; correct or remove it in an editor while no agent runs"
+TAKEN_OUT = (
+    "`nanomem doctor --fix` takes the line out while no agent runs, and keeps the file as it is in the quarantine; or"
+    " correct it in an editor"
+)
 
 
 class Record(NamedTuple):
@@ -129,3 +133,8 @@ def _tail(number: int, raw: bytes, where: str) -> Record:
 def _kind(value: object) -> str:
     names = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+def mendable(problems: Iterable[Problem]) -> list[Problem]:
+    """The same of a file that the doctor mends, which says so."""
+    return [one._replace(fix=TAKEN_OUT) if one.fix == LINE_STAYS else one for one in problems]

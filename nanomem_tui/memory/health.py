@@ -18,6 +18,7 @@ from nanomem_tui.formats import agent_home, llm_usage
 from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
 from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.formats.history import parse_cursor, parse_history
+from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.lessons import parse_lessons
 from nanomem_tui.formats.ltm_snapshot import parse_snapshot
 from nanomem_tui.formats.markdown import decode
@@ -217,7 +218,7 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
         yield Problem("empty", paths.relative(paths.ltm_snapshot), None, "the agent starts without its items")
     yield from parse_lessons(_data(paths.lessons), paths.relative(paths.lessons)).problems
     for log in (paths.ltm_audit, paths.lessons_audit):
-        yield from parse_audit(_data(log), paths.relative(log))[1]
+        yield from mendable(parse_audit(_data(log), paths.relative(log))[1])
 
 
 def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from nanomem_tui.errors import AccessDenied, NanomemError, NotFound, Problem
 from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
+from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.memory.long_archive import LongArchive, is_long, long_archive
 from nanomem_tui.memory.reading import Parsed
 from nanomem_tui.paths import Paths
@@ -129,7 +130,7 @@ class History:
     def problems(self) -> list[Problem]:
         """What could not be read, line by line."""
         (_, problems), unreadable = self._read()
-        found = [*problems, *([unreadable] if unreadable else [])]
+        found = [*mendable(problems), *([unreadable] if unreadable else [])]
         if not unreadable and (older := self.older):
             what = f"{older:,} older entries of it are not held in memory"
             fix = "nothing has to be done: lists by page, searches and Dreams read them where they lie"

@@ -161,8 +161,9 @@ class AgentFiles:
             try:
                 if path.stat().st_size <= AUDIT_LOOK:
                     from nanomem_tui.formats.audit import parse_audit
+                    from nanomem_tui.formats.jsonl import mendable
 
-                    found += parse_audit(regular.read(path), self.paths.relative(path))[1]
+                    found += mendable(parse_audit(regular.read(path), self.paths.relative(path))[1])
             except FileNotFoundError:
                 continue
             except OSError as error:

@@ -288,3 +288,15 @@ def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo
     assert json.loads(after[0]) == {**json.loads(head), "last_consolidated": 1}
     assert run("undo").out.startswith("undo: take 1 line that cannot be read out of session")
     assert path.read_bytes() == broken
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "LTM_AUDIT.jsonl"])
+def test_what_it_can_take_out_is_told_with_that(home: Callable[[str], Path], run: Run, name: str) -> None:
+    file = home("nb035") / "memory" / name
+    before = file.read_bytes() if file.exists() else b""
+    file.write_bytes(before + b"junk {\n")
+    told = run("doctor")
+    assert told.code == 1
+    assert "`nanomem doctor --fix` takes the line out" in told.out
+    assert run("doctor", "--fix", "--yes").code == 0
+    assert file.read_bytes() == before
