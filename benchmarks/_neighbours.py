@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import _promises
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,11 +70,11 @@ def hidden(folder: Path) -> dict[str, tuple[int, int]] | None:
     where the two are not installed."""
     if not (peer(OLD).exists() and peer(NEW).exists()):
         return None
-    workspace = Path(tempfile.mkdtemp(dir=folder)) / ".nanobot" / "workspace"
-    workspace.mkdir(parents=True)
-    config = {"agents": {"defaults": {"workspace": str(workspace)}}}
-    (workspace.parent / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    environment = {**os.environ, "HOME": str(workspace.parents[1])}
+    from tests.interop import test_full_speed
+
+    home = test_full_speed.furnished(Path(tempfile.mkdtemp(dir=folder)))
+    workspace = home / ".nanobot" / "workspace"
+    environment = {**os.environ, "HOME": str(home)}
 
     def run(*words: str | Path) -> str:
         done = subprocess.run(words, capture_output=True, text=True, env=environment, check=True, cwd=ROOT)
@@ -110,8 +112,7 @@ def backups(folder: Path, trials: int, random_: random.Random) -> tuple[int, int
     from nanomem_tui.paths import locate
     from nanomem_tui.store import backup
 
-    workspace = Path(tempfile.mkdtemp(dir=folder)) / "workspace"
-    (workspace / "memory").mkdir(parents=True)
+    workspace = _promises.new_home(folder)
     with open_workspace(workspace) as ws:
         for number in range(60):
             ws.items.add(f"entry {number} is kept")

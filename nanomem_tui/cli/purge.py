@@ -152,9 +152,9 @@ def forget(
     def inside() -> Looked:
         return _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
 
-    def more(longer: Looked | None = None) -> list[str]:
-        """What is said beside it; looked for again when all is done, as that may have gone with the text."""
-        return [*purge_words.longer(inside() if longer is None else longer), purge_words.ELSEWHERE]
+    def more(longer: Looked) -> list[str]:
+        """What is said beside it."""
+        return [*purge_words.longer(longer), purge_words.ELSEWHERE]
 
     longer = inside() if dry_run or not yes else run.Looked((), ())
     preview = {"found": purge_words.as_json(found), **purge_words.going(found), "inside_longer_words": longer.total}
@@ -168,7 +168,7 @@ def forget(
     kept = {**wish.told(), "id": known}
     if not again:
         forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
-    return _done(state, memory, sought, wanted, key, "forget", asked, more)
+    return _done(state, memory, sought, wanted, key, "forget", asked, lambda: more(inside()))
 
 
 def _sought(

@@ -135,6 +135,6 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def mendable(problems: Iterable[Problem]) -> list[Problem]:
-    """The same of a file that the doctor mends, which says so."""
-    return [one._replace(fix=TAKEN_OUT) if one.fix == LINE_STAYS else one for one in problems]
+def mendable(problems: Iterable[Problem], fix: str = TAKEN_OUT) -> list[Problem]:
+    """The same of a file that the doctor mends, which says so, in the words of `fix`."""
+    return [one._replace(fix=fix) if one.fix == LINE_STAYS else one for one in problems]

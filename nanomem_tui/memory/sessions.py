@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.formats.jsonl import LINE_STAYS
+from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
 from nanomem_tui.memory.reading import Stamp, chunks, is_as, read_end, read_log
@@ -161,7 +161,7 @@ class Sessions:
                 from nanomem_tui.formats.sessions import parse_session
 
                 told = parse_session(read_log(file.path), where, "").problems
-                found += [one._replace(fix=TAKEN_OUT) if one.fix == LINE_STAYS else one for one in told]
+                found += mendable(told, TAKEN_OUT)
         return found
 
     def search(self, query: str, limit: int = 100) -> builtins.list[TranscriptHit]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.purge.texts import FORGOTTEN, SHORTEST, Found, Sought
 from nanomem_tui.store import word_parts
-from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of
+from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
 
 _GONE = "\x00"
 
@@ -81,11 +81,11 @@ class Words:
     def clean(self, text: str, found: Found) -> str:
         """The text with `[forgotten]` in its place."""
         whole = self._places(text)
-        cleaned = _with(FORGOTTEN, text, whole)
+        cleaned = with_mark(FORGOTTEN, text, whole)
         cut = self._runs.cut_in(cleaned)
         if whole or cut:
             found["text"] += len(whole) + len(cut)
-        return _with(FORGOTTEN, cleaned, cut)
+        return with_mark(FORGOTTEN, cleaned, cut)
 
     def clean_lines(self, text: str, found: Found) -> str:
         """A document without the lines that hold it: what is left of such a line says what it was about."""
@@ -162,15 +162,6 @@ def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines:
         return text
     found["text"] += len(places)
     if not lines:
-        return _with(FORGOTTEN, text, places)
-    every = _with(_GONE, text, places).splitlines(keepends=True)
+        return with_mark(FORGOTTEN, text, places)
+    every = with_mark(_GONE, text, places).splitlines(keepends=True)
     return "".join(line for line in every if _GONE not in line)
-
-
-def _with(mark: str, text: str, places: Sequence[tuple[int, int]]) -> str:
-    """A text with a mark in the places of it."""
-    if not places:
-        return text
-    ends = [0, *(end for _, end in places)]
-    parts = [text[after:begin] for after, (begin, _) in zip(ends, places, strict=False)]
-    return mark.join([*parts, text[ends[-1] :]])

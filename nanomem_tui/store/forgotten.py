@@ -92,11 +92,7 @@ class Forgotten(NamedTuple):
 
     def taken_out(self, text: str) -> str:
         """A text with `[forgotten]` in those places."""
-        parts, last = [], 0
-        for begin, end in self.places(text):
-            parts += [text[last:begin], FORGOTTEN]
-            last = end
-        return "".join((*parts, text[last:]))
+        return word_runs.with_mark(FORGOTTEN, text, self.places(text))
 
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -91,6 +91,15 @@ def apart(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         elif end > kept[-1][1]:
             kept[-1] = (kept[-1][0], end)
     return kept
+
+
+def with_mark(mark: str, text: str, places: Sequence[tuple[int, int]]) -> str:
+    """A text with a mark in the places of it."""
+    if not places:
+        return text
+    ends = [0, *(end for _, end in places)]
+    parts = [text[after:begin] for after, (begin, _) in zip(ends, places, strict=False)]
+    return mark.join([*parts, text[ends[-1] :]])
 
 
 class Runs:

@@ -90,6 +90,17 @@ def _streams(data: bytes) -> Iterator[bytes]:
             continue
 
 
+def told_then_cleaned(workspace: Path, run: Callable[..., Any], asked: tuple[str, str], word: str) -> None:
+    """What a git history and a backup hold of it is told by `forget`, and gone where that is asked for."""
+    assert run("backup", "make").code == 0
+    told = run("forget", *asked, "--yes")
+    assert told.code == 1
+    assert ".git: 1 time (the git history" in told.out
+    assert ".nanomem-backup: " in told.out
+    assert run("forget", *asked, "--yes", "--git", "--backups").code == 0
+    assert holding(workspace.parent, word) == []
+
+
 def holding(folder: Path, word: str = WORD) -> list[str]:
     """The files that hold a word, in any case, as UTF-8, as UTF-16 or as JSON escapes."""
     escaped = json.dumps(word)[1:-1]

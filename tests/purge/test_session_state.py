@@ -66,13 +66,7 @@ def test_a_history_and_a_backup_that_hold_them_are_told_and_cleaned(workspace: P
     turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
     planted.git(workspace, "add", "-f", "memory/session-state")
     planted.git(workspace, "commit", "-q", "-m", "a log of turns")
-    assert run("backup", "make").code == 0
-    told = run("forget", "--person", "mallory", "--yes")
-    assert told.code == 1
-    assert ".git: 1 time (the git history" in told.out
-    assert ".nanomem-backup: " in told.out
-    assert run("forget", "--person", "mallory", "--yes", "--git", "--backups").code == 0
-    assert planted.holding(workspace.parent, "Ozymandias") == []
+    planted.told_then_cleaned(workspace, run, ("--person", "mallory"), "Ozymandias")
 
 
 ASKED = {"role": "user", "content": "My yacht is called Bathsheba.", "sender_id": "mallory"}

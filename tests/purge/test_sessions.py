@@ -130,10 +130,4 @@ def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(
         path.write_text(f"{json.dumps(head)}\n{json.dumps(said)}\n")
     planted.git(workspace, "add", "-f", "copied.jsonl")
     planted.git(workspace, "commit", "-q", "-m", "a conversation")
-    assert run("backup", "make").code == 0
-    told = run("forget", "--session", "telegram:99", "--yes")
-    assert told.code == 1
-    assert ".git: 1 time (the git history" in told.out
-    assert ".nanomem-backup: " in told.out
-    assert run("forget", "--session", "telegram:99", "--yes", "--git", "--backups").code == 0
-    assert planted.holding(workspace.parent, "Bathsheba") == []
+    planted.told_then_cleaned(workspace, run, ("--session", "telegram:99"), "Bathsheba")
