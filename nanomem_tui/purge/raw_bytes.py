@@ -10,7 +10,7 @@ import mmap
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FREED = "in pages of the database that were freed: the same command again writes it anew"
 NOTHING = "in bytes that belong to nothing"
 CACHE = "in bytes of a cache: remove the file, it is made anew"
+ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
+LEAST = 6
+"""Bytes that do not stand in a picture by chance."""
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -50,6 +53,12 @@ def left(paths: Paths, sought: Sought) -> Iterator[tuple[str, Mapping[str, int],
 def may_hold(path: Path, sought: Sought) -> bool:
     """Whether the bytes of a file hold one of the texts, be it in what belongs to a row that stays."""
     return isinstance(sought, Words) and path.is_file() and _forms(path, sought) > 0
+
+
+def in_file(path: Path, sought: Sought) -> int:
+    """How many of the texts a file that is no text holds, in any of the encodings that programs write; of short ones
+    there is no telling, as they stand in any picture."""
+    return _forms(path, sought, ENCODINGS, LEAST) if isinstance(sought, Words) else 0
 
 
 def in_freed(path: Path, sought: Sought) -> bool:
@@ -78,11 +87,16 @@ def _in_text(path: Path, sought: Words) -> bool:
     return bool(found)
 
 
-def _forms(path: Path, sought: Words) -> int:
-    """How many of the texts a file holds, however large it is."""
-    forms = {form.encode("utf-8", "surrogatepass") for text in sought.texts[:FEW] for form in (text, text.lower())}
+def _forms(path: Path, sought: Words, encodings: Sequence[str] = ("utf-8",), least: int = 0) -> int:
+    """How many of the texts a file holds, however large it is, in forms of so many bytes at least."""
+    forms = [_encoded(text, encodings, least) for text in sought.texts[:FEW]]
     with regular.opened(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return 0
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return sum(data.find(form) >= 0 for form in forms)
+            return sum(any(data.find(form) >= 0 for form in of_one) for of_one in forms)
+
+
+def _encoded(text: str, encodings: Sequence[str], least: int) -> set[bytes]:
+    forms = {form.encode(encoding, "surrogatepass") for form in (text, text.lower()) for encoding in encodings}
+    return {form for form in forms if len(form) >= least}

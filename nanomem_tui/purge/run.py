@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 FOREIGN = "a database of another system, which nanomem never writes"
+BINARY = "a file of no memory that is no text: look at it yourself"
+STAYS = {"foreign": FOREIGN, "binary": BINARY}
+"""Why a file stays as it is, by its kind."""
 GIT = "the git history: --git writes it anew, and keeps a bundle of what was"
 BACKUPS = "a backup: --backups removes those that hold it"
 RUNS = "the agent runs: stop it first"
@@ -180,7 +183,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(_copies, memory, sought, files, tell))
     for place in files:
-        told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
+        told = partial(tell, stays=STAYS.get(place.kind, ""))
         before = len(places)
         if not write and stored_files.is_whole(place, sought):
             rows.append(Goes("file", place.where, "the whole conversation"))

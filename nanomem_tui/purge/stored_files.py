@@ -20,7 +20,7 @@ from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge import answers, any_database, session_state
+from nanomem_tui.purge import answers, any_database, raw_bytes, session_state
 from nanomem_tui.purge.memory_rows import Tell
 from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Marks, Words
@@ -91,7 +91,7 @@ def listed(paths: Paths, layout: Layout) -> Listed:
             if os.lstat(path).st_size > MOST_OF_A_TEXT:
                 passed.append((name, LARGE))
             else:
-                found.append(Place(path, name, "foreign" if _is_database(path) else "other"))
+                found.append(Place(path, name, _kind_of_other(path)))
     out = _leading_out(paths, layout, found, list(links))
     passed += [(os.path.relpath(path, base), LEADS_OUT) for path in list(links)[of_memory:] if path in out]
     told = [
@@ -167,6 +167,16 @@ def archives(paths: Paths) -> list[Path]:
     return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob("*.bundle")))
 
 
+def _kind_of_other(path: Path) -> str:
+    """What a file of no memory is: nobody but a person changes one that is no text."""
+    if _is_database(path):
+        return "foreign"
+    try:
+        return "binary" if b"\0" in _read(path) else "other"
+    except OSError:
+        return "other"  # what hinders it is told where it is looked through
+
+
 def _is_database(path: Path) -> bool:
     try:
         with regular.opened(path) as file:
@@ -177,7 +187,7 @@ def _is_database(path: Path) -> bool:
 
 def _is_of(place: Place, marks: Marks) -> bool:
     """Whether a file as a whole is that of a session: its transcript, the turn in flight beside it, its log."""
-    if not marks.sessions or place.kind not in ("file", "transcript", "other"):
+    if not marks.sessions or place.kind not in ("file", "transcript", "other", "binary"):
         return False
     name, head = place.path.name, b""
     if place.kind == "transcript" or ".jsonl" in name or name.endswith(".md"):
@@ -217,6 +227,8 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
             return
         if place.kind == "year":
             _year(place.path, sought, found, write=write)
+        elif place.kind == "binary":
+            found.update({"bytes": number} if (number := raw_bytes.in_file(place.path, sought)) else {})
         elif place.kind == "foreign" or (place.kind in ("copy", "cache") and _is_database(place.path)):
             any_database.look(place.path, sought, found)
         else:
@@ -255,8 +267,6 @@ def _sought_in(place: Place, sought: Sought) -> Sought:
 
 def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     data = _read(place.path)
-    if place.kind == "other" and b"\0" in data:
-        return
     sought = _sought_in(place, sought)
     rows = place.path.name in _LINE_ROWS and sought.whole
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived

@@ -53,6 +53,28 @@ def test_a_text_to_forget_too_and_no_picture_is_touched(scattered: Path, run: Ru
     assert (scattered / "b.txt").read_text() == "tea\n"
 
 
+def test_a_file_that_is_no_text_is_named_and_left(workspace: Path, run: Run) -> None:
+    held = {
+        "p.png": b"\x89PNG\0" + b"...purple giraffe...",
+        "notes.txt": "The Purple Giraffe\n".encode("utf-16"),
+        "another.png": b"\x89PNG\0 of a giraffe",
+    }
+    for name, data in held.items():
+        (workspace / name).write_bytes(data)
+    told = run("forget", "--text", "Purple Giraffe", "--yes")
+    assert told.code == 1, "something is left"
+    for name in ("p.png", "notes.txt"):
+        line = next(line for line in told.out.splitlines() if f"workspace/{name}" in line)
+        assert "no text: look at it yourself" in line
+    assert "another.png" not in told.out
+    assert {name: (workspace / name).read_bytes() for name in held} == held
+
+
+def test_of_a_word_that_stands_in_any_picture_nothing_is_said(workspace: Path, run: Run) -> None:
+    (workspace / "p.png").write_bytes(b"\x89PNG\0...Ana...")
+    assert "p.png" not in run("forget", "--text", "Ana", "--yes").out
+
+
 def test_a_file_that_is_too_large_is_named(scattered: Path, run: Run) -> None:
     with (scattered / "large.log").open("wb") as file:
         file.truncate((16 << 20) + 1)
