@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import planned
 from nanomem_tui.cli.shared import Command, Count, Words, completing, pass_state, rehearsable
@@ -17,6 +20,7 @@ from nanomem_tui.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
+    from nanomem_tui.store.log_receipt import LogReceipt
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.workspace import Workspace
 
@@ -29,24 +33,33 @@ PAST = {"undo": "undid", "redo": "redid"}
 @click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @click.option("--verify", is_flag=True, help="Check instead that nothing was changed, taken out or put in.")
-@click.option("--expect", metavar="HEAD", type=Words(), help="With --verify: a head noted before has to be met.")
+@click.option(
+    "--expect", metavar="HEAD|FILE", type=Words(), help="With --verify: a head noted before, or a receipt, must be met."
+)
+@click.option("--receipt", metavar="FILE", type=Words(), help="With --verify: write the head to a new file, to keep.")
 @pass_state
-def log(state: State, key: str | None, full: bool, limit: int, offset: int, verify: bool, expect: str | None) -> int:
+def log(
+    state: State, key: str | None, full: bool, limit: int, offset: int, verify: bool, expect: str | None,
+    receipt: str | None,
+) -> int:  # fmt: skip
     """Every change that was made here, newest first, by whom, and whether it was taken back.
 
     Operations are chained by hash. --verify goes through all of them and all rows, writes nothing, and prints the head
-    of the chain: noted in another place, `--expect` tells later whether what was there then is still so. Exit code 1
-    when anything is not what was written.
+    of the chain: noted in another place, or written to a receipt, `--expect` tells later whether what was there then
+    is still so. A receipt is a file that you may sign with what you sign with, and says nothing of the memory. Exit
+    code 1 when anything is not what was written; no receipt is written then.
 
     \b
     Example:
       nanomem log --limit 10
       nanomem log --verify
+      nanomem log --verify --receipt 2026-03.json
     """
-    if expect and not verify:
-        raise click.UsageError("--expect goes with --verify", click.get_current_context())
+    if (expect or receipt) and not verify:
+        name = "--expect" if expect else "--receipt"
+        raise click.UsageError(f"{name} goes with --verify", click.get_current_context())
     if verify:
-        return _verify(state, expect or "")
+        return _verify(state, expect or "", receipt or "")
     with state.open() as ws:
         entries = ws.log(limit=limit, offset=offset, key=key)
         state.tell_damage(ws)
@@ -59,14 +72,29 @@ SHORTEST_HEAD = 12
 """Digits of a head that are enough to know it by."""
 
 
-def _verify(state: State, expected: str) -> int:
-    from nanomem_tui.store import verifying
+def _head_of(expected: str) -> tuple[str, LogReceipt | None]:
+    """The head that a person noted, or that of the receipt that he named."""
+    from nanomem_tui.store import log_receipt
 
-    if expected and (len(expected) < SHORTEST_HEAD or set(expected) - set("0123456789abcdef")):
-        fix = f"give the head that `nanomem log --verify` printed, or its first {SHORTEST_HEAD} digits"
-        raise BadInput("not the head of a chain", expected, fix)
+    if len(expected) >= SHORTEST_HEAD and not set(expected) - set("0123456789abcdef"):
+        return expected, None
+    path = Path(expected).expanduser()
+    if os.path.lexists(path):
+        receipt = log_receipt.read(path)
+        return receipt.head, receipt
+    fix = f"give the head that `nanomem log --verify` printed, its first {SHORTEST_HEAD} digits, or a receipt's file"
+    raise BadInput("neither the head of a chain nor a file", expected, fix)
+
+
+def _verify(state: State, asked: str, receipt: str) -> int:
+    from nanomem_tui.store import log_receipt, verifying
+
+    expected, noted = _head_of(asked) if asked else ("", None)
     with state.open() as ws:
+        if noted is not None and noted.workspace != ws.store.workspace_id:
+            raise BadInput("the receipt of another memory", asked, f"this one is {ws.store.workspace_id}")
         found = verifying.verify(ws.store, expected)
+        workspace = ws.store.workspace_id
     operations = found.operations
     lost = bool(expected) and operations.met is None
     lines = [f"{words.counted(operations.operations, 'operation')}; the head of the chain is {operations.head}"]
@@ -90,7 +118,15 @@ def _verify(state: State, expected: str) -> int:
     hurt = found.damage or found.gone
     kept |= {"unmarked": found.unmarked, "damage": "" if hurt is None else hurt.text()}
     told = {**operations._asdict(), **rows, **kept, "whole": not broken}
-    state.show(values.plain(told), [*lines, *([] if broken else ["Nothing was changed."])])
+    lines += [] if broken else ["Nothing was changed."]
+    written = bool(receipt) and not broken and bool(operations.head)
+    if written:
+        made = log_receipt.LogReceipt(workspace, operations.operations, operations.head, clock.iso(clock.now()))
+        log_receipt.write(Path(receipt).expanduser(), made)
+        lines.append(f"Receipt: {receipt}. Keep it in another place; `--expect {receipt}` holds the log against it.")
+    elif receipt:
+        lines.append("No receipt was written.")
+    state.show(values.plain({**told, "receipt": receipt if written else ""}), lines)
     return 1 if broken else 0
 
 
