@@ -37,7 +37,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 
     Items, lessons, records, operations and their values, sessions, the archive, notes, session logs, mirrors, copies,
     the quarantine, git, backups, and every other text of the workspace up to 16 MB: each place with the kinds and
-    fingerprints of what it holds, never the value. Exit code 1 when something is found (with --mask: is left), or could
+    fingerprints of what it holds, never the value. A password that one place tells is found where it stands alone, too.
+    Exit code 1 when something is found (with --mask: is left), or could
     not be looked through. What --mask takes out no undo brings back.
 
     \b
@@ -52,7 +53,11 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
         raise click.UsageError("--yes, --dry-run, --git and --backups go with --mask", click.get_current_context())
     wanted = Wanted(git, backups)
     memory = _memory(state)
-    found = _look(memory, texts.Secrets(), wanted)
+    sought = texts.Secrets()
+    found = _look(memory, sought, wanted)
+    if (everywhere := sought.everywhere()) is not None:
+        sought = everywhere
+        found = _look(memory, sought, wanted)
     if not mask or not found.can_go:
         none = ["No secret was found."]
         lines = [*purge_words.lines_of(found), purge_words.summed(found)] if found.places else none
@@ -64,7 +69,7 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
         return 0
     from nanomem_tui.purge import receipts
 
-    return _done(state, memory, texts.Secrets(), wanted, receipts.new_id(), "scrub", {})
+    return _done(state, memory, sought, wanted, receipts.new_id(), "scrub", {})
 
 
 @click.command(cls=Command)

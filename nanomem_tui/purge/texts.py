@@ -9,7 +9,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -64,29 +64,75 @@ class Sought(Protocol):
         """What is looked for in bytes that are no text: the letters beside it there are no part of its word."""
 
 
+_known = lru_cache(1 << 16)(secrets.find)
+SHORTEST_ALONE = 8
+"""Characters of a secret that is looked for where nothing beside it tells it; twice as many without a digit."""
+_ID = re.compile(r"[0-9a-f]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""What names a workspace, or a thing elsewhere: taken out of a file of ours it would name nothing any more."""
 OTHER_VALUES = ("earlier", "said")
 """The fields of a fact that hold values of it: those before, and the one that was said."""
 SHORT = 40
 """Characters of texts that rows hold again and again: names of chats, of tools, of states."""
-_known = lru_cache(1 << 16)(secrets.find)
+
+
+def _is_told_by_its_place(value: str) -> bool:
+    """Whether a text that only its place tells is a secret wherever it stands: no word, no id, no number."""
+    if _HARMLESS.fullmatch(value) or _ID.fullmatch(value) or _known(value):
+        return False
+    mixed = any(one.isalpha() for one in value) and any(one.isdigit() for one in value)
+    return len(value) >= (SHORTEST_ALONE if mixed else 2 * SHORTEST_ALONE)
 
 
 class Secrets:
-    """Secrets: each is replaced by its kind and a fingerprint."""
+    """Secrets: each is replaced by its kind and a fingerprint.
+
+    One that only the words beside it tell, as a password, is remembered where it is met: `everywhere` looks for it
+    where it stands alone, too.
+    """
 
     whole = False
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        """`values`: those that were met before, and what is put in their place."""
+        self._values = dict(values or {})
+        self._met: dict[str, str] = {}
+
+    def everywhere(self) -> Secrets | None:
+        """What is looked for in a second look, wherever it stands; None: the first one has told all."""
+        more = {value: name for value, name in self._met.items() if value not in self._values}
+        return Secrets({**self._values, **more}) if more else None
 
     def clean(self, text: str, found: Found) -> str:
         """The text with each secret masked."""
         if _HARMLESS.fullmatch(text):
             return text
+        told = _known(text) if len(text) <= SHORT else secrets.find(text)
+        places = [(one.start, one.end, f"{one.kind} #{one.fingerprint}") for one in told]
+        for start, end, name in places:
+            if len(self._met) < FEW and _is_told_by_its_place(text[start:end]):
+                self._met[text[start:end]] = name
+        if self._values:
+            places = sorted([*places, *self._alone(text, places)])
         parts, last = [], 0
-        for one in _known(text) if len(text) <= SHORT else secrets.find(text):
-            name = f"{one.kind} #{one.fingerprint}"
+        for start, end, name in places:
             found[name] += 1
-            parts += [text[last : one.start], f"[{name}]"]
-            last = one.end
+            parts += [text[last:start], f"[{name}]"]
+            last = end
         return "".join((*parts, text[last:])) if parts else text
+
+    def _alone(self, text: str, told: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+        """Where a value that was met elsewhere stands, as a word, in no secret that is told already."""
+        taken = list(told)
+        for value, name in self._values.items():
+            start = text.find(value)
+            while start >= 0:
+                end = start + len(value)
+                bounds = text[max(0, start - 1) : start], text[end : end + 1]
+                free = not any(start < stop and begin < end for begin, stop, _ in taken)
+                if free and not any(one.isalnum() for one in bounds):
+                    taken.append((start, end, name))
+                    yield start, end, name
+                start = text.find(value, end)
 
     clean_lines = clean
 

@@ -152,3 +152,35 @@ def test_a_mask_takes_out_what_its_preview_says(workspace: Path, run: Run) -> No
     would = [line for line in run("scrub", "--mask", "--dry-run").out.splitlines() if line.startswith("Would mask ")]
     did = [line for line in run("scrub", "--mask", "--yes").out.splitlines() if line.startswith("Masked secrets: ")]
     assert did[0].removeprefix("Masked secrets: ").split(";")[0] == would[0].removeprefix("Would mask ").split(";")[0]
+
+
+PASSWORD, LONGER = "Zebra-4471-Quartz", "Zebra-4471-QuartzMine"
+
+
+def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(
+    home: Callable[[str], Path], run: Run
+) -> None:
+    workspace = home("nb035")
+    assert run("memory", "add", "--text", f"The printer wants {PASSWORD} too").code == 0
+    with (workspace / "USER.md").open("a") as file:
+        file.write(f"- {PASSWORD}\n- {LONGER}\n")
+    assert run("scrub").code == 0, "nothing tells what it is"
+    with (workspace / "memory" / "MEMORY.md").open("a") as file:
+        file.write(f"- the wifi password is {PASSWORD}\n")
+    told = run("scrub")
+    assert [place in told.out for place in ("memory_entries", "USER.md", "MEMORY.md")] == [True] * 3
+    assert PASSWORD not in told.out
+    run("scrub", "--mask", "--git", "--yes")
+    assert PASSWORD not in (workspace / "USER.md").read_text().replace(LONGER, "")
+    assert LONGER in (workspace / "USER.md").read_text()
+    assert [path for path in planted.holding(workspace.parent, PASSWORD) if "USER.md" not in path] == []
+    assert run("scrub").code == 0
+    assert run("doctor").code == 0
+
+
+@pytest.mark.parametrize("value", ["summertime", "b320cfc38283ad9d0550a89f257ad3d8", "2026-01-02T10:00:00Z", "telegram"])
+def test_a_word_or_an_id_is_no_secret_everywhere(value: str) -> None:
+    sought = Secrets()
+    in_value({"text": f"my password is {value}"}, sought, Counter())
+    again = sought.everywhere() or sought
+    assert in_value(f"see {value} here", again, Counter()) == f"see {value} here"
