@@ -168,7 +168,7 @@ def forget(
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    run.refuse(memory)
+    run.refuse(memory, wanted)
     key = receipts.new_id()
     kept = {**wish.told(), "id": known}
     if not again:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.errors import NanomemError, Problem, in_words
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
@@ -42,11 +42,28 @@ def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
     """What is wrong with the git history of the memory files."""
     from nanomem_tui.store.git_history import probe
 
-    yield from probe(paths).problems
+    problems = probe(paths).problems
+    yield from problems
     for git in paths.git_dirs:
+        if git.is_dir() and not problems:
+            yield from _dangling(git, paths)
         if not (agent.running and agent.dreaming):
             yield from _locks(git, paths)
         yield from _empty_objects(git, paths)
+
+
+def _dangling(git: Path, paths: Paths) -> Iterator[Problem]:
+    """Refs, the stash and linked worktrees whose commit is gone: `git log --all` and `git gc` fail on them."""
+    from nanomem_tui.store import git_hindrance
+
+    try:
+        lost = list(git_hindrance.missing(git))
+    except (OSError, NanomemError) as error:
+        said = in_words(error, "reading the git repository")
+        yield Problem(said.what, said.where or paths.relative(git), None, "`git fsck` says what is lost")
+        return
+    for name, what, fix in lost[:_OFFERED]:
+        yield Problem(what, f"{paths.relative(git)}: {name}", None, fix)
 
 
 def _locks(git: Path, paths: Paths) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from nanomem_tui.purge import run
+from nanomem_tui.purge import git_part, run
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
@@ -70,7 +70,7 @@ class TakenOutAgain:
     def __init__(self, memory: run.Memory) -> None:
         self._memory = memory
         kept = forgotten.load(memory.paths)
-        self._held = bool(kept) and run.in_history(memory, KeptWords(kept))
+        self._held = bool(kept) and git_part.is_in(memory.paths, KeptWords(kept))
         self.places: tuple[run.Place, ...] = ()
         """What came back, and is gone again."""
         self.left: tuple[run.Place, ...] = ()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
-from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.purge import git_part, memory_rows, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
@@ -35,7 +35,6 @@ FOREIGN = "a database of another system, which nanomem never writes"
 BINARY = "a file of no memory that is no text: look at it yourself"
 STAYS = {"foreign": FOREIGN, "binary": BINARY}
 """Why a file stays as it is, by its kind."""
-GIT = "the git history: --git writes it anew, and keeps a bundle of what was"
 BACKUPS = "a backup: --backups removes those that hold it"
 RUNS = "the agent runs: stop it first"
 
@@ -110,7 +109,7 @@ def take_out(
 
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
-    refuse(memory)
+    refuse(memory, wanted)
     with openers.alone(memory.paths):
         return clean(memory, sought, wanted, progress)
 
@@ -126,9 +125,10 @@ def clean(
     return done, after._replace(places=(*after.places, *raw))
 
 
-def refuse(memory: Memory) -> None:
-    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back; AccessDenied
-    for a folder that cannot be read, as what it holds would be left."""
+def refuse(memory: Memory, wanted: Wanted) -> None:
+    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back, or where the
+    history in git is wanted anew and cannot be; AccessDenied for a folder that cannot be read, as what it holds would
+    be left."""
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
@@ -140,6 +140,8 @@ def refuse(memory: Memory) -> None:
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"
         raise Refused(f"another program has this memory open (process {pid})", str(memory.paths.data), fix)
+    if wanted.git:
+        git_part.refuse(memory.paths)
 
 
 def _holders(folder: Path, proc: Path = Path("/proc")) -> Iterator[int]:
@@ -190,9 +192,10 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
             lines[place.where] = numbers
-    for git_dir in filter(Path.is_dir, paths.git_dirs):
-        tried(paths.relative(git_dir), partial(_git, memory, git_dir, sought, tell, write=write and wanted.git,
-                                               stays="" if wanted.git else GIT, bundle=wanted.bundle))  # fmt: skip
+    histories, beside = git_part.histories(paths)
+    unread += beside
+    for git_dir in histories:
+        tried(paths.relative(git_dir), partial(git_part.clean, paths, git_dir, sought, tell, wanted, write=write))
     held: list[Path] = []
     for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
@@ -326,30 +329,6 @@ def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tel
                 atomic.sync_folder(path.parent)
     finally:
         database.close()
-
-
-def in_history(memory: Memory, sought: Sought) -> bool:
-    """Whether the git history holds it."""
-    found: list[Found] = []
-    for git_dir in filter(Path.is_dir, memory.paths.git_dirs):
-        _git(memory, git_dir, sought, lambda _where, here, _stays: found.append(here), write=False, stays="")
-    return any(found)
-
-
-def _git(
-    memory: Memory, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None], *, write: bool, stays: str,
-    bundle: bool = True,
-) -> None:  # fmt: skip
-    from nanomem_tui.store import backup_files, git_purge
-
-    found: Found = Counter()
-    for _, _, data in git_purge.texts(git_dir):
-        stored_files.in_history(data, sought, found)
-    if found and write:
-        cleaned = partial(stored_files.in_history, sought=sought, found=Counter())
-        bundles = backup_files.folder_of(memory.paths) if bundle else None
-        git_purge.rewrite(git_dir, cleaned, cleaned, bundles)
-    tell(memory.paths.relative(git_dir), found, stays)
 
 
 def _archive(path: Path, sought: Sought, tell: memory_rows.Tell, held: list[Path]) -> None:

@@ -23,6 +23,7 @@ from nanomem_tui.store.git_objects import Unnamed
 _HEAD = struct.Struct(">4sLL")
 _STAT = struct.Struct(">10L")
 _EXTENDED = 0x4000
+_SUBMODULE = 0o160000
 _WAIT = 0.2  # seconds, for who holds the lock
 
 
@@ -129,6 +130,31 @@ def patched(data: bytes, files: Mapping[str, Staged]) -> bytes | None:
     return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
 
+def ids(data: bytes) -> list[str] | None:
+    """The blobs that an index holds, at whatever stage; None for a form that we do not read."""
+    places = _places(data)
+    return None if places is None else [data[at + 40 : at + 60].hex() for at in places[0]]
+
+
+def renamed(data: bytes, new: Mapping[str, str]) -> bytes | None:
+    """The index with each blob replaced as `new` says, whatever its stage; its flags stay. None for a form that we do
+    not read: split, sparse, or damaged."""
+    places = _places(data)
+    if places is None:
+        return None
+    starts, end = places
+    body, changed = bytearray(data[:end]), False
+    for at in starts:
+        old = data[at + 40 : at + 60].hex()
+        if new.get(old, old) != old:
+            body[at : at + 24] = bytes(24)  # without times and size git compares the contents
+            body[at + 28 : at + 60] = bytes(12) + bytes.fromhex(new[old])
+            changed = True
+    if not changed and b"REUC" not in data[end:]:  # it names what was before a conflict was resolved
+        return data
+    return bytes(body) + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
 def held(git_dir: Path) -> dict[bytes, str] | None:
     """The blobs of the entries by name; None for an index that is not ours to write, or cannot be read."""
     path = git_dir / "index"
@@ -160,11 +186,37 @@ def _parse(data: bytes) -> list[_Entry] | None:
             return None
         at = start + (end - start) // 8 * 8 + 8
         entries.append(_Entry(data[name_at:end], flags >> 12 & 3, data[start + 40 : start + 60].hex(), data[start:at]))
-    while at + 8 <= len(data) - 20:
-        if not data[at : at + 1].isupper():
+    return entries if _only_caches(data, at) else None
+
+
+def _places(data: bytes) -> tuple[list[int], int] | None:
+    """Where each entry of a blob begins, in an index of version 2 to 4, and where the entries end; None as `_parse`."""
+    if not data:
+        return [], 0
+    if len(data) < 32 or data[:4] != b"DIRC":
+        return None
+    _, version, count = _HEAD.unpack_from(data)
+    starts = []
+    at = _HEAD.size
+    for _ in range(count if version in (2, 3, 4) else 0):
+        if len(data) < at + 62 + 20:
             return None
+        name_at = at + (64 if _flags(data[at : at + 62]) & _EXTENDED else 62)
+        while version == 4 and data[name_at : name_at + 1] > b"\x7f":  # a number: what this name shares with the last
+            name_at += 1
+        end = data.find(b"\0", name_at + (version == 4))
+        if end < 0:
+            return None
+        starts += [at] if int.from_bytes(data[at + 24 : at + 28], "big") != _SUBMODULE else []
+        at = end + 1 if version == 4 else at + (end - at) // 8 * 8 + 8
+    return (starts, at) if version in (2, 3, 4) and _only_caches(data, at) else None
+
+
+def _only_caches(data: bytes, at: int) -> bool:
+    """Whether what stands behind the entries can be left out, as an upper-case name says, up to the sum at the end."""
+    while at + 8 <= len(data) - 20 and data[at : at + 1].isupper():
         at += 8 + int(struct.unpack_from(">L", data, at + 4)[0])
-    return entries if at == len(data) - 20 else None
+    return at == len(data) - 20
 
 
 def _flags(raw: bytes) -> int:

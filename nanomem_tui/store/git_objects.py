@@ -12,7 +12,7 @@ import os
 import re
 import weakref
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ FILE_MODE = 0o100644
 FOLDER_MODE = 0o40000
 _TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _SHA = re.compile(r"[0-9a-f]{40}")
+_MODE = re.compile(rb"[0-7]{1,7}")
 _PERSON = re.compile(r"(?P<who>.*?) ?(?P<when>-?\d+) (?P<zone>[+-]\d{4})$")
 
 
@@ -79,22 +80,21 @@ def object_id(kind: str, data: bytes) -> str:
     return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest()
 
 
-def parse_tree(data: bytes, sha: str = "") -> dict[str, TreeEntry]:
-    """The entries of a tree by name; a name that is not UTF-8 keeps its bytes as surrogates. Raises DamagedGit."""
-    entries: dict[str, TreeEntry] = {}
+def tree_rows(data: bytes, sha: str = "") -> Iterator[tuple[int, bytes, str, int]]:
+    """Each row of a tree: its mode, its name, the id that it names, and where that stands. Raises DamagedGit."""
     at = 0
     while at < len(data):
         space, end = data.find(b" ", at), data.find(b"\0", at)
-        if space < 0 or end < space or len(data) < end + 21:
+        if space < 0 or end < space or len(data) < end + 21 or not _MODE.fullmatch(data, at, space):
             raise DamagedGit("a git tree that cannot be read", sha)
-        try:
-            mode = int(data[at:space], 8)
-        except ValueError as error:
-            raise DamagedGit("a git tree that cannot be read", sha) from error
-        name = data[space + 1 : end].decode("utf-8", "surrogateescape")
-        entries[name] = TreeEntry(mode, data[end + 1 : end + 21].hex())
+        yield int(data[at:space], 8), data[space + 1 : end], data[end + 1 : end + 21].hex(), end + 1
         at = end + 21
-    return entries
+
+
+def parse_tree(data: bytes, sha: str = "") -> dict[str, TreeEntry]:
+    """The entries of a tree by name; a name that is not UTF-8 keeps its bytes as surrogates. Raises DamagedGit."""
+    rows = tree_rows(data, sha)
+    return {name.decode("utf-8", "surrogateescape"): TreeEntry(mode, inner) for mode, name, inner, _ in rows}
 
 
 def dump_tree(entries: Mapping[str, TreeEntry]) -> bytes:

@@ -67,7 +67,7 @@ def everything(folder: Path) -> Iterator[tuple[str, bytes]]:
         data = path.read_bytes()
         where = str(path.relative_to(folder))
         yield where, data
-        if ".git/objects/" in where and not where.endswith((".pack", ".idx")):
+        if ".git/objects/" in where and not re.search(r"/info/|\.(pack|idx|rev|bitmap)$", where):
             yield where, zlib.decompress(data)
         if where.endswith(".gz"):
             yield where, gzip.decompress(data)
