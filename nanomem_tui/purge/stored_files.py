@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -379,8 +380,6 @@ def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
 
 
 def _object(data: bytes, sought: Sought) -> Found:
-    import zlib
-
     found: Found = Counter()
     try:
         in_history(zlib.decompress(data).partition(b"\0")[2], sought, found)
@@ -391,8 +390,6 @@ def _object(data: bytes, sought: Sought) -> Found:
 
 def _packed(path: Path) -> Iterator[bytes]:
     """What the objects of a bundle of ours hold, which are not differences of each other."""
-    import zlib
-
     data = regular.read(path, regular.MOST_OF_A_LOG)
     data = data[data.index(b"PACK") + 12 : -20]
     while data:
