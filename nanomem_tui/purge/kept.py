@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 
-from nanomem_tui.purge import run
+from nanomem_tui.purge import run, stored_files
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
@@ -82,3 +83,9 @@ class TakenOutAgain:
             wanted = run.Wanted(git=not self._held, archives=False, bundle=False)
             done, after = run.clean(self._memory, KeptWords(kept), wanted)
             self.places, self.left = tuple(done.can_go), after.places
+
+    def times_in(self, archive: Path) -> int:
+        """How often a backup holds it: that of what was there before the restore, which nobody has looked at yet.
+        Raises BadInput where it cannot be read."""
+        kept = forgotten.load(self._memory.paths)
+        return stored_files.in_archive(archive, KeptWords(kept)).total() if kept else 0

@@ -95,6 +95,14 @@ class Forgotten(NamedTuple):
         """A text with `[forgotten]` in those places."""
         return word_runs.with_mark(FORGOTTEN, text, self.places(text))
 
+    def taken_out_of(self, value: Any) -> Any:
+        """A JSON value with `[forgotten]` in those places of its texts."""
+        if isinstance(value, str):
+            return self.taken_out(value)
+        if isinstance(value, Mapping):
+            return {name: self.taken_out_of(inner) for name, inner in value.items()}
+        return [self.taken_out_of(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender."""
         marks = {mark.digest: mark for mark in self.marks if mark.what == what}
@@ -225,13 +233,17 @@ def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
 
 
 def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
-    """The operation without the changes that bring back what is forgotten; what a person does is refused instead.
+    """The operation without the changes that bring back what is forgotten; what a person does is refused instead. Its
+    label and its free fields tell of it without its words.
 
     Raises Refused, and the errors of `load`.
     """
     kept = load(paths, at)
     if not kept:
         return operation
+    if kept.value([operation.label, operation.meta]):
+        told, meta = kept.taken_out(operation.label), kept.taken_out_of(dict(operation.meta))
+        operation = operation._replace(label=told, meta=meta)
     brought = [found for one in operation.changes if (found := _brought(kept, one)) is not None]
     if not brought:
         return operation
