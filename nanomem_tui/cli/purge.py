@@ -121,6 +121,9 @@ def forget(
     A text is met as whole words, whatever their case and the signs between them: `kayak` is not in `kayaks`. That it
     stands inside longer words is said; --part-of-words takes these words too (what is kept out later is whole words).
 
+    A name that holds a text (of a file, a session, a branch, a path in the git history) stays, and is told as left with
+    what to do: nothing of an agent is renamed.
+
     With --id what the memory said stays forgotten too, with --person what his memories said and nobody else did: it is
     captured from nobody. A text under 12 characters is kept out where a memory says just that; --lift gives it back.
 
@@ -225,7 +228,7 @@ def _done(
         done, after = run.take_out(memory, sought, wanted, lambda where: progress(f"cleaning {where}"))
     receipt = receipts.receipt_of(key, kind, asked, done, after)
     with state.open(forgiving=True) as ws:
-        receipts.keep(ws, receipt)
+        receipts.keep(ws, receipt, sought)
     lines = [
         *purge_words.receipt_lines(receipt),
         *purge_words.backups_left(memory, done, wanted),

@@ -15,6 +15,8 @@ from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 
+_NAMED = ("id", "session", "sender")
+
 
 class _Hashed(frozenset[str]):
     """Names of which the hashes are kept: what is one of them can be asked, which they are cannot."""
@@ -46,9 +48,14 @@ class KeptWords(Words):
     """What `forgotten.json` says, as something to be looked for."""
 
     def __init__(self, kept: Forgotten) -> None:
-        ids, sessions, senders = (_Hashed.of(kept, what) for what in ("id", "session", "sender"))
+        ids, sessions, senders = (_Hashed.of(kept, what) for what in _NAMED)
         super().__init__((), Marks(ids, sessions, senders))
         self._kept = kept
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a text is forgotten, or only what was named."""
+        return any(mark.words and mark.what not in ("row", *_NAMED) for mark in self._kept.every)
 
     def in_binary(self) -> Sought:
         """The same: a hash is that of a word."""

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
-from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.purge import memory_rows, names, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Line, Sought
+from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
@@ -193,6 +194,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     for git_dir in filter(Path.is_dir, paths.git_dirs):
         tried(paths.relative(git_dir), partial(_git, memory, git_dir, sought, tell, write=write and wanted.git,
                                                stays="" if wanted.git else GIT, bundle=wanted.bundle))  # fmt: skip
+    if isinstance(sought, Words) and sought.has_words and not write:
+        tried("names", partial(_names, memory, sought, tell))
     held: list[Path] = []
     for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
@@ -352,8 +355,20 @@ def _git(
     tell(memory.paths.relative(git_dir), found, stays)
 
 
+def _names(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
+    """Names stay, and are told."""
+    paths = memory.paths
+    for one in names.on_disk(paths, memory.layout, sought):
+        tell(one.where, Counter({"name": 1}), one.way)
+    for git_dir in filter(Path.is_dir, paths.git_dirs):
+        for one in names.in_git(git_dir, paths.relative(git_dir), sought):
+            tell(one.where, Counter({"name": 1}), one.way)
+
+
 def _archive(path: Path, sought: Sought, tell: memory_rows.Tell, held: list[Path]) -> None:
     found = stored_files.in_archive(path, sought)
+    if isinstance(sought, Words) and (number := names.in_backup(path, sought)):
+        found["name"] += number
     if found:
         held.append(path)
     tell(path.name, found)
