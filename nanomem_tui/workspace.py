@@ -228,7 +228,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         held, chained = partial(health_store.stored_secrets, self.store), partial(verifying.problems, self.store)
         unfinished, meaning = partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings)
         indexed = partial(reindex.problems, self.store)
-        again = partial(forgotten_again.problems, self.paths)
+        again = partial(forgotten_again.problems, self.paths, self.layout)
         more = (named, held, chained, indexed, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 

@@ -272,6 +272,7 @@ def restore_backup(
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
         f"`nanomem backup restore {undo}` takes it back.",
         *_again_lines(again),
+        *_in_backup(again, done.undo),
         *([f"Note: {done.note}."] if done.note else []),
     ]
     state.show(_restored(done), lines)
@@ -300,6 +301,15 @@ def _again_lines(again: TakenOutAgain) -> list[str]:
     more = [f"  and {words.counted(len(places) - SHOWN, 'more place')}"] if len(places) > SHOWN else []
     left = [f"Forgotten, and left: {place.where} ({place.stays or 'it came back'})" for place in again.left]
     return [*places[:SHOWN], *more, *left]
+
+
+def _in_backup(again: TakenOutAgain, undo: Path | None) -> list[str]:
+    """That the backup of what was there holds what is forgotten: an agent may have written it again."""
+    times = again.times_in(undo) if undo is not None else 0
+    if undo is None or not times:
+        return []
+    way = "`nanomem forget --again --backups` removes the backups that hold it"
+    return [f"Forgotten, and left: {undo.name}: {words.counted(times, 'time')} (a backup: {way})"]
 
 
 def _not_kept_out(state: State, place: Path) -> list[str]:

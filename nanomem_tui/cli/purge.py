@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,6 +121,12 @@ def forget(
     A text is met as whole words, whatever their case and the signs between them: `kayak` is not in `kayaks`. That it
     stands inside longer words is said; --part-of-words takes these words too (what is kept out later is whole words).
 
+    A name that holds a text (of a file, a session, a branch, a path in the git history) stays, and is told as left with
+    what to do: nothing of an agent is renamed.
+
+    With --id what the memory said stays forgotten too, with --person what his memories said and nobody else did: it is
+    captured from nobody. A text under 12 characters is kept out where a memory says just that; --lift gives it back.
+
     With --session and --person go what says that it is theirs, what was said there alone from the archive, and the
     lines of documents that hold a memory that goes. A sentence that somebody else said too stays with them, and a line
     of MEMORY or USER that only reads like the conversation stays.
@@ -149,7 +155,7 @@ def forget(
         return _list(state)
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
-    sought, known, asked, names = _sought(state, wish, asked, parts=parts, again=again)
+    sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), Wanted(git, backups)
     unknown.refuse(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
@@ -170,7 +176,6 @@ def forget(
         return 0
     run.refuse(memory, wanted)
     key = receipts.new_id()
-    kept = {**wish.told(), "id": known}
     if not again:
         forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
     return _done(state, memory, sought, wanted, key, "forget", asked, lambda: more(inside()))
@@ -178,8 +183,8 @@ def forget(
 
 def _sought(
     state: State, wish: Wish, asked: dict[str, int], *, parts: bool, again: bool
-) -> tuple[Sought, tuple[str, ...], dict[str, int], list[Name]]:
-    """What is looked for, the ids of what goes by them, how much was asked for, and the names that may be mistyped."""
+) -> tuple[Sought, Mapping[str, Sequence[str]], dict[str, int], list[Name]]:
+    """What is looked for, what stays forgotten, how much was asked for, and the names that may be mistyped."""
     from nanomem_tui.purge import unknown
     from nanomem_tui.purge.kept import KeptWords
     from nanomem_tui.purge.wishes import meant
@@ -192,7 +197,7 @@ def _sought(
         kept = forgotten.load(ws.paths)
     if not kept:
         raise NotFound("nothing was ever forgotten here", "", "say what: --text, --id, --session or --person")
-    return KeptWords(kept), (), {"thing": len(kept.every)}, []
+    return KeptWords(kept), {}, {"thing": len(kept.every)}, []
 
 
 def _memory(state: State) -> Memory:
@@ -223,7 +228,7 @@ def _done(
         done, after = run.take_out(memory, sought, wanted, lambda where: progress(f"cleaning {where}"))
     receipt = receipts.receipt_of(key, kind, asked, done, after)
     with state.open(forgiving=True) as ws:
-        receipts.keep(ws, receipt)
+        receipts.keep(ws, receipt, sought)
     lines = [
         *purge_words.receipt_lines(receipt),
         *purge_words.backups_left(memory, done, wanted),

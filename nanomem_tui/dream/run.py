@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from nanomem_tui.dream import repository, unread
+from nanomem_tui.dream.commit_message import commit_message
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
@@ -285,9 +286,15 @@ class DreamRunner(DreamQueue):
 
     def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
         known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
-        kept = [one for one in result.refused if keepable(one.edit)]
+        gone = forgotten.load(self._paths)
+        kept = [one for one in result.refused if keepable(one.edit) and not gone.value(one.edit.to_json())]
+        barred = sum(1 for one in result.refused if gone and gone.value(one.edit.to_json()))
         new = [one for one in kept if asked(one.edit, result.dreamer) not in known]
-        inbox = ((len(new), "to the inbox"), (len(kept) - len(new), "in the inbox already"))
+        told = (
+            (len(new), "to the inbox"),
+            (len(kept) - len(new), "in the inbox already"),
+            (barred, "refused as forgotten"),
+        )
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
         changes += unread.noted(self._paths, result.unread, result.again)
@@ -301,7 +308,7 @@ class DreamRunner(DreamQueue):
             changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         changes += rejected_changes(rejected, result.dreamer)
         meta = {  # every edit with its evidence: blame is to name the entries of each line that a Dream wrote
-            "commit": _message(result.dreamer, result, git.unversioned() if (git := self._git()) else ()),
+            "commit": commit_message(result.dreamer, result, git.unversioned() if (git := self._git()) else ()),
             "started_by": started_by,
             "dreamer": result.dreamer,
             "entries": result.read,
@@ -317,7 +324,7 @@ class DreamRunner(DreamQueue):
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
         label = [f"Dream: {counted(result.read, 'entry', 'entries')}", result.summary]
-        label += [f"{counted(number, 'edit')} {where}" for number, where in inbox if number]
+        label += [f"{counted(number, 'edit')} {what}" for number, what in told if number]
         return new_operation("dream.run", ", ".join(label), changes, actor="dream", meta=meta)
 
 
@@ -371,29 +378,3 @@ def _why_fewer(batch: Sequence[HistoryEntry], last: int, limit: int) -> tuple[st
         return ()
     of = f"{read} of {counted(len(batch), 'entry', 'entries')} were read"
     return (f"{of}: the rest asks for more than {counted(limit, 'edit')} in all, and waits for the next Dream",)
-
-
-def _message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> str:
-    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them.
-
-    Files `elsewhere` are not in the commit."""
-    lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
-    files = {name: counts for name, counts in result.files.items() if name not in elsewhere}
-    if files:
-        added = sum(counts[0] for counts in files.values())
-        removed = sum(counts[1] for counts in files.values())
-        lines += ["", *(f"{name}: +{counts[0]} -{counts[1]}" for name, counts in files.items())]
-        changed = _count(len(files), "memory file", "memory files")
-        lines.append(
-            f"{changed} changed, {_count(added, 'insertion', 'insertions')}(+), "
-            f"{_count(removed, 'deletion', 'deletions')}(-)"
-        )
-    lines += ["", f"Entries {result.span}."]
-    if result.unreadable:
-        lines.append(f"Passed over {_count(len(result.unreadable), 'line', 'lines')} that cannot be read.")
-    return "\n".join(lines)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    """As git and the agent write it, without a mark between thousands."""
-    return f"{number} {one if number == 1 else many}"

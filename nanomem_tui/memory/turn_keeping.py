@@ -167,8 +167,9 @@ class Keeper:
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
         recalled = [hit.item.text for hit in shown.given]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
+        kept = forgotten.load(self._store.paths)
         for role, text in said:
-            if forgotten.load(self._store.paths).text(text):
+            if kept.text(text):
                 self._barred.append(Dropped(role, forgotten.WHY, "safety"))
                 continue
             found = capture.capture(
@@ -181,11 +182,19 @@ class Keeper:
                 of_scope, twin = self._twins.of_scope, draft.twin
                 own = pasted.said(text)
                 parts.append(forgetting.proposals(own, origin, self._settings, of_scope, twin, clock.past(given.at)))
+            parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
             yield from parts
             if role == "user" and not found.rows and any(why == capture.TOO_LONG for _, why in found.dropped):
                 yield self._beginning(text, draft, origin, clock.past(given.at))
+
+    def _remembered(self, rows: Sequence[capture.Row], role: str) -> tuple[capture.Row, ...]:
+        """The rows that bring back nothing that is forgotten; the store would not take the others."""
+        kept = forgotten.load(self._store.paths)
+        stay = tuple(row for row in rows if row.before is not None or kept.row(row.item.to_json()) is None)
+        self._barred += [Dropped(role, forgotten.WHY, "safety")] * (len(rows) - len(stay))
+        return stay
 
     def _is_order(self, one: capture.Candidate) -> bool:
         """Whether a candidate only says how answers are to be, and a person did not ask for it to be remembered."""
@@ -234,12 +243,16 @@ class Keeper:
         events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         in_vain = {one.lesson.id for one in taught if one.what == "recurred"}
+        kept = forgotten.load(self._store.paths)
         for event in events:
             found = learning.learn(
                 event, draft.lessons(), self._settings, now,
                 session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, recurred=in_vain,
             )  # fmt: skip
             for learned in found:
+                if learned.before is None and kept.row(learned.lesson.to_json()):
+                    self._barred.append(Dropped("user" if event in corrects else "tool", forgotten.WHY, "safety"))
+                    continue
                 one = _reflected(draft, event, learned, now)
                 draft.put("lesson", one.lesson)
                 if one.what == "held":

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 
-from nanomem_tui.purge import git_part, run
+from nanomem_tui.purge import git_part, run, stored_files
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
+
+_NAMED = ("id", "session", "sender")
 
 
 class _Hashed(frozenset[str]):
@@ -45,9 +48,14 @@ class KeptWords(Words):
     """What `forgotten.json` says, as something to be looked for."""
 
     def __init__(self, kept: Forgotten) -> None:
-        ids, sessions, senders = (_Hashed.of(kept, what) for what in ("id", "session", "sender"))
+        ids, sessions, senders = (_Hashed.of(kept, what) for what in _NAMED)
         super().__init__((), Marks(ids, sessions, senders))
         self._kept = kept
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a text is forgotten, or only what was named."""
+        return any(mark.words and mark.what not in ("row", *_NAMED) for mark in self._kept.every)
 
     def in_binary(self) -> Sought:
         """The same: a hash is that of a word."""
@@ -82,3 +90,9 @@ class TakenOutAgain:
             wanted = run.Wanted(git=not self._held, archives=False, bundle=False)
             done, after = run.clean(self._memory, KeptWords(kept), wanted)
             self.places, self.left = tuple(done.can_go), after.places
+
+    def times_in(self, archive: Path) -> int:
+        """How often a backup holds it: that of what was there before the restore, which nobody has looked at yet.
+        Raises BadInput where it cannot be read."""
+        kept = forgotten.load(self._memory.paths)
+        return stored_files.in_archive(archive, KeptWords(kept)).total() if kept else 0

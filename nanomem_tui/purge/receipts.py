@@ -6,17 +6,20 @@ Owns the folder `receipts/`, and the operation that tells of one in the ledger.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.operations import new_key, new_operation
+from nanomem_tui.purge import names
 from nanomem_tui.purge.run import Looked
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
+    from nanomem_tui.purge.texts import Sought
     from nanomem_tui.workspace import Workspace
 
 
@@ -40,6 +43,17 @@ class Receipt(NamedTuple):
         rest = f"; {counted(len(self.left), 'place')} left" if self.left else ""
         return f"{verb} {what}: {times} times in {counted(len(self.taken), 'place')}{rest}"
 
+    def without(self, sought: Sought) -> Receipt:
+        """It as it is kept: a name may say what was sought."""
+        if not sought.whole:
+            return self
+        taken = tuple((names.masked(where, sought), times) for where, times in self.taken)
+        left = [(where, names.masked(where, sought), times, why) for where, times, why in self.left]
+        masked = [
+            (told, times, sought.clean(why, Counter()) if told != where else why) for where, told, times, why in left
+        ]
+        return self._replace(taken=taken, left=tuple(masked))
+
     def to_json(self) -> dict[str, Any]:
         """The receipt as its file and the command line have it."""
         taken = [{"where": where, "times": times} for where, times in self.taken]
@@ -60,11 +74,12 @@ def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Looked, afte
     return Receipt(key, clock.iso(clock.now()), kind, asked, taken, left)
 
 
-def keep(ws: Workspace, receipt: Receipt) -> None:
-    """Write the receipt, and tell of it in the log. Raises the errors of `from_os_error` and of the ledger."""
+def keep(ws: Workspace, receipt: Receipt, sought: Sought) -> None:
+    """Write the receipt, without the names that say what was sought, and tell of it in the log. Raises the errors of
+    `from_os_error` and of the ledger."""
     folder = ws.paths.data / "receipts"
     atomic.make_folder(folder)
-    body = json.dumps(receipt.to_json(), ensure_ascii=False, indent=1)
+    body = json.dumps(receipt.without(sought).to_json(), ensure_ascii=False, indent=1)
     atomic.write_atomic(folder / f"{receipt.id}.json", f"{body}\n".encode())
     ws.perform(new_operation(receipt.kind, receipt.label, (), meta={"receipt": receipt.id}))
 

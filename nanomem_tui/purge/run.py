@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
-from nanomem_tui.purge import git_part, memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.purge import git_part, memory_rows, names, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Line, Sought
+from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
@@ -196,6 +197,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     unread += beside
     for git_dir in histories:
         tried(paths.relative(git_dir), partial(git_part.clean, paths, git_dir, sought, tell, wanted, write=write))
+    if isinstance(sought, Words) and sought.has_words and not write:
+        tried("names", partial(_names, memory, sought, tell))
     held: list[Path] = []
     for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
@@ -331,8 +334,20 @@ def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tel
         database.close()
 
 
+def _names(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
+    """Names stay, and are told."""
+    paths = memory.paths
+    for one in names.on_disk(paths, memory.layout, sought):
+        tell(one.where, Counter({"name": 1}), one.way)
+    for git_dir in git_part.histories(paths)[0]:
+        for one in names.in_git(git_dir, paths.relative(git_dir), sought):
+            tell(one.where, Counter({"name": 1}), one.way)
+
+
 def _archive(path: Path, sought: Sought, tell: memory_rows.Tell, held: list[Path]) -> None:
     found = stored_files.in_archive(path, sought)
+    if isinstance(sought, Words) and (number := names.in_backup(path, sought)):
+        found["name"] += number
     if found:
         held.append(path)
     tell(path.name, found)

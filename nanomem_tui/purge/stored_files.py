@@ -49,8 +49,6 @@ class Place(NamedTuple):
 
 MOST_OF_A_TEXT = 16 << 20
 """Bytes of a file that belongs to no memory, above which it is named and not looked through."""
-
-
 LARGE = "larger than 16 MB"
 LEADS_OUT = "of no memory to places outside"
 

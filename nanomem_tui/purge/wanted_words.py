@@ -60,6 +60,11 @@ class Words:
         made._everywhere, made._parts = self, self._parts
         return made
 
+    @property
+    def has_words(self) -> bool:
+        """Whether words are looked for, which a name may hold too; ids, sessions and senders have fields."""
+        return bool(self._runs) or self._parts is not None
+
     def at(self, where: str) -> Sought:
         """What rows say is looked for in documents too, what was said in the archive."""
         name = where.rpartition("/")[2]

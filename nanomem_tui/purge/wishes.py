@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
-from nanomem_tui.purge import memory_rows
+from nanomem_tui.purge import kept_out, memory_rows
+from nanomem_tui.purge.kept_out import is_telling
 from nanomem_tui.purge.texts import SHORTEST
 from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item
 from nanomem_tui.store.word_runs import flat
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.injections import Injected
     from nanomem_tui.workspace import Workspace
 
-TELLING = 12
-"""Characters from which the text of a row that is forgotten is looked for elsewhere: a shorter one says nothing."""
 SAID = 16
-"""The same for a message of a session."""
-
-
-_CATEGORY = re.compile(r"[a-z_]+:[a-z_]+")
-"""What many lessons are about (`response:language`): no words of anybody."""
+"""Characters from which a message of a session is looked for elsewhere."""
+_CATEGORY = re.compile(r"[a-z_]+(?::[\w-]+)+")
+"""What many lessons are about (`response:language`, `tool:exec:error`): no words of anybody."""
+_SAYS = ("text", "trigger", "bad_action", "better_action")
 
 
 class Wish(NamedTuple):
@@ -38,14 +36,17 @@ class Wish(NamedTuple):
     sessions: tuple[str, ...] = ()
     persons: tuple[str, ...] = ()
 
-    def told(self) -> dict[str, Sequence[str]]:
-        """By what it stays forgotten."""
-        return {"text": self.texts, "id": self.ids, "session": self.sessions, "sender": self.persons}
+
+class Meant(NamedTuple):
+    """What is looked for, and by what it stays forgotten: the things that `forgotten.add` keeps."""
+
+    sought: Words
+    kept: Mapping[str, Sequence[str]]
 
 
-def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> tuple[Words, tuple[str, ...]]:
-    """What is to be looked for, and the ids of the rows that go by what they say of themselves. `parts`: texts also
-    where they stand inside longer words.
+def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
+    """What is to be looked for, and by what it stays forgotten: what was asked, the ids of the rows that go, and what
+    these say. `parts`: texts also where they stand inside longer words.
 
     Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, also in no operation.
     """
@@ -59,20 +60,37 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> tuple[Words, tup
     ws.flush()
     marks = Marks(frozenset(wish.ids), frozenset(wish.sessions), frozenset(wish.persons))
     known = list(_rows(ws, marks))
-    before = [text for key in wish.ids for text in _was(ws, key)]
     there = {row.id for row in known}
     for key in wish.ids:
         if key not in there and not _is_known(ws, key):
             raise NotFound("nothing of that id is remembered", key, "`nanomem find` looks for anything by its words")
-    asked = [text for row in known if row.id in marks.ids for text in _said(row)]
-    texts = [*wish.texts, *(text for text in (*asked, *before) if len(text.strip()) >= TELLING)]
+    said = [[*(row.to_json() for row in known if row.id == key), *_was(ws, key)] for key in wish.ids]
+    texts = [text for values in said for value in values for text in _texts(value) if is_telling(text)]
     copied = Copied()
     if wish.sessions or wish.persons:
         copied = Copied(_of_rows(ws, known), _said_there_alone(ws, wish))
     turns = {one.turn for one in ws.traces.injections.turns() if _is_theirs(wish, one)}
     ids = tuple(sorted(there | marks.ids | (turns & _recovered(ws))))  # the end of a turn comes back nowhere by itself
     every = Marks(frozenset({*ids, *turns}), marks.sessions, marks.senders)
-    return Words(texts, every, copied, wish.texts if parts else ()), ids
+    by_id = [kept_out.of_row(values) for values in said]
+    of_persons = _of_persons(ws, wish, known, copied.rows) if wish.persons else []
+    kept = {
+        "text": [*wish.texts, *(text for long, _ in by_id for text in long), *of_persons],
+        "row": [text for _, rows in by_id for text in rows],
+        "id": ids,
+        "session": wish.sessions,
+        "sender": wish.persons,
+    }
+    return Meant(Words([*wish.texts, *texts], every, copied, wish.texts if parts else ()), kept)
+
+
+def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
+    """What the memories of the persons say that is theirs. `alone`: what no row says that stays."""
+    rows = [row for row in known if isinstance(row, Item) and row.sender_id in wish.persons]
+    turns = [one for one in ws.traces.injections.turns() if one.sender_id in wish.persons]
+    chats = {one.session_key for one in turns} | {row.session_key for row in rows if row.session_key}
+    theirs = {row.text for row in rows}
+    return kept_out.of_persons(ws, [text for text in alone if text in theirs], wish.persons, chats)
 
 
 def _is_theirs(wish: Wish, turn: Injected) -> bool:
@@ -96,7 +114,7 @@ def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
         for text in _said(row)
     }
     told = [text for row in gone for text in _said(row)]
-    return tuple(text for text in told if len(text.strip()) >= TELLING and flat(text) not in stay)
+    return tuple(text for text in told if is_telling(text) and flat(text) not in stay)
 
 
 def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
@@ -107,20 +125,20 @@ def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
 
 
 def _said(row: AnyRow) -> list[str]:
-    if isinstance(row, Lesson):
-        every = (row.trigger, row.bad_action, row.better_action)
-        return [text for text in every if text and not _CATEGORY.fullmatch(text)]
-    return [row.text]
+    return _texts(row.to_json())
 
 
-def _was(ws: Workspace, key: str) -> Iterator[str]:
-    """What a row said before, as the operations that touched it know."""
+def _texts(value: Mapping[str, Any]) -> list[str]:
+    """The words of a row, or of a patch of one."""
+    every = [value[name] for name in _SAYS if isinstance(value.get(name), str)]
+    return [text for text in every if text and not _CATEGORY.fullmatch(text)]
+
+
+def _was(ws: Workspace, key: str) -> Iterator[Mapping[str, Any]]:
+    """What a row was before, as the operations that touched it know: whole, or what was changed."""
     for entry in ws.log(limit=10_000, key=key):
         for change in entry.operation.of(key):
-            for value in (change.before, change.after):
-                for name in ("text", "trigger", "bad_action", "better_action"):
-                    if value and isinstance(value.get(name), str):
-                        yield value[name]
+            yield from filter(None, (change.before, change.after))
 
 
 def _is_known(ws: Workspace, key: str) -> bool:

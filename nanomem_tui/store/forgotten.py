@@ -1,7 +1,8 @@
 """What a person wanted to be forgotten, kept so that nothing brings it back, and so that nobody can read it there.
 
 Owns `forgotten.json`: a salt, and of each text, id, session and sender a keyed hash; of a text also how many words it
-has, so that it is met within a longer one (`word_runs`). Who has the file can test a guess, and read nothing.
+has, so that it is met within a longer one (`word_runs`). What says too little for that (a short memory, a lesson of a
+tool) is met where a row says just this. Who has the file can test a guess, and read nothing.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _OLD_WORD = re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
 
 
 class Mark(NamedTuple):
-    """One thing that is forgotten: what it is (one of `_KINDS`, `id`, `session`, `sender`), how many words a text has,
-    its hash, and the receipt that tells when it was."""
+    """One thing that is forgotten: what it is (one of `_KINDS`, `row`, `id`, `session`, `sender`), how many words a
+    text has, its hash, and the receipt that tells when it was."""
 
     what: str
     words: int
@@ -94,12 +95,30 @@ class Forgotten(NamedTuple):
         """A text with `[forgotten]` in those places."""
         return word_runs.with_mark(FORGOTTEN, text, self.places(text))
 
+    def taken_out_of(self, value: Any) -> Any:
+        """A JSON value with `[forgotten]` in those places of its texts."""
+        if isinstance(value, str):
+            return self.taken_out(value)
+        if isinstance(value, Mapping):
+            return {name: self.taken_out_of(inner) for name, inner in value.items()}
+        return [self.taken_out_of(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender."""
         marks = {mark.digest: mark for mark in self.marks if mark.what == what}
         if marks and (here := marks.get(_digest(self.salt, what, name))) is not None:
             return here
         return next((found for one in self.others if (found := one.named(what, name))), None)
+
+    def row(self, value: Mapping[str, Any]) -> Mark | None:
+        """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
+        return self.value(value) or self._said(row_says(value))
+
+    def _said(self, said: str) -> Mark | None:
+        marks = {mark.digest: mark for mark in self.marks if mark.what == "row"} if said else {}
+        if marks and (here := marks.get(_digest(self.salt, "row", " ".join(_run(said)[1])))) is not None:
+            return here
+        return next((found for one in self.others if (found := one._said(said))), None)
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -115,6 +134,11 @@ class Forgotten(NamedTuple):
         if isinstance(value, (list, tuple)):
             return next((found for inner in value if (found := self.value(inner))), None)
         return None
+
+
+def row_says(value: Mapping[str, Any]) -> str:
+    """All that a row says, as one text: an item its words, a lesson when it holds and what is better."""
+    return "\n".join(value[name] for name in ("text", "trigger", "better_action") if isinstance(value.get(name), str))
 
 
 NOTHING = Forgotten()
@@ -209,13 +233,17 @@ def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
 
 
 def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
-    """The operation without the changes that bring back what is forgotten; what a person does is refused instead.
+    """The operation without the changes that bring back what is forgotten; what a person does is refused instead. Its
+    label and its free fields tell of it without its words.
 
     Raises Refused, and the errors of `load`.
     """
     kept = load(paths, at)
     if not kept:
         return operation
+    if kept.value([operation.label, operation.meta]):
+        told, meta = kept.taken_out(operation.label), kept.taken_out_of(dict(operation.meta))
+        operation = operation._replace(label=told, meta=meta)
     brought = [found for one in operation.changes if (found := _brought(kept, one)) is not None]
     if not brought:
         return operation
@@ -230,7 +258,8 @@ def _brought(kept: Forgotten, change: Change) -> Mark | None:
     row that does in what it does not say; a text that is written anew is looked at whole."""
     if change.after is None:
         return None
-    found = kept.value({"id": change.key, **change.after})
+    value = {"id": change.key, **change.after}
+    found = kept.row(value) if change.layer in ROW_LAYERS else kept.value(value)
     if found is None or not change.before:
         return found
     if change.layer in ROW_LAYERS and any(change.before.get(name) != change.after.get(name) for name in _SAYS):
@@ -256,14 +285,16 @@ def _holds(kept: Forgotten, change: Change) -> bool:
 
 
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
-    """Keep texts, ids, sessions and senders as forgotten. Raises the errors of `load` and `from_os_error`."""
+    """Keep texts, ids, sessions, senders, and what rows say (`row_says`), as forgotten. Raises the errors of `load` and
+    `from_os_error`."""
     before = load(paths)
     salt = before.salt or os.urandom(32)
     marks = dict.fromkeys(before.marks)
     known = {(mark.what, mark.digest) for mark in before.marks}
     for what, names in things.items():
         for name in names:
-            kind, words = _run(name) if what == "text" else (what, (name,))
+            kind, words = _run(name) if what in ("text", "row") else (what, (name,))
+            kind = what if what == "row" else kind
             digest = _digest(salt, kind, " ".join(words))
             if words and (kind, digest) not in known:
                 marks[Mark(kind, len(words), digest, receipt)] = None

@@ -194,6 +194,45 @@ def test_a_dream_does_not_bring_it_back(workspace: Path, run: Run) -> None:
     assert "rye bread" in "".join((workspace / name).read_text() for name in ("memory/MEMORY.md", "USER.md"))
 
 
+def test_what_a_dream_refuses_is_told_without_its_words(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    assert run("forget", "--text", "purple lighthouse", "--yes").code == 0
+    history = workspace / "memory" / "history.jsonl"
+    entry = {
+        "cursor": 283,
+        "timestamp": "2026-02-16 09:00",
+        "content": "- [permanent] User lives in the purple lighthouse.",
+    }
+    with history.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    (workspace / "memory" / ".dream_cursor").write_text("282")
+    assert "a person wanted it to be forgotten" in run("dream", "run").out
+    assert planted.holding(workspace.parent, "purple lighthouse") == ["workspace/memory/history.jsonl"]
+    (told,) = [one for one in run("log", "--json", "--full").json if one["kind"] == "dream.run"]
+    assert told["label"] == "Dream: 1 entry, nothing changed, 1 edit refused as forgotten"
+    assert told["meta"]["refused"][0]["new"] == "- User lives in the [forgotten]."
+    assert run("inbox", "list", "--json").json == []
+
+
+@pytest.mark.slow
+def test_the_archive_and_a_conversation_that_hold_it_again_are_named_by_the_doctor(
+    run: Run, home: Callable[[str], Path]
+) -> None:
+    workspace = home("nb035")
+    assert run("forget", "--text", "purple lighthouse", "--yes").code == 0
+    session = next((workspace.parent / "sessions").rglob("*.jsonl"))
+    for path, name in ((workspace / "memory" / "history.jsonl", "content"), (session, "content")):
+        with path.open("a") as file:
+            file.write(json.dumps({"cursor": 283, "role": "user", name: "My Purple\nlighthouse"}) + "\n")
+    told = [one for one in run("doctor").out.splitlines() if "there again" in one]
+    assert [one.split(":")[0].removeprefix("warning  ") for one in told] == [
+        "memory/history.jsonl",
+        session.relative_to(workspace.parent).as_posix(),
+    ]
+    assert run("forget", "--again", "--yes").code == 0
+    assert "there again" not in run("doctor").out
+
+
 def test_what_differs_in_signs_alone_is_found_and_refused_alike(workspace: Path, run: Run) -> None:
     for text in ("My blue bike is red", "The blue-bike lock code is in the drawer", "the ｂｌｕｅ bike of Ann"):
         assert run("memory", "add", "--text", text).code == 0

@@ -115,3 +115,15 @@ def test_the_same_key_is_one_list(paths: Paths) -> None:
     kept = forgotten.load(paths)
     assert [mark.receipt for mark in kept.marks] == ["b", "a"]
     assert kept.others == ()
+
+
+def test_that_the_backup_of_before_holds_what_an_agent_wrote_again_is_said(workspace: Path, run: Run) -> None:
+    assert run("forget", "--text", "red hat", "--yes").code == 0
+    made = Path(run("backup", "make", "--json").json["path"]).name
+    (workspace / "memory" / "MEMORY.md").write_text("# M\n\n- the red hat is old\n")
+    done = run("backup", "restore", made, "--yes")
+    undo = next(one["id"] for one in run("backup", "list", "--json").json if one["reason"])
+    assert f"Forgotten, and left: {undo}: 1 time (a backup: `nanomem forget --again --backups`" in done.out
+    assert run("forget", "--again", "--backups", "--yes").code == 0
+    assert [one["id"] for one in run("backup", "list", "--json").json] == [made]
+    assert "left" not in run("backup", "restore", made, "--yes").out

@@ -62,7 +62,7 @@ class Planner:
                     entry = Entry("conflict", masked(row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
-            if self._choices.forgotten and entry.verdict in DOES and self._choices.forgotten.value(row.to_json()):
+            if self._choices.forgotten and entry.verdict in DOES and self._choices.forgotten.row(row.to_json()):
                 entry = Entry("deleted", row, found.place, WHY, entry.present)
             self._comes(entry)
             yield entry

@@ -1,0 +1,110 @@
+"""Names that hold what is forgotten are told as left, each with what to do, and no name is changed."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.purge import names
+from nanomem_tui.purge.wanted_words import Words
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+TEXT = "walrus parade"
+
+
+@pytest.fixture
+def workspace(home: Callable[[str], Path]) -> Path:
+    """The home of an agent of nanobot 0.3.5."""
+    return home("nb035")
+
+
+def left_of(result: Result) -> list[str]:
+    """What is left, without the reasons."""
+    lines = [line for line in result.out.splitlines() if line.startswith("Left: ")]
+    return [line.removeprefix("Left: ").partition(": 1 time (")[0] for line in lines]
+
+
+def test_files_and_folders_are_told_and_stay(workspace: Path, run: Run) -> None:
+    (workspace / "memory" / "walrus-parade.md").write_text("- about walrus parade\n")
+    (workspace / "skills" / "Walrus Parade").mkdir(parents=True)
+    (workspace / "skills" / "Walrus Parade" / "SKILL.md").write_text("x\n")
+    shown = run("forget", "--text", TEXT, "--dry-run")
+    assert "the name of workspace/memory/walrus-parade.md: name (stays: nanomem renames nothing" in shown.out
+    done = run("forget", "--text", TEXT, "--yes")
+    told = ["the name of workspace/memory/walrus-parade.md", "the name of workspace/skills/Walrus Parade"]
+    assert (done.code, left_of(done)) == (1, told)
+    assert (workspace / "memory" / "walrus-parade.md").read_text() == ""
+    assert planted.holding(workspace.parent, "walrus") == []  # no receipt says the name
+    (workspace / "memory" / "walrus-parade.md").rename(workspace / "memory" / "other.md")
+    assert left_of(run("forget", "--again", "--yes")) == told[1:]
+    (workspace / "skills" / "Walrus Parade").rename(workspace / "skills" / "other")
+    assert run("forget", "--again", "--yes").code == 0
+
+
+def test_the_key_of_a_session_is_told_with_the_command_that_takes_it_out(workspace: Path, run: Run) -> None:
+    key = f"cli:{TEXT}"
+    folder = next((workspace.parent / "sessions").rglob("*.jsonl")).parent
+    file = folder / f"{base64.urlsafe_b64encode(key.encode()).decode().rstrip('=')}.jsonl"
+    lines = ({"_type": "metadata", "key": key}, {"role": "user", "content": "hello there"})
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = run("forget", "--text", TEXT, "--yes")
+    assert (done.code, left_of(done)) == (1, [f"the session {key}"])
+    assert f"`nanomem forget --session '{key}'` takes it out" in done.out
+    assert file.exists()
+    (receipt,) = run("forget", "--list", "--json").json
+    assert receipt["left"][0]["where"] == "the session cli:[forgotten]"
+    assert file.stem not in json.dumps(receipt)
+    assert run("forget", "--session", key, "--yes").code == 0
+    assert not file.exists()
+    assert run("forget", "--again", "--yes").code == 0
+
+
+@pytest.mark.slow
+def test_branches_tags_and_paths_of_a_history_are_told(workspace: Path, run: Run) -> None:
+    note = workspace / "memory" / "walrus-parade" / "a.md"
+    note.parent.mkdir()
+    note.write_text("nothing\n")
+    planted.git(workspace, "add", "-f", str(note))
+    planted.git(workspace, "commit", "-q", "-m", "a note")
+    planted.git(workspace, "rm", "-q", str(note))
+    planted.git(workspace, "commit", "-q", "-m", "no note")
+    planted.git(workspace, "branch", "walrus/walrus-parade")
+    planted.git(workspace, "tag", "-a", "-m", "x", "v1-walrus-parade")
+    planted.git(workspace, "pack-refs", "--all")
+    planted.git(workspace, "gc", "-q")
+    done = run("forget", "--text", TEXT, "--yes", "--git", "--backups")
+    assert (done.code, left_of(done)) == (
+        1,
+        [
+            "the branch walrus/walrus-parade in .git",
+            "the tag v1-walrus-parade in .git",
+            "the path memory/walrus-parade in .git",
+        ],
+    )
+    assert "`git branch -m walrus/walrus-parade NEW` renames it" in done.out
+    planted.git(workspace, "branch", "-m", "walrus/walrus-parade", "other")
+    planted.git(workspace, "tag", "-d", "v1-walrus-parade")
+    assert left_of(run("forget", "--again", "--yes")) == ["the path memory/walrus-parade in .git"]
+
+
+def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path, run: Run) -> None:
+    note = workspace / "memory" / "walrus-parade.md"
+    note.write_text("nothing\n")
+    made = Path(run("backup", "make", "--json").json["path"])
+    note.unlink()
+    assert left_of(run("forget", "--text", TEXT, "--yes")) == [made.name]
+    assert run("forget", "--text", TEXT, "--yes", "--backups").code == 0
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "memory", "2026-02-15.md", "sessions", "history.jsonl", "master"])
+def test_a_name_that_every_memory_has_is_nobodys_words(name: str) -> None:
+    assert not names.holds(name, Words([name.partition(".")[0]]))
+    assert names.holds(f"my {name}", Words([name.partition(".")[0]]))
+    assert names.masked(f"workspace/{name}", Words([name.partition(".")[0]])) == f"workspace/{name}"
