@@ -141,8 +141,14 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
     def flush(self) -> CheckpointResult:
-        """A checkpoint now, with exports."""
+        """A checkpoint now, with exports, and mirrors that could not be written before."""
+        self._catch_up()
         return self.store.checkpoint(final=True)
+
+    def _catch_up(self) -> None:
+        mirrors: Any = self.store.layers.get("mirror")
+        if mirrors is not None:
+            mirrors.catch_up()
 
     def checkpoint_if_due(self) -> CheckpointResult | None:
         """A checkpoint when one of seed 000's triggers asks for it, else None. What happened long ago ages too."""
@@ -246,6 +252,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             for part in filter(None, map(self.__dict__.get, parts)):
                 part.close()
             self.traces.close()
+            self._catch_up()
         finally:
             self.store.close()
 

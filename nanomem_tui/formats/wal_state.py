@@ -105,7 +105,8 @@ def parse_wal(data: bytes, where: str) -> WalState:
             problems.append(Problem("a line that belongs to no turn", where, number, severity="warning"))
     if data and lines[-1]:
         what = "no newline at the end: an interrupted write"
-        problems.append(Problem(what, where, len(lines), severity="warning"))
+        fix = "nothing has to be done: the next turn ends the line"
+        problems.append(Problem(what, where, len(lines), fix, severity="note"))
     key = head.text("session_key")
     if not key:
         problems.append(Problem("no session key in the header", where, 1, severity="warning"))

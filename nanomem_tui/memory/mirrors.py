@@ -30,6 +30,8 @@ from nanomem_tui.text import safe_text
 FOLDERS = ("episodic", "semantic")
 LOOK_BACK = 4_000_000
 """Bytes at the end of a mirror where a line is looked for before it is appended."""
+WAITING = 1_000
+"""Lines of a mirror that cannot be written that are tried again."""
 _SEMANTIC = {"preference": "preferences", "fact": "facts", "decision": "decisions"}
 
 
@@ -82,6 +84,7 @@ class MirrorLayer:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._failures: dict[str, Problem] = {}
+        self._waiting: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
 
     def check(self, changes: Sequence[Change]) -> None:
         """Nothing is refused here."""
@@ -91,14 +94,20 @@ class MirrorLayer:
         return True
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        """Append and take out lines, each once; what fails is a problem."""
-        by_file: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+        """Append and take out lines, each once; what fails is a problem, and is tried again with what comes next."""
         for change in changes:
             value = change.after if change.after is not None else change.before
             line = _line(value or {})
             if line is not None:
-                lines = by_file.setdefault((line.file, line.title), ([], []))
+                lines = self._waiting.setdefault((line.file, line.title), ([], []))
                 lines[change.after is None].append(line.text)
+                if change.after is not None and line.text in lines[1]:
+                    lines[1].remove(line.text)  # it was to be taken out, and is wanted again
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Write what could not be written before."""
+        by_file, self._waiting = self._waiting, {}
         for (file, title), (added, removed) in by_file.items():
             try:
                 self._write(file, title, added, removed)
@@ -106,6 +115,7 @@ class MirrorLayer:
                 found = error if isinstance(error, NanomemError) else from_os_error(error, "writing a mirror")
                 what = f"the mirror cannot be written ({found.what})"
                 self._failures[file] = Problem(what, f"memory/{file}", fix=found.fix, severity="warning")
+                self._waiting[file, title] = added[-WAITING:], removed[-WAITING:]
             else:
                 self._failures.pop(file, None)
 

@@ -476,8 +476,7 @@ WRITERS: dict[str, Writer] = {
         records, lambda ws: ws.records.store("task", {"description": "look at disk 2"}, "t2")
     ),
     "operational": Writer(
-        happening, lambda ws: ws.operational.push("event", {"message": "the power failed"}, "tests", True),
-        survives=happened,
+        happened, lambda ws: ws.operational.push("event", {"message": "the power failed"}, "tests", True),
     ),
     "lifecycle": Writer(records, lambda ws: ws.lifecycle.run(), prepare=years, at=NOW, resumes=True),
     "archive": Writer(

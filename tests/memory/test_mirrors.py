@@ -173,3 +173,41 @@ def test_a_killed_process_leaves_item_and_line(tmp_path: Path, monkeypatch: pyte
 
 def test_the_setting_is_auto() -> None:
     assert Settings().mirrors == "auto"
+
+
+@pytest.mark.parametrize("later", ["another", "flush", "close"])
+def test_a_line_that_could_not_be_written_is_written_later(later: str, tmp_path: Path) -> None:
+    ws = opened(tmp_path)
+    add(ws, "the first")
+    mirror = ws.paths.memory / "semantic" / "facts.md"
+    kept = mirror.read_bytes()
+    mirror.unlink()
+    mirror.mkdir()
+    add(ws, "the second")
+    assert [one.where for one in ws.problems() if "mirror" in one.what] == ["memory/semantic/facts.md"]
+    mirror.rmdir()
+    mirror.write_bytes(kept)
+    {"another": lambda: add(ws, "the third"), "flush": ws.flush, "close": ws.close}[later]()
+    assert [line.partition(" UTC] ")[2] for line in read(ws, "semantic/facts.md").splitlines()[2:4]] == [
+        "the first", "the second"
+    ]  # fmt: skip
+    assert [one for one in ws.problems() if "mirror" in one.what] == []
+    ws.close()
+
+
+def test_a_line_that_is_taken_back_before_it_was_written_is_not_there(tmp_path: Path) -> None:
+    with opened(tmp_path) as ws:
+        add(ws, "the first")
+        mirror = ws.paths.memory / "semantic" / "facts.md"
+        mirror.rename(mirror.with_suffix(".aside"))
+        mirror.mkdir()
+        add(ws, "the second")
+        ws.undo()
+        ws.redo()
+        ws.undo()
+        mirror.rmdir()
+        mirror.with_suffix(".aside").rename(mirror)
+        ws.flush()
+        assert "the second" not in read(ws, "semantic/facts.md")
+        ws.redo()
+        assert read(ws, "semantic/facts.md").count("the second") == 1
