@@ -300,7 +300,7 @@ class GitHistory:
                 ready = git_refs.prepared(self.git_dir, head, new)
                 index = git_index.prepared(self.git_dir, rows)
                 staged = index.file if index else None
-                self._objects.write(objects, [ready, staged] if staged else [ready])
+                self._objects.write(objects, [mark.handle, ready.handle, *([staged.handle] if staged else [])])
                 if not git_refs.swap(self.git_dir, head, ready, mark, new, *log):
                     return None
                 taken, index = index, None  # it is discarded there, once: its handle may be another file's afterwards

@@ -185,6 +185,7 @@ def held(git_dir: Path, found: State) -> Iterator[None]:
     loose = [path for path, (kind, _) in found.items() if kind == "ids" and "refs" in path.relative_to(git_dir).parts]
     with contextlib.ExitStack() as stack:
         mark = stack.enter_context(git_refs.marked(git_dir))
+        os.fsync(mark.handle)
         for path in dict.fromkeys((*fixed, git_dir / "packed-refs", *loose)):
             stack.enter_context(git_refs.lock(path, mark))
         if state(git_dir) != found:

@@ -291,10 +291,10 @@ class ObjectStore:
         """Know a tree that is about to be written."""
         self._trees[sha] = dict(entries)
 
-    def write(self, objects: Iterable[tuple[str, bytes]], beside: Sequence[Unnamed] = ()) -> list[str]:
+    def write(self, objects: Iterable[tuple[str, bytes]], beside: Sequence[int] = ()) -> list[str]:
         """Store objects (kind, data), fsynced with the folders that name them; returns their ids.
 
-        `beside` are files that wait for their names: they reach the disk with the objects, and get no name here.
+        `beside` are open files that wait for their names: they reach the disk with the objects, and get none here.
         Returns only when a ref may point at the objects. Raises the errors of `from_os_error`.
         """
         ids = []
@@ -305,7 +305,7 @@ class ObjectStore:
                 sha = object_id(kind, data)
                 ids.append(sha)
                 self._prepare(sha, b"%s %d\0" % (kind.encode(), len(data)) + data, waiting, folders)
-            sync_all([unnamed.handle for unnamed in (*waiting, *beside)])
+            sync_all([*(unnamed.handle for unnamed in waiting), *beside])
             while waiting:
                 os.rename(waiting[-1].temporary, waiting[-1].path)
                 os.close(waiting.pop().handle)

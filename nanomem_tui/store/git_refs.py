@@ -139,7 +139,8 @@ class Mark(NamedTuple):
 
 @contextlib.contextmanager
 def marked(folder: Path) -> Iterator[Mark]:
-    """A mark for locks on the file system of `folder`, one after the other. Raises OSError."""
+    """A mark for locks on the file system of `folder`, one after the other: to be fsynced before it gets the name of
+    one, as the power may fail. Raises OSError."""
     path = folder / f"nanomem-{os.urandom(6).hex()}.lock"  # git takes no name of that end for a branch
     mark = Mark(_make(path), path)
     try:
@@ -157,8 +158,10 @@ def lock(target: Path, mark: Mark | None = None, *, wait: float = 2.0) -> Iterat
     Raises Refused when another program holds it longer than `wait` seconds.
     """
     if mark is None:
-        with marked(target.parent) as own, lock(target, own, wait=wait):
-            yield
+        with marked(target.parent) as own:
+            os.fsync(own.handle)
+            with lock(target, own, wait=wait):
+                yield
         return
     path = target.with_name(target.name + ".lock")
     deadline = time.monotonic() + wait
