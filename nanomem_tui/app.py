@@ -17,7 +17,7 @@ from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.text import Text
-from textual import on, work
+from textual import events, on, work
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
@@ -35,6 +35,7 @@ from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.switching import FIRST, Switching
 from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.widgets.choosing import ROW_KEYS, ChoosingDialog
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES
 from nanomem_tui.widgets.toast import say
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
+ROWS_LOOK = 0.005  # seconds between two looks whether a dialog has them
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "counts"})  # groups of workers
 
@@ -311,9 +313,28 @@ class NanomemApp(Switching):
         await super().keys_done()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ROWS_PATIENCE):
-                while isinstance(self.screen, WorkspaceScreen) and self.screen.rows_to_come:
+                while isinstance(self.screen, WorkspaceScreen) and self._rows_to_come():
                     self.rows_came.clear()
                     await self.rows_came.wait()
+
+    def acts_ahead(self, key: events.Key | events.Paste) -> bool:
+        """So does a key that means a row of a dialog, ahead of the rows that were asked for."""
+        return super().acts_ahead(key) or (self._means_a_row(key) and (self._typed or self._rows_to_come()))
+
+    async def typed_before(self, key: events.Key | events.Paste) -> None:
+        """Wait until what was typed stands where it was, and for a key that means a row of a dialog, until the rows of
+        that are there."""
+        await super().typed_before(key)
+        for _ in range(int(ROWS_PATIENCE / ROWS_LOOK)):
+            if not (self._means_a_row(key) and self._rows_to_come()):
+                return
+            await asyncio.sleep(ROWS_LOOK)
+
+    def _means_a_row(self, key: events.Key | events.Paste) -> bool:
+        return isinstance(self.screen, ChoosingDialog) and isinstance(key, events.Key) and key.key in ROW_KEYS
+
+    def _rows_to_come(self) -> bool:
+        return isinstance(self.screen, WorkspaceScreen | ChoosingDialog) and self.screen.rows_to_come
 
     def wait_for_first_rows(self) -> None:
         """In a thread: wait until the first rows are painted (or a second is over)."""

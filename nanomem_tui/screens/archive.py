@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
+DIGITS = 6  # cells of the number of a summary, at the least
+LARGEST = 2**63  # a larger number is cut: the words need the room
+
+
 @dataclass(frozen=True, slots=True)
 class ArchiveRow:
     """A summary, and whether a Dream has read it."""
@@ -47,8 +51,8 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
     def columns(self) -> Sequence[Column[ArchiveRow]]:
         """When, of which conversation, what."""
         return (
-            Column("cursor", "#", lambda row: str(row.entry.cursor), width=6, priority=2, align="right", tone="dim",
-                   sort=lambda row: row.entry.cursor),
+            Column("cursor", "#", lambda row: str(row.entry.cursor), width=self._digits, priority=2, align="right",
+                   tone="dim", sort=lambda row: row.entry.cursor),
             aged("Age", _at, priority=1, align="right", tone="dim"),
             Column("session", "Session", lambda row: row.entry.session_key or "", width=18, priority=3, tone="accent",
                    sort=lambda row: row.entry.session_key or ""),
@@ -61,6 +65,7 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         """Cursor and line: two writers may give one cursor twice."""
         return f"{row.entry.cursor}:{row.entry.line}"
 
+    _digits = DIGITS  # of the largest number in the list
     older = 0
     """Summaries of a long archive that are not in the list."""
 
@@ -69,7 +74,16 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         history = self.ws.history
         dreamt = history.count()["dream_cursor"]
         self.older = history.older
-        yield [ArchiveRow(entry, entry.cursor <= dreamt) for entry in history.entries()]
+        entries = history.entries()
+        self.call_later(self._make_room, max((entry.cursor for entry in entries), default=0))
+        yield [ArchiveRow(entry, entry.cursor <= dreamt) for entry in entries]
+
+    def _make_room(self, largest: int) -> None:
+        """Before the rows come: room for the largest number, as far as an agent counts."""
+        digits = max(len(str(min(largest, LARGEST))), DIGITS)
+        if digits != self._digits:
+            self._digits = digits
+            self.table.set_columns(self.columns())
 
     def also_said(self) -> list[str]:
         """How many are older than those."""

@@ -178,6 +178,11 @@ class FindScreen(ChoosingDialog[Found]):
         self._asked = self._shown = ""
         self._done = True
 
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether the first result of what was typed is not known yet."""
+        return not self._done and (self._shown != self._asked or not self.table.rows)
+
     def inside(self) -> list[Widget]:
         """The field and the list."""
         columns: list[Column[Found]] = [

@@ -15,10 +15,12 @@ from textual.message import Message
 from textual.screen import Screen
 
 from nanomem_tui.errors import in_words
+from nanomem_tui.keymap import first_key
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.screens.listing import Listing, View
 from nanomem_tui.text import one_line
 from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.line_table import LineTable
@@ -255,13 +257,7 @@ class ListScreen(Screen[None], Generic[Row]):
         if self._loading and not view.rows and not self.listing.filter:
             self.table.show_loading()
         else:
-            asked = one_line(self.listing.filter.source, 200)
-            empty = f"Nothing matches {asked}" if self.listing.filter else self.nothing()
-            if view.hint:
-                empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
-            empty += self._problem()
-            if not view.done:
-                empty += "; looking for something similar …"
+            empty = self.why_none(view.hint, done=view.done)
             self.table.set_rows(self.arranged(view.rows), self._changed, empty, from_top=self._from_top)
         if view.done:
             self._changed = frozenset()
@@ -286,6 +282,16 @@ class ListScreen(Screen[None], Generic[Row]):
     def also_said(self) -> list[str]:
         """What else is said beside the totals."""
         return []
+
+    def why_none(self, hint: str = "", *, done: bool = True) -> str:
+        """What is said where no row is shown. `hint`: why the filter finds none, where that is known; `done`: whether
+        it was looked for everywhere."""
+        if not self.listing.filter:
+            return self.nothing()
+        nothing = f"Nothing matches {one_line(self.listing.filter.source, 200)}"
+        why = f"{hint[:1].upper()}{hint[1:]}" if hint else nothing
+        clears = f"; {first_key('back', moved_keys(self))} clears the filter"
+        return why + self._problem() + (clears if done else "; looking for something similar …")
 
     def _problem(self) -> str:
         """What of the filter was not understood, to end a sentence that says that there are no rows."""

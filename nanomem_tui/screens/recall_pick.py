@@ -75,6 +75,12 @@ class PickScreen(ChoosingDialog[Row], Generic[Row]):
         self._hint = hint
         self._listing: Listing[Row] = Listing(row_id, text, lambda row, name: None, {})
         self._error = ""
+        self._loading = True
+
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether the rows of what was typed are still read or looked for."""
+        return self._loading or self._listing.view_to_come
 
     def inside(self) -> list[Widget]:
         """The field and the list."""
@@ -101,6 +107,7 @@ class PickScreen(ChoosingDialog[Row], Generic[Row]):
     def _loaded(self, event: PickScreen.Loaded) -> None:
         event.stop()
         self._error = in_words(event.error).line() if event.error is not None else ""
+        self._loading = False
         self._listing.set_rows(event.rows)  # type: ignore[arg-type] # those that `load` gave
         self._search()
 

@@ -273,7 +273,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
                 rows if not self.listing.filter and not self.listing.sorted_by else _patched(self.table.rows, now)[0]
             )
             alive = [key for key, row in now.items() if row is not None]
-            self.table.set_rows(shown, alive, self.EMPTY)
+            self.table.set_rows(shown, alive, self.why_none())
 
     def _now(self, key: str) -> Row | None:
         """The row as it is now; None when it is gone, or waits in the inbox."""

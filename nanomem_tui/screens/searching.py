@@ -60,6 +60,7 @@ class SearchingDialog(ChoosingDialog[Row]):
         super().__init__(title, tall=True)
         self._name, self._elsewhere = elsewhere
         self._asked = asked
+        self._all_of: str | None = None  # the words of which all that there is is shown
         self._chose = False  # whether the cursor was moved since the words were typed
 
     @abstractmethod
@@ -77,6 +78,11 @@ class SearchingDialog(ChoosingDialog[Row]):
     def is_asked(self, query: str) -> bool:
         """Whether these words are looked for."""
         return True
+
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether something better may be found, and the cursor would go there."""
+        return self._all_of != self._asked and not self._chose
 
     def inside(self) -> list[Widget]:
         """The field and the list."""
@@ -117,6 +123,7 @@ class SearchingDialog(ChoosingDialog[Row]):
         else:
             self.workers.cancel_group(self, "view")
             self.table.set_rows([], empty="Type what to look for.")
+            self._all_of = self._asked
 
     @work(thread=True, exclusive=True, group="view", exit_on_error=False)
     def _search(self, query: str) -> None:
@@ -143,6 +150,8 @@ class SearchingDialog(ChoosingDialog[Row]):
         event.stop()
         if event.query != self._asked:
             return
+        if event.found.done:
+            self._all_of = event.query
         if event.error:
             self.say_keys([(f" {event.error}", "bad")])
             return

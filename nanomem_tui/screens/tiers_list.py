@@ -22,7 +22,6 @@ from nanomem_tui.screens.tiers_rows import Beginning, Pages, Sought, begin, more
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_pages import Stretch, count
 from nanomem_tui.store.tier_values import TierRecord
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
@@ -221,9 +220,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
             self._say_totals()
 
     def _show(self, rows: Sequence[TierRecord], changed: Collection[str]) -> None:
-        asked = one_line(self.listing.filter.source, 200)
-        empty = f"Nothing matches {asked}" if self.listing.filter else self.nothing()
-        self.table.set_rows(rows, changed, empty + self._problem(), from_top=self._from_top)
+        self.table.set_rows(rows, changed, self.why_none(), from_top=self._from_top)
         self._from_top = False
         if changed:
             self.forget_detail()

@@ -81,8 +81,9 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     @property
     def rows_to_come(self) -> bool:
-        """Whether a key would meet no rows yet, or those of the filter before."""
-        return not self.is_mounted or (self._loading and not self.table.rows) or self.listing.view_to_come
+        """Whether a key would meet no rows yet, or those of the filter or of the question before."""
+        old = self._loading and (not self.table.rows or self._from_top)
+        return not self.is_mounted or old or self.listing.view_to_come
 
     def workspace_context(self) -> Context:
         """Dirty, undo, agent: as the app last saw them."""

@@ -23,6 +23,11 @@ PAGE_KEYS: list[BindingType] = [
 ]
 """For lists that are longer than a screen."""
 
+ROW_KEYS = frozenset(
+    ("enter", "down", "tab", "ctrl+n", "ctrl+j", "up", "shift+tab", "ctrl+p", "ctrl+k", "pagedown", "pageup")
+)
+"""The keys that mean a row of the list: they wait for the rows of what was typed before them."""
+
 
 class ChoosingDialog(Dialog[Row | None], Generic[Row]):
     """A `LineInput` over a `LineTable`; the result is the row chosen, or None."""
@@ -46,6 +51,11 @@ class ChoosingDialog(Dialog[Row | None], Generic[Row]):
     @on(Input.Changed)
     def _back_in_the_field(self) -> None:
         self._in_list = False
+
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether the list does not show yet what was typed. A subclass that looks for it in a thread says when."""
+        return False
 
     @property
     def table(self) -> LineTable[Row]:

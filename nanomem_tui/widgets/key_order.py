@@ -21,12 +21,15 @@ class KeysInOrder(App[int]):
     """An app that hands out a key only when the one before it has done all that it does.
 
     Textual forwards keys to the widget in focus as they come, before the one in front has moved the focus: the letters
-    of a filter typed in one go would be commands. A key that stays where it is, typed text or a move, costs nothing.
+    of a filter typed in one go would be commands. And what a priority binding says it does at once, ahead of the
+    letters that the widget has not taken yet: ^s would save a text without its end. A key that stays where it is, typed
+    text or a move, costs nothing.
     """
 
     staying_keys: frozenset[str] = frozenset()
     _holding = True
     _key_at_work = False
+    _typed = False  # whether what was typed last may still lie in the queue of the widget in focus
     _waiting: list[events.Key | events.Paste]
     _key_waits: asyncio.Event
 
@@ -59,8 +62,13 @@ class KeysInOrder(App[int]):
         elif self.keys_wait:
             self._waiting.append(event)
             self._key_waits.set()
+        elif self.acts_ahead(event):
+            self._waiting.append(event)
+            self._key_at_work = True
+            self._begin(after_key=False)
         else:
             self._key_at_work = self._may_lead_away(event)
+            self._typed = not self._key_at_work
             await super().on_event(event)
             if self._key_at_work:
                 self._begin()
@@ -73,17 +81,28 @@ class KeysInOrder(App[int]):
             return not key.is_printable
         return key.key not in self.staying_keys
 
-    def _begin(self) -> None:
-        self.run_worker(self._give_out(), group="keys", exit_on_error=False)
+    def acts_ahead(self, key: events.Key | events.Paste) -> bool:
+        """Whether a key does something before the widget in focus has taken what was typed before it."""
+        if not self._typed or isinstance(key, events.Paste):
+            return False
+        places = (self.focused or self.screen).ancestors_with_self
+        return any(one.priority for place in places for one in place._bindings.key_to_bindings.get(key.key, ()))
 
-    async def _give_out(self) -> None:
+    def _begin(self, *, after_key: bool = True) -> None:
+        self.run_worker(self._give_out(after_key=after_key), group="keys", exit_on_error=False)
+
+    async def _give_out(self, *, after_key: bool) -> None:
         try:
-            with contextlib.suppress(TimeoutError):  # what the key did is painted first, unless another one waits
-                await asyncio.wait_for(self._key_waits.wait(), PAINT_SECONDS)
-            await self.keys_done()
+            if after_key:
+                with contextlib.suppress(TimeoutError):  # what the key did is painted first, unless another one waits
+                    await asyncio.wait_for(self._key_waits.wait(), PAINT_SECONDS)
+                await self.keys_done()
             while self._waiting:
+                if self.acts_ahead(self._waiting[0]):
+                    await self.typed_before(self._waiting[0])
                 key = self._waiting.pop(0)
                 leads_away = self._may_lead_away(key)
+                self._typed = not leads_away
                 await super().on_event(key)
                 if leads_away:
                     await self.keys_done()
@@ -102,10 +121,17 @@ class KeysInOrder(App[int]):
         """
         for _ in range(2):
             before = (self.screen, self.focused)
-            for pump in (*(self.focused or self.screen).ancestors_with_self, self):
-                await caught_up(pump)
+            await self._caught_up()
             if before == (self.screen, self.focused):
                 return
+
+    async def typed_before(self, key: events.Key | events.Paste) -> None:
+        """Wait until all that was typed before a key that acts ahead stands where it was typed."""
+        await self._caught_up()
+
+    async def _caught_up(self) -> None:
+        for pump in (*(self.focused or self.screen).ancestors_with_self, self):
+            await caught_up(pump)
 
 
 async def caught_up(pump: MessagePump) -> bool:

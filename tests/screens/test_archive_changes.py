@@ -177,3 +177,15 @@ async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_
         await on.shows(f"{held} · {100 - held} older: F finds in them")
         await on.press("F", *"weather", "space", "3", "period")
         await on.shows("archive #3")
+
+
+async def test_the_number_of_a_summary_is_shown_whole(agent: Home) -> None:
+    file = agent.workspace / "memory" / "history.jsonl"
+    said = [HistoryEntry(n, "2026-05-01 10:00", f"Summary {n}.") for n in (7, 12_345_678)]
+    file.write_bytes(b"".join(map(dump_entry, said)))
+    async with console(agent.workspace, "archive", (80, 24)) as on:
+        await on.shows(" 12345678 ", "        7 ")
+        file.write_bytes(dump_entry(said[0]))
+        await on.press("f5")
+        await on.until(lambda: "12345678" not in on.text)
+        assert on.text.splitlines()[1].startswith(" " * 9 + "# ")
