@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import oplog, reader
+from nanomem_tui.store import oplog, reader, sql
 from nanomem_tui.store.sql import Connection
 
 MARK, REWRITTEN = "chain", "chain_rewritten"
@@ -120,7 +120,8 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
     undone: dict[str, bool] = {}
     keys, lost = _touched(connection, workspace_id), list[str]()
     standing = oplog.Standing()
-    query = f"SELECT {', '.join(_COLUMNS)}, seq, undone, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
+    named = f"{', '.join(_COLUMNS)}, seq, undone, body_json"
+    query = f"SELECT {named} FROM operations{sql.unindexed(connection)} WHERE workspace_id = ? ORDER BY seq"
     for *columns, seq, flag, body in connection.execute(query, (workspace_id,)):
         number += 1
         head = extended(head, [(columns[0], body)])

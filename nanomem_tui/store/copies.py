@@ -16,7 +16,7 @@ from pathlib import Path
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, kept_operations, ledger, ledger_order, owners, reader, unmarked
+from nanomem_tui.store import atomic, kept_operations, ledger, ledger_order, owners, reader, schema, unmarked
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
@@ -175,11 +175,13 @@ class Copies:
                 path.unlink(missing_ok=True)
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a database, which nobody writes, is readable in every page and holds the rows that were written."""
+def is_whole(path: Path, *, indexes: bool = False) -> bool:
+    """Whether a database, which nobody writes, is readable in every page and holds the rows that were written, in the
+    tables that were made for them. `indexes`: each row is looked up in these too; those of a copy are its own."""
     try:
         with reader.open_database(path) as connection:
-            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            check = "integrity_check" if indexes else "quick_check"
+            if connection.execute(f"PRAGMA {check}(1)").fetchone()[0] != "ok" or schema.is_damaged(connection):
                 return False
             known = workspaces(connection)
             if any(unmarked.is_unmarked(connection, workspace_id) for workspace_id in known):
