@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.memory import health_store
 from nanomem_tui.memory.repair import Repair, aside
-from nanomem_tui.store import kept_operations, reader, schema, schema_mending
+from nanomem_tui.store import chain, kept_operations, operation_mending, reader, schema, schema_mending
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -36,6 +36,29 @@ def _guards_and_indexes(ws: Workspace) -> Iterator[Repair]:
     if harmed := schema.of_indexes(found):
         how = "they are made anew from their tables; where these hold a row twice, a copy takes the place of the file"
         yield Repair(health_store.index_line(harmed), where, how, partial(schema_mending.make_indexes, store))
+
+
+def _operations(ws: Workspace) -> Iterator[Repair]:
+    """Operations that were altered, taken out or put in, where the chain proves what they were."""
+    store, where = ws.store, ws.paths.relative(ws.paths.database)
+    if store.server is not None or not store.has_database or store.source.damage is not None:
+        return
+    with store.opened() as connection:
+        if chain.verify(connection, store.workspace_id).whole:
+            return
+        found = operation_mending.plan(store, connection)
+    if found is None:
+        return
+
+    def put_back() -> None:
+        operation_mending.put_right(store)
+        with store.opened() as connection:
+            kept = kept_operations.check(store, connection)
+        if not kept.whole:
+            _copy(ws)
+
+    how = "what a copy or what was kept says, which the chain proves, is put back"
+    yield Repair(found.line(), where, f"{how}; what is altered is kept in the quarantine", put_back)
 
 
 def _database(ws: Workspace) -> Iterator[Repair]:
@@ -63,19 +86,21 @@ def _kept(ws: Workspace) -> Iterator[Repair]:
     if store.server is not None or not store.has_database or store.source.damage is not None:
         return
     with store.opened() as connection:
+        if not chain.verify(connection, store.workspace_id, copies=store.copies.found()).whole:
+            return  # who can say that the database is right, and not what was kept
         found = kept_operations.check(store, connection)
-
-    def copy() -> None:
-        with store.database.locked():
-            store.copies.make(ws.paths.database)
-
     where = ws.paths.relative(ws.paths.database)
     if not found.whole:
         how = "a new copy of the database is made, which needs nothing of that"
-        yield Repair("what is kept beside it would not bring all of it back", where, how, copy)
+        yield Repair("what is kept beside it would not bring all of it back", where, how, partial(_copy, ws))
     for path in found.files:
         yield aside(ws, path, "holds operations that are not what was written")
 
 
-FINDERS: tuple[Callable[[Workspace], Iterator[Repair]], ...] = (_guards_and_indexes, _database, _kept)
+def _copy(ws: Workspace) -> None:
+    with ws.store.database.locked():
+        ws.store.copies.make(ws.paths.database)
+
+
+FINDERS: tuple[Callable[[Workspace], Iterator[Repair]], ...] = (_guards_and_indexes, _operations, _database, _kept)
 """In the order in which they are put right: what keeps a change from being written comes first."""

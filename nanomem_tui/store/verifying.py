@@ -5,6 +5,7 @@ Owns what is looked at, and how it is said; nothing is put right here, so that w
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ from nanomem_tui.store import (
     checkpoint,
     copies,
     kept_operations,
+    operation_mending,
     reader,
     schema,
     sql,
@@ -135,13 +137,22 @@ def problems(store: RowStore) -> Iterator[Problem]:
     except NanomemError as error:
         yield Problem(error.what, error.where, fix=error.fix)
         return
-    fix = (
-        "see `nanomem log --verify`; the newest that were kept come back with the next change, the rest with a backup"
-        " (`nanomem backup list`)"
-    )
+    fix = _fix(store, told)
     found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept(), schema=())
     lines = list(found.lines())
     yield from (Problem(line, "nanomem.db", None, fix) for line in lines[:_TOLD])
     if (more := len(lines) - _TOLD) > 0:
         yield Problem(f"{counted(more, 'more line')} like these", "nanomem.db", None, fix)
-    yield from kept_operations.problems(told.beside, store.paths.relative(store.paths.database))
+    yield from kept_operations.problems(told.beside, store.paths.relative(store.paths.database),
+                                        chained=told.operations.whole)  # fmt: skip
+
+
+def _fix(store: RowStore, told: Found) -> str:
+    """What to do about operations that are not what was written."""
+    rest = "see `nanomem log --verify`, and `nanomem backup list` for what to restore"
+    if store.server is not None or (told.operations.whole and not told.kept):
+        return rest
+    with contextlib.suppress(NanomemError), store.opened() as connection:
+        if operation_mending.plan(store, connection) is not None:
+            return "`nanomem doctor --fix` puts back what a copy or what was kept says, which the chain proves"
+    return f"neither a copy nor what was kept proves what was there, so all of it stays as it is; {rest}"
