@@ -116,7 +116,7 @@ def _verify(state: State, asked: str, receipt: str) -> int:
     kept = {"lost": [{"id": key, "label": label} for key, label in found.kept], "waiting": found.waiting,
             "fewer_operations": found.fewer_operations, "beside": list(found.beside.lines())}  # fmt: skip
     hurt = found.damage or found.gone
-    kept |= {"unmarked": found.unmarked, "damage": "" if hurt is None else hurt.text()}
+    kept |= {"unmarked": found.unmarked, "damage": "" if hurt is None else hurt.text(), "schema": [*found.schema]}
     told = {**operations._asdict(), **rows, **kept, "whole": not broken}
     lines += [] if broken else ["Nothing was changed."]
     written = bool(receipt) and not broken and bool(operations.head)

@@ -22,20 +22,37 @@ def opened(path: Path, doing: str) -> Iterator[int]:
     """The file, made when missing (0600, its folder 0700) and under an exclusive lock; links are not followed.
 
     Whoever replaces the file holds this lock while it does; who waited for the lock of the file that is gone opens the
-    new one. `doing` says in an error what was tried. Raises the errors of `from_os_error`.
+    new one. One that was made, and was not written in the end, goes again. `doing` says in an error what was tried.
+    Raises the errors of `from_os_error`.
     """
     try:
         while True:
+            made = not os.path.lexists(path)
             handle = _open(path)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 if os.fstat(handle).st_nlink:
-                    yield handle
+                    with gone_unless_written(handle, path) if made else contextlib.nullcontext():
+                        yield handle
                     return
             finally:
                 os.close(handle)
     except OSError as error:
         raise from_os_error(error, doing) from error
+
+
+@contextlib.contextmanager
+def gone_unless_written(handle: int, path: Path) -> Iterator[None]:
+    """Take a file away that was made just now, is locked, and holds nothing after an error: who waits for its lock
+    makes a new one."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            found = os.fstat(handle)
+            if not found.st_size and found.st_nlink:
+                os.unlink(path)
+        raise
 
 
 def append(path: Path, data: bytes, doing: str) -> int:

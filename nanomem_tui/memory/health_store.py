@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
 from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, reader
+from nanomem_tui.store import atomic, reader, schema
 from nanomem_tui.store.copies import FOLDER
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted
@@ -151,32 +151,39 @@ def is_damage(problem: Problem, paths: Paths) -> bool:
 
 
 def own_database(paths: Paths) -> Iterator[Problem]:
-    """What is wrong with the file of our database, every page of which is looked at."""
+    """What is wrong with the file of our database: every page is read, every row looked up in every index, and its
+    schema held against the one that was made."""
     where = paths.relative(paths.database)
     fix = "`nanomem doctor --fix` makes it anew from the newest copy and the operations since, and keeps this file"
     try:
         with reader.open_database(paths.database) as connection:
-            damage = list(_checked(connection, where, fix))
-            yield from damage or _schema(connection, where)
+            found = schema.integrity(connection)
+            harmed = schema.of_indexes(found)
+            why = [one for one in found if one not in harmed] or list(filter(None, [schema.is_damaged(connection)]))
+            yield from (Problem(f"damaged: {one}", where, None, fix) for one in why[:_OFFERED])
+            yield from () if why else _schema(connection, where)
+            if harmed and not why:
+                yield Problem(index_line(harmed), where, None, "`nanomem doctor --fix` makes its indexes anew")
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix)
 
 
-def _schema(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
-    """What somebody took out of the tables; those of an older release are made by the next change."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] != reader.SCHEMA_VERSION:
-        return
-    from nanomem_tui.store.schema import differences
+def index_line(harmed: Sequence[str]) -> str:
+    """That indexes are not what their tables say, behind the name of the database."""
+    more = f" and {len(harmed) - 1} more" if len(harmed) > 1 else ""
+    return f"its indexes do not have what its tables have: {harmed[0]}{more}"
 
-    for lacking in differences(connection)[:_OFFERED]:
-        if lacking.split()[-1].split(".")[0] == "vectors":
+
+def _schema(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
+    """What somebody took out of the schema, exchanged or put in; that of an older release is made by the next
+    change."""
+    for one in schema.differences(connection)[:_OFFERED]:
+        if one.name == schema.CACHE:
             fix = "it is a cache: `nanomem memory reindex --vectors` makes it anew"
-            yield Problem(f"lacks {lacking}", where, None, fix, "warning")
-            continue
-        fix = (
-            "restore nanomem.db from nanomem/backups, or move it away: the next change makes it anew from copy and log"
-        )
-        yield Problem(f"lacks {lacking}", where, None, fix)
+            yield Problem(one.line(), where, None, fix, "warning")
+        else:
+            fix = "takes it out, and keeps its text in the quarantine" if not one.made else "makes it anew"
+            yield Problem(one.line(), where, None, f"`nanomem doctor --fix` {fix}")
 
 
 def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.formats.markdown import dump_mirror_line
+from nanomem_tui.memory import appending
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
@@ -186,6 +187,7 @@ def _take_out(path: Path, lines: Sequence[str]) -> None:
 def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open) -> Iterator[int]:
     """The mirror, locked. Raises OSError for a link, NanomemError for what is no file."""
     while True:
+        made = not os.path.lexists(path)
         handle = opened(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             found = os.fstat(handle)
@@ -194,7 +196,8 @@ def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open
             fcntl.flock(handle, fcntl.LOCK_EX)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.lstat(path), found):  # else somebody replaced it while we waited
-                    yield handle
+                    with appending.gone_unless_written(handle, path) if made else contextlib.nullcontext():
+                        yield handle
                     return
         finally:
             os.close(handle)

@@ -12,18 +12,19 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nanomem_tui import json_text
-from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
+from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
-from nanomem_tui.memory import health, health_store, session_mending, session_rescue
+from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
 from nanomem_tui.memory.reading import read_file, regular_files
+from nanomem_tui.memory.repair import Repair, aside
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import atomic, kept_operations, oplog
+from nanomem_tui.store import atomic, oplog
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -33,25 +34,13 @@ NAMED = 3
 """Places that the log names of what was put right; all stand in its free field `fixes`."""
 
 
-class Repair(NamedTuple):
-    """One thing that can be put right: what is wrong where, what is done, and `do`, which does it. `held`: why it has
-    to wait, "" when it need not. `aside`: it touches nothing of what is remembered."""
-
-    what: str
-    where: str
-    how: str
-    do: Callable[[], object]
-    held: str = ""
-    aside: bool = False
-
-
 def repairs(ws: Workspace) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
     found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    return [*_each(ws, _misplaced, _database, _kept), *found, *_each(ws, _left_behind, _modes)]
+    return [*_each(ws, _misplaced, *store_repairs.FINDERS), *found, *_each(ws, _left_behind, _modes)]
 
 
 def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
@@ -103,46 +92,7 @@ def _misplaced(ws: Workspace) -> Iterator[Repair]:
     """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
     wrong = health_store.misplaced(ws.paths)
     for path in wrong if ws.paths.quarantine not in wrong else ():
-        yield _aside(ws, path, health_store.MISPLACED)
-
-
-def _database(ws: Workspace) -> Iterator[Repair]:
-    """Our own database, where a copy stands in for it, and what was put right in RAM alone."""
-    store, where = ws.store, ws.paths.relative(ws.paths.database)
-    if store.server is not None or not store.has_database:
-        return
-    store.load()
-    if store.source.damage is None:
-        found = [one for one in health_store.own_database(ws.paths) if health_store.is_damage(one, ws.paths)]
-        if found:
-            store.source.fall_back(CorruptDatabase(found[0].what, str(ws.paths.database)))
-    if store.source.damage is not None:
-        how = "what is shown takes its place, and the damaged file is kept in the quarantine"
-        yield Repair(store.source.damage.what, where, how, ws.flush)
-    elif store.to_mend:
-        what = f"{counted(store.to_mend, 'row or operation', 'rows or operations')} not what was written"
-        how = "a copy and the log tell what was; what is altered is kept in the quarantine"
-        yield Repair(what, where, how, ws.flush)
-
-
-def _kept(ws: Workspace) -> Iterator[Repair]:
-    """What is kept beside a database that is whole, and would not bring all of it back: a new copy of it needs none."""
-    store = ws.store
-    if store.server is not None or not store.has_database or store.source.damage is not None:
-        return
-    with store.opened() as connection:
-        found = kept_operations.check(store, connection)
-
-    def copy() -> None:
-        with store.database.locked():
-            store.copies.make(ws.paths.database)
-
-    where = ws.paths.relative(ws.paths.database)
-    if not found.whole:
-        how = "a new copy of the database is made, which needs nothing of that"
-        yield Repair("what is kept beside it would not bring all of it back", where, how, copy)
-    for path in found.files:
-        yield _aside(ws, path, "holds operations that are not what was written")
+        yield aside(ws, path, health_store.MISPLACED)
 
 
 def _identity(ws: Workspace) -> Iterator[Repair]:
@@ -276,15 +226,15 @@ def _sidecars(ws: Workspace) -> Iterator[Repair]:
         for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
             transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
             if not transcript.exists():
-                yield _aside(ws, folder / name, "a turn in flight without its session")
+                yield aside(ws, folder / name, "a turn in flight without its session")
             elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
-                yield _aside(ws, folder / name, "a turn in flight, older than its session")
+                yield aside(ws, folder / name, "a turn in flight, older than its session")
 
 
 def _locks(ws: Workspace) -> Iterator[Repair]:
     for problem in health_store.repository(ws.paths, ws.agent()):
         if problem.severity == "error" and problem.where.endswith(".lock"):
-            yield _aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
+            yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _sessions(ws: Workspace) -> Iterator[Repair]:
@@ -308,7 +258,7 @@ def _transcripts(ws: Workspace) -> Iterator[Repair]:
 def _left_behind(ws: Workspace) -> Iterator[Repair]:
     for problem in health.left_behind(ws.paths, ws.layout):
         if problem.fix == "it can be removed":
-            yield _aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
+            yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _modes(ws: Workspace) -> Iterator[Repair]:
@@ -320,17 +270,6 @@ def _modes(ws: Workspace) -> Iterator[Repair]:
             if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
                 what, do = f"mode {stat.S_IMODE(mode):04o}", partial(os.chmod, path, right)
                 yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", do, aside=True)
-
-
-def _aside(ws: Workspace, path: Path, what: str) -> Repair:
-    def move() -> None:
-        if path.is_symlink():
-            raise NanomemError("a link, which is not followed", str(path))
-        atomic.quarantine(ws.paths.quarantine, path.name, _bytes(path))
-        os.unlink(path)
-        atomic.sync_folder(path.parent)
-
-    return Repair(what, ws.paths.relative(path), "it is moved to the quarantine", move)
 
 
 def _place(ws: Workspace, problem: Problem) -> Path:

@@ -285,7 +285,7 @@ def why_kept(name: str) -> str:
     """Why a file lies in the quarantine, by its name there."""
     original = original_name(name)
     if original.startswith(ALTERED):
-        row = original.removeprefix(ALTERED).removesuffix(".json")
+        row = original.removeprefix(ALTERED).removesuffix(".json").removesuffix(".sql")
         return f"{row} was not what was written, and was put right"
     if original.endswith(".lock"):
         return f"{original} was held by nobody"

@@ -75,6 +75,8 @@ def make(
         paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url)
     )
     found = [one for one in all_of_it if not one[1].is_relative_to(target)]
+    if ours := not url and any(file == paths.database for _, file in found):
+        found = [one for one in found if not backup_files.is_kept_beside(one[1], paths)]
     writer = Writer(path, known)
     try:
         entries: list[Entry] = []
@@ -83,6 +85,9 @@ def make(
             try:
                 if url and (part := backup_server.part_of(paths, file)) is not None:
                     entries += backup_server.entries(paths, url, part, name, writer.piece)
+                    continue
+                if ours and file == paths.database:
+                    entries += backup_files.of_one_moment(paths, writer.piece)
                     continue
                 entry = backup_files.taken(file, name, writer.piece)
             except NanomemError as error:

@@ -1,14 +1,17 @@
 """What belongs to a memory, and how each file of it is read while an agent and other processes write.
 
 Ledgers come first, databases after them: what is moved from one to the other meanwhile is in both, never in neither.
-References of a git repository come before its objects. Databases are copied by SQLite, what is rewritten in place is
-read until it stands still. Links, pipes, sockets and devices are named and left out. Changes nothing.
+What is kept beside the database is taken in the moment of its copy, while nobody writes: more of it would be operations
+that the database lost, less would not bring all of them back. References of a git repository come before its objects.
+Databases are copied by SQLite, what is rewritten in place is read until it stands still. Links, pipes, sockets and
+devices are named and left out. Changes nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import stat
 import tempfile
@@ -21,7 +24,10 @@ from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.paths import Paths, user_settings
 from nanomem_tui.store import atomic
 from nanomem_tui.store.backup_archive import PIECE, Entry
+from nanomem_tui.store.copies import FOLDER as KEPT
+from nanomem_tui.store.copies import SUFFIX
 from nanomem_tui.store.reader import open_database
+from nanomem_tui.store.source import held
 
 FOLDER = "nanomem-backups"
 SETTINGS = "@user/config.toml"
@@ -40,6 +46,8 @@ OUTSIDE = "it lies outside the agent's home"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
 _ATTEMPTS = 5
+_WAIT = 10.0
+"""Seconds that a backup waits for one who writes the database."""
 LeftOut = Callable[[str, str], None]
 
 
@@ -162,6 +170,35 @@ def taken(path: Path, name: str, keep: Callable[[bytes], str]) -> Entry | None:
         return None
     except OSError as error:
         raise from_os_error(error, f"reading {path.name}") from error
+
+
+def is_kept_beside(path: Path, paths: Paths) -> bool:
+    """Whether a file holds the operations that are kept beside the database."""
+    return path.suffix == SUFFIX and path.parent.name == KEPT and path.is_relative_to(paths.ledger)
+
+
+def of_one_moment(paths: Paths, keep: Callable[[bytes], str]) -> list[Entry]:
+    """The entries of the database and of what is kept beside it. Raises what says why one of them cannot be read."""
+    lock, database = paths.database.with_name("store.lock"), paths.database
+    taken: list[tuple[Path, os.stat_result, Path, bool]] = []
+    try:
+        with contextlib.ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
+            with contextlib.nullcontext() if atomic.holds(lock) else held(lock, _WAIT):
+                known = _is_database(database)
+                copy = stack.enter_context(_database_copy(database)) if known else database
+                taken.append((database, os.lstat(database), copy, known))
+                for path in sorted(paths.ledger.glob(f"*/{KEPT}/*{SUFFIX}")):
+                    if stat.S_ISREG((found := os.lstat(path)).st_mode):
+                        copy = Path(shutil.copyfile(path, folder / f"{len(taken)}", follow_symlinks=False))
+                        taken.append((path, found, copy, False))
+            base = base_of(paths)
+            return [
+                _entry(copy, path.relative_to(base).as_posix(), found, keep)._replace(database=known)
+                for path, found, copy, known in taken
+            ]
+    except OSError as error:
+        raise from_os_error(error, "reading the database") from error
 
 
 def _is_database(path: Path) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import oplog, reader
+from nanomem_tui.store import oplog, reader, sql
 from nanomem_tui.store.sql import Connection
 
 MARK, REWRITTEN = "chain", "chain_rewritten"
@@ -69,6 +69,12 @@ def of(connection: Connection, workspace_id: str) -> str:
     return extended("", connection.execute(query, (workspace_id,)))
 
 
+def is_whole(connection: Connection, workspace_id: str) -> bool:
+    """Whether the operations lead to the head that was kept, or none was. Raises the driver's errors."""
+    kept = reader.meta(connection, workspace_id).get(MARK, "")
+    return not kept or of(connection, workspace_id) == kept
+
+
 def mended(connection: Connection, workspace_id: str, kept: str, bodies: Sequence[tuple[str, str]], place: int) -> str:
     """The head once the newest operations, which had been taken out behind our back, were written again as the first of
     `bodies`, and nothing tells any more that they were not there; "" where they are not what was taken out. `place`:
@@ -111,8 +117,9 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
     """Go through every operation. `expected`: a head that somebody noted, or the begin of it; `copies`: older copies of
     the database, whose heads have to be met too. Raises the driver's errors."""
     meta = reader.meta(connection, workspace_id)
-    older = {path.name: head for path in copies if (head := _head_of(path, workspace_id))}
-    before = {str(one.get("before")) for one in _told(meta)}
+    if isinstance(connection, sqlite3.Connection):
+        connection.text_factory = reader.tolerant  # a bit flipped in a text is told of that operation
+    older = heads_of(copies, workspace_id, meta)
     head, number = "", 0
     at: int | None = None
     wrong: list[str] = []
@@ -120,7 +127,8 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
     undone: dict[str, bool] = {}
     keys, lost = _touched(connection, workspace_id), list[str]()
     standing = oplog.Standing()
-    query = f"SELECT {', '.join(_COLUMNS)}, seq, undone, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
+    named = f"{', '.join(_COLUMNS)}, seq, undone, body_json"
+    query = f"SELECT {named} FROM operations{sql.unindexed(connection)} WHERE workspace_id = ? ORDER BY seq"
     for *columns, seq, flag, body in connection.execute(query, (workspace_id,)):
         number += 1
         head = extended(head, [(columns[0], body)])
@@ -132,13 +140,13 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
             wrong.append(f"{columns[0]}: its columns are not what it says")
         if keys.get(seq, 0) < len(_places(said)):
             lost.append(columns[0])
-        standing.then(_light(columns[0], said))
+        standing.then(light(columns[0], said))
     for key, is_undone in undone.items():
         if is_undone != standing.is_undone(key):
             wrong.append(f"{key}: {_NOT_UNDONE if is_undone else _UNDONE}")
     if lost:
         wrong.append(f"{_few(lost)}: what that touched is not noted, and `nanomem log --key` does not find it")
-    wrong += [f"{name}: it knows another past" for name, one in older.items() if one not in seen and one not in before]
+    wrong += [f"{name}: it knows another past" for name, one in older.items() if one not in seen]
     missing = tuple(_missing(connection, workspace_id))
     since = None if at is None else number - at
     return Verified(number, head, meta.get(MARK, ""), tuple(wrong), missing, tuple(_told(meta)), since)
@@ -156,6 +164,11 @@ def _places(told: Mapping[str, Any]) -> set[tuple[Any, ...]]:
     with contextlib.suppress(TypeError):  # not as we write them: the chain tells that
         return {tuple(one[:2]) for one in changes} if isinstance(changes, list) else set()
     return set()
+
+
+def touched_by(body: str) -> set[tuple[str, str]]:
+    """Layer and key of what an operation says that it touched, by its body."""
+    return {(str(one[0]), str(one[1])) for one in _places(_read(body)) if len(one) > 1}
 
 
 def _missing(connection: Connection, workspace_id: str) -> Iterator[str]:
@@ -185,7 +198,7 @@ def _read(body: str) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _light(key: str, told: Mapping[str, Any]) -> Operation:
+def light(key: str, told: Mapping[str, Any]) -> Operation:
     """An operation without what it touched."""
     meta = told["meta"] if isinstance(told.get("meta"), dict) else {}
     links = {name: told[name] for name in ("undoes", "redoes") if isinstance(told.get(name), str)}
@@ -195,6 +208,23 @@ def _light(key: str, told: Mapping[str, Any]) -> Operation:
 def _says(columns: list[str], told: Mapping[str, Any]) -> bool:
     label = str(told.get("label", "")).encode("utf-8", "replace").decode()
     return [*(str(told.get(name)) for name in _COLUMNS[:-1]), label] == columns
+
+
+def heads_of(copies: Iterable[Path], workspace_id: str, meta: Mapping[str, str]) -> dict[str, str]:
+    """The heads that older copies were left with, by their names, but for those from before something was changed on
+    purpose."""
+    before = {str(one.get("before")) for one in _told(meta)}
+    heads = {path.name: _head_of(path, workspace_id) for path in copies}
+    return {name: head for name, head in heads.items() if head and head not in before}
+
+
+def meets(operations: Iterable[tuple[str, str]], heads: Mapping[str, str]) -> bool:
+    """Whether all of these heads are met on the way through the operations."""
+    left, head = {*heads.values()}, ""
+    for one in operations:
+        head = extended(head, [one])
+        left.discard(head)
+    return not left
 
 
 def _head_of(copy: Path, workspace_id: str) -> str:

@@ -37,7 +37,7 @@ COUNT = "operations"
 """The marker of how many operations were written, which is told beside the database too."""
 OLD_INDEX = "old"
 """The marker of an index that lacks rows."""
-_OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
+OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,14 +316,9 @@ def _insert_operations(
     rows: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
     for seq, o in enumerate(fresh, first):
-        label = o.label.encode("utf-8", "replace").decode()
-        touched = dict.fromkeys((change.layer, change.key) for change in o.changes)
-        body = _body(o, lines.get(o.id))
-        rows.append((seq, workspace_id, o.id, o.at, o.actor, o.kind, label, len(o.changes), body, False))
-        keys += [(workspace_id, layer, key, seq) for layer, key in touched]
-    connection.executemany(_inserting("operations", _OPERATION), rows)
-    kept = "INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-    connection.executemany(kept, keys)
+        rows.append(operation_row(workspace_id, seq, o, body_of(o, lines.get(o.id))))
+        keys += operation_keys(workspace_id, seq, o)
+    insert_operations(connection, rows, keys)
     judge = "UPDATE operations SET undone = ? WHERE workspace_id = ? AND id = ?"
     for operation in fresh:
         if (verdict := meta.get(f"{VERDICT}{operation.id}")) is not None:
@@ -343,6 +338,25 @@ def _insert_operations(
     return waiting
 
 
+def operation_row(workspace_id: str, seq: int, one: Operation, body: str, *, undone: bool = False) -> tuple[Any, ...]:
+    """The values of an operation at its place, in the order of `OPERATION`."""
+    label = one.label.encode("utf-8", "replace").decode()
+    return (seq, workspace_id, one.id, one.at, one.actor, one.kind, label, len(one.changes), body, undone)
+
+
+def operation_keys(workspace_id: str, seq: int, one: Operation) -> list[tuple[Any, ...]]:
+    """What it touched, each as a row of the table that finds it by that."""
+    touched = dict.fromkeys((change.layer, change.key) for change in one.changes)
+    return [(workspace_id, layer, key, seq) for layer, key in touched]
+
+
+def insert_operations(connection: Connection, rows: Sequence[tuple[Any, ...]], keys: Sequence[tuple[Any, ...]]) -> None:
+    """Write operations and what they touched. Raises the driver's errors."""
+    connection.executemany(_inserting("operations", OPERATION), rows)
+    kept = "INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    connection.executemany(kept, keys)
+
+
 def _last_written(connection: Connection, workspace_id: str, meta: Mapping[str, str]) -> int:
     """The place of the newest operation that was ever written: it may have been taken out, and its keys be there."""
     if meta.get(LAST, "").isdigit():
@@ -360,7 +374,7 @@ def _finder(connection: Connection, workspace_id: str) -> Callable[[str], Operat
     return find
 
 
-def _body(operation: Operation, line: bytes | None) -> str:
+def body_of(operation: Operation, line: bytes | None) -> str:
     """The operation as JSON: that of its line, where it is UTF-8."""
     if line is not None:
         with contextlib.suppress(UnicodeDecodeError):

@@ -16,7 +16,7 @@ from pathlib import Path
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, kept_operations, ledger, ledger_order, owners, reader, unmarked
+from nanomem_tui.store import atomic, chain, kept_operations, ledger, ledger_order, owners, reader, schema, unmarked
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
@@ -57,7 +57,7 @@ class Copies:
 
     def kept(self) -> list[ledger.LedgerFile]:
         """The operations that were committed since the oldest copy, whatever became of the database."""
-        return [ledger.read_file(path) for path in self._files()]
+        return [ledger.read_file(path) for path in self.kept_files()]
 
     def noted(self) -> int | None:
         """How many operations the database had when it was last written, as was noted beside it; None: nobody knows."""
@@ -81,7 +81,7 @@ class Copies:
         Looks at the last one alone, as long as that one is known. `waiting`: ids that lie in ledger files, and are not
         asked for; neither they nor what is known are read whole.
         """
-        files = self._files()
+        files = self.kept_files()
         last = next((self._last_id(path) for path in reversed(files)), None)
         if last is not None and known([last]):
             return []
@@ -109,7 +109,8 @@ class Copies:
             return None
         return self._last[path][1]
 
-    def _files(self) -> list[Path]:
+    def kept_files(self) -> list[Path]:
+        """Where they are, oldest first."""
         return sorted(self._folder.glob(f"*{SUFFIX}"))
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -153,7 +154,8 @@ class Copies:
         return much or time.gmtime(made.st_mtime)[:3] != time.gmtime()[:3]
 
     def make(self, database: Path) -> None:
-        """Copy the database, and let the oldest copy go once the new one is found to be whole.
+        """Copy the database, and let the oldest copy go once the new one is found to be whole. Where the operations of
+        that are not what was written, the newest copy of which they are stays, with all that was kept since.
 
         Raises CorruptDatabase when it is not: then every older copy stays. Raises OSError and the driver's errors.
         """
@@ -167,25 +169,38 @@ class Copies:
             target.unlink()
             raise CorruptDatabase("the database is not what was written", str(database), "run `nanomem doctor`")
         generations = GENERATIONS - (target.stat().st_size > LARGE)
+        stays = next((path for path in [target, *older] if _is_chained(path)), None)
         for path in older[generations - 1 :]:
-            path.unlink(missing_ok=True)
+            if path != stays:
+                path.unlink(missing_ok=True)
         oldest = _number(self.found()[-1])
         for path in self._ledgers.glob(f"*/{FOLDER}/*{SUFFIX}"):
             if path.name.partition(".")[0] < oldest:
                 path.unlink(missing_ok=True)
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a database, which nobody writes, is readable in every page and holds the rows that were written."""
+def is_whole(path: Path, *, indexes: bool = False) -> bool:
+    """Whether a database, which nobody writes, is readable in every page and holds the rows that were written, in the
+    tables that were made for them. `indexes`: each row is looked up in these too; those of a copy are its own."""
     try:
         with reader.open_database(path) as connection:
-            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            check = "integrity_check" if indexes else "quick_check"
+            if connection.execute(f"PRAGMA {check}(1)").fetchone()[0] != "ok" or schema.is_damaged(connection):
                 return False
             known = workspaces(connection)
             if any(unmarked.is_unmarked(connection, workspace_id) for workspace_id in known):
                 return False
             return not any(True for workspace_id in known for _ in altered(connection, workspace_id))
     except (NanomemError, OSError, ValueError, TypeError):
+        return False
+
+
+def _is_chained(path: Path) -> bool:
+    """Whether the operations of every workspace in a copy are what was written."""
+    try:
+        with reader.open_database(path) as connection:
+            return all(chain.is_whole(connection, workspace_id) for workspace_id in workspaces(connection))
+    except NanomemError:
         return False
 
 

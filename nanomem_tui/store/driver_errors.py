@@ -1,4 +1,4 @@
-"""What an error of SQLite means to a person."""
+"""What an error of SQLite means to a person: told by its code, not by words, which a damaged schema may hold too."""
 
 from __future__ import annotations
 
@@ -8,19 +8,43 @@ from pathlib import Path
 
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError
 
+FULL, IO_ERROR = sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR
+REFUSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+NO_FILES = frozenset({FULL, IO_ERROR, sqlite3.SQLITE_CANTOPEN})
+"""The codes where SQLite cannot make its files beside a database."""
+_SAID = {
+    "database or disk is full": FULL,
+    "disk I/O error": IO_ERROR,
+    "database is locked": sqlite3.SQLITE_BUSY,
+    "attempt to write a readonly database": sqlite3.SQLITE_READONLY,
+    "unable to open database file": sqlite3.SQLITE_CANTOPEN,
+    "database disk image is malformed": sqlite3.SQLITE_CORRUPT,
+    "file is not a database": sqlite3.SQLITE_NOTADB,
+}
+
+
+def code_of(error: BaseException) -> int:
+    """The primary code of an error; of one that does not come from SQLite itself that of what it begins with, 0 where
+    it is none of these."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return int(code) & 0xFF
+    return next((number for said, number in _SAID.items() if str(error).startswith(said)), 0)
+
 
 def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
     """The error of our tree for one of the driver's, met with the database at `path`."""
-    text = str(error).lower()
-    if "unable to open" in text or "readonly" in text or "permission" in text:
+    code = code_of(error)
+    if code in REFUSED:
         if _disk(path.parent) == "read-only":
             return AccessDenied("the disk of the database is read-only", str(path), "mount it for writing")
         return AccessDenied("the database cannot be opened", str(path), "check its owner, mode and free space")
-    if "locked" in text or "busy" in text:
+    if code in BUSY:
         return StoreError("the database is locked by another process", str(path), "try again in a moment")
-    if "full" in text or ("i/o" in text and _disk(path.parent) == "full"):
+    if code == FULL or (code == IO_ERROR and _disk(path.parent) == "full"):
         return DiskFull("no space left for the database", str(path), "free some space; nothing was lost")
-    if "i/o" in text:
+    if code == IO_ERROR:
         return StoreError(f"the disk failed under the database ({error})", str(path), "run `nanomem doctor`")
     fix = "run `nanomem doctor`; the file is kept as it is"
     return CorruptDatabase(f"the database cannot be read ({error})", str(path), fix)

@@ -67,13 +67,17 @@ def check(store: RowStore, connection: Connection) -> Kept:
     return Kept(tuple(unlike), len(_since(store, connection) - held), tuple(bad))
 
 
-def problems(found: Kept, where: str) -> Iterator[Problem]:
-    """The same for the doctor: the database has all of it, so these are warnings."""
+def problems(found: Kept, where: str, *, chained: bool) -> Iterator[Problem]:
+    """The same for the doctor: the database has all of it, so these are warnings. Not `chained`: its own operations
+    are not proven, and nothing of what was kept goes."""
     fix = "`nanomem doctor --fix` makes a new copy of the database and puts that file into the quarantine"
+    if not chained:
+        fix = "it stays as it is until the chain of the database is whole: see `nanomem log --verify`"
     for one in found.unlike:
         yield one._replace(what=f"{one.what}; {MEANS}", fix=fix, severity="warning")
     if found.lacking:
-        yield Problem(found.missing(), where, None, "`nanomem doctor --fix` makes a new copy of it", "warning")
+        fix = "`nanomem doctor --fix` makes a new copy of it" if chained else fix
+        yield Problem(found.missing(), where, None, fix, "warning")
 
 
 def _others(connection: Connection, workspace_id: str, kept: tuple[Operation, ...]) -> Iterator[str]:

@@ -115,7 +115,7 @@ def read_file(path: Path) -> LedgerFile:
         if not line.strip(b"\0\r "):
             continue
         operation = decode(line)
-        found = [operation] if operation is not None else _among_junk(line)
+        found = [operation] if operation is not None else among_junk(line)
         operations += found
         damaged = damaged or operation is None
         if not found and number < len(lines):
@@ -123,7 +123,7 @@ def read_file(path: Path) -> LedgerFile:
     return LedgerFile(path, tuple(operations), tuple(problems), damaged)
 
 
-def _among_junk(line: bytes) -> list[Operation]:
+def among_junk(line: bytes) -> list[Operation]:
     """The whole operations in a line that something was put into, or whose newline was lost."""
     found: list[Operation] = []
     start = line.find(_BEGIN)

@@ -16,7 +16,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader, stored_operations
 from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import Item, Lesson, Record
+from nanomem_tui.store.values import Item, Lesson, Record, row_hash
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Lacking:
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
     """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
     inbox; deleted ones are left out."""
-    if not store.loaded and database_is_all(store):
+    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     waiting: Counter[tuple[str, str, str, bool]] = Counter()
@@ -72,7 +72,7 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]
 def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
     """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones
     are left out."""
-    if not store.loaded and database_is_all(store):
+    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
     snapshot = store.load("lesson")
     with snapshot.lock:
@@ -84,7 +84,7 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
 
 def lessons(store: MemoryStore) -> list[Lesson]:
     """The lessons that are not deleted."""
-    if not store.loaded and database_is_all(store):
+    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         rows = store.read(lambda connection: reader.lessons(connection, store.workspace_id))
     else:
         snapshot = store.load("lesson")
@@ -96,7 +96,7 @@ def lessons(store: MemoryStore) -> list[Lesson]:
 def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
     """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens; deleted
     ones are left out."""
-    if not store.loaded and not store.waiting():
+    if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
         return store.read(lambda connection: reader.record_counts(connection, store.workspace_id))
@@ -113,11 +113,14 @@ def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
 
 
 def records(store: MemoryStore, kind: str) -> list[Record]:
-    """The records of a kind that are not deleted, in no order; no other row is read where the database has them all."""
-    if not store.loaded and not store.waiting():
+    """The records of a kind that are not deleted, in no order; no other row is read where the database has them all,
+    as they were written."""
+    if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
-        return store.read(lambda connection: reader.records(connection, store.workspace_id, kind=kind))
+        found = store.read(lambda connection: _records_as_written(connection, store.workspace_id, kind))
+        if found is not None:
+            return found
     snapshot = store.load("record")
     with snapshot.lock:
         return [row for row in snapshot.records.values() if row.kind == kind and not row.is_deleted]
@@ -125,9 +128,37 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
 
 def record_subjects(store: MemoryStore, kind: str) -> int:
     """How many different things (days, chats, tools) the records of a kind are about."""
-    if store.has_database and not store.loaded and not store.waiting():
+    if store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         return store.read(lambda connection: reader.record_subjects(connection, store.workspace_id, kind))
     return len({row.about for row in records(store, kind)})
+
+
+def _records_as_written(connection: Connection, workspace_id: str, kind: str) -> list[Record] | None:
+    """The records of a kind in the database; None where one of them is not what was written: whoever loads all rows is
+    given what a copy and the log tell."""
+    from nanomem_tui.store import mending
+
+    rows = reader.records(connection, workspace_id, kind=kind)
+    if not rows or len(rows) > mending.VERIFIED or not isinstance(connection, sqlite3.Connection):
+        return rows
+    query = "SELECT id, row_hash FROM records WHERE workspace_id = ? AND is_deleted = 0 AND kind = ?"
+    written = dict(reader.fetched(connection, tuple, query, (workspace_id, kind)))
+    return rows if all(written.get(row.id) == row_hash(row) for row in rows) else None
+
+
+def _has_lost_rows(store: MemoryStore) -> bool:
+    """Whether the database has fewer rows than were written: whoever loads them is given what a copy and the log
+    tell. Of very many rows the doctor says so."""
+    if not store.has_database:
+        return False
+    from nanomem_tui.store import mending
+
+    def ask(connection: Connection) -> bool:
+        written = reader.meta(connection, store.workspace_id).get("rows", "")
+        few = written.isdigit() and int(written) <= mending.VERIFIED and isinstance(connection, sqlite3.Connection)
+        return few and reader.row_count(connection, store.workspace_id) < int(written)
+
+    return store.read(ask)
 
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 from nanomem_tui import json_text, regular, tokens
 from nanomem_tui.errors import AccessDenied, DiskFull, NewerDatabase, StoreError, from_os_error
-from nanomem_tui.store import sql
-from nanomem_tui.store.driver_errors import in_our_words
+from nanomem_tui.store import driver_errors, sql
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
@@ -55,9 +54,9 @@ def open_database(path: Path, newest: int | None = None) -> Iterator[sqlite3.Con
                 raise NewerDatabase(what, str(path), "install a newer nanomem; nothing was changed")
             yield connection
     except sqlite3.Error as error:
-        raise in_our_words(error, path) from error
+        raise driver_errors.in_our_words(error, path) from error
     except UnicodeDecodeError as error:  # the driver's own message quotes a schema that is damaged
-        raise in_our_words(sqlite3.DatabaseError("its schema is no text"), path) from error
+        raise driver_errors.in_our_words(sqlite3.DatabaseError("its schema is no text"), path) from error
 
 
 def _connected(path: Path, stack: contextlib.ExitStack) -> tuple[sqlite3.Connection, int]:
@@ -66,7 +65,7 @@ def _connected(path: Path, stack: contextlib.ExitStack) -> tuple[sqlite3.Connect
     try:
         return _connect(path, flags, stack)
     except sqlite3.OperationalError as error:
-        if not wal.exists() or not any(sign in str(error).lower() for sign in ("i/o", "unable to open", "full")):
+        if not wal.exists() or driver_errors.code_of(error) not in driver_errors.NO_FILES:
             raise
     try:
         return _connect(_private_copy(path, stack), "mode=rw", stack)
@@ -221,9 +220,11 @@ def item_numbers(connection: Connection, workspace_id: str, ids: Sequence[str]) 
     return dict(fetched(connection, tuple, query, (workspace_id, *ids)))
 
 
-def row_count(connection: Connection, workspace_id: str) -> int:
-    """How many rows of all layers there are, deleted ones too."""
+def row_count(connection: Connection, workspace_id: str, *, by_index: bool = True) -> int:
+    """How many rows of all layers there are, deleted ones too; not `by_index`: read one by one, as an index that a
+    flipped bit harmed would leave some out."""
     query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
+    query = query if by_index else _unindexed(connection, query)
     tables = row_tables(connection)
     return sum(int(connection.execute(query.format(table), (workspace_id,)).fetchone()[0]) for table in tables)
 

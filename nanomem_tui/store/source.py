@@ -157,7 +157,7 @@ class Source:
         """
         if self.damage is None:
             return
-        if not copies.is_whole(self._database):
+        if not copies.is_whole(self._database, indexes=True):
             fresh = self._database.with_name(f".nanomem.db.{os.urandom(4).hex()}.nanomem-tmp")
             try:
                 import shutil

@@ -5,6 +5,8 @@ Owns what is looked at, and how it is said; nothing is put right here, so that w
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +17,9 @@ from nanomem_tui.store import (
     checkpoint,
     copies,
     kept_operations,
+    operation_mending,
     reader,
+    schema,
     sql,
     stored_operations,
     unmarked,
@@ -35,7 +39,7 @@ class Found(NamedTuple):
     how many there were when the database was last written; `unmarked`: its markers were taken out; `gone`: that there
     is no database, though it is known that there was one; `waiting`: operations in
     ledger files, which are in no chain yet; `damage`: why that was not the database itself; `beside`: what is
-    kept beside it, to make it anew of."""
+    kept beside it, to make it anew of; `schema`: what of its tables and guards is not as it was made."""
 
     operations: chain.Verified
     altered: tuple[tuple[str, str], ...]
@@ -47,12 +51,13 @@ class Found(NamedTuple):
     noted: int = 0
     unmarked: bool = False
     gone: Problem | None = None
+    schema: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
         """Whether nothing was changed."""
         rows = not self.altered and not self.fewer
-        there = self.damage is None and self.gone is None and not self.unmarked
+        there = self.damage is None and self.gone is None and not self.unmarked and not self.schema
         operations = self.operations.whole and not self.kept and not self.fewer_operations
         return operations and rows and there and self.beside.whole
 
@@ -73,6 +78,7 @@ class Found(NamedTuple):
             yield f"{problem.where}: {problem.what}"
         if self.unmarked:
             yield unmarked.WHAT
+        yield from (f"the database: {line}" for line in self.schema)
         if found.head != (found.kept or found.head):
             yield f"the head that was kept is {found.kept}: an operation was changed, taken out or put in"
         yield from found.missing
@@ -101,19 +107,21 @@ def verify(store: RowStore, expected: str = "") -> Found:
         # The copy that stands in for a damaged database is held against nothing: it is older.
         against = store.copies.found() if damage is None else ()
         operations = chain.verify(connection, store.workspace_id, expected, against)
-        there = stored_operations.known_operations(connection, store.workspace_id, [*known.waiting])
-        waiting = len(known.waiting - there)
+        written = stored_operations.known_operations(connection, store.workspace_id, [*known.waiting])
+        waiting = len(known.waiting - written)
         if damage is not None:
             kept = beside.lacking_itself(store, known)
             return Found(operations._replace(head="", kept="", wrong=()), (), 0, kept, waiting, damage)
         meta = reader.meta(connection, store.workspace_id)
         altered = tuple(copies.altered(connection, store.workspace_id))
-        fewer = _number(meta, "rows") - reader.row_count(connection, store.workspace_id) if "rows" in meta else 0
+        there = reader.row_count(connection, store.workspace_id, by_index=False) if "rows" in meta else 0
+        fewer = _number(meta, "rows") - there
         kept = known.lacking(connection, store.workspace_id)
         unlike = kept_operations.check(store, connection)
         noted = max(known.noted, _number(meta, checkpoint.COUNT))
         lost = unmarked.is_unmarked(connection, store.workspace_id)
-    return Found(operations, altered, max(0, fewer), kept, waiting, None, unlike, noted, lost)
+        lines = tuple(schema.lines(connection)) if isinstance(connection, sqlite3.Connection) else ()
+    return Found(operations, altered, max(0, fewer), kept, waiting, None, unlike, noted, lost, schema=lines)
 
 
 def _number(meta: Mapping[str, str], name: str) -> int:
@@ -129,13 +137,22 @@ def problems(store: RowStore) -> Iterator[Problem]:
     except NanomemError as error:
         yield Problem(error.what, error.where, fix=error.fix)
         return
-    fix = (
-        "see `nanomem log --verify`; the newest that were kept come back with the next change, the rest with a backup"
-        " (`nanomem backup list`)"
-    )
-    found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept())
+    fix = _fix(store, told)
+    found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept(), schema=())
     lines = list(found.lines())
     yield from (Problem(line, "nanomem.db", None, fix) for line in lines[:_TOLD])
     if (more := len(lines) - _TOLD) > 0:
         yield Problem(f"{counted(more, 'more line')} like these", "nanomem.db", None, fix)
-    yield from kept_operations.problems(told.beside, store.paths.relative(store.paths.database))
+    yield from kept_operations.problems(told.beside, store.paths.relative(store.paths.database),
+                                        chained=told.operations.whole)  # fmt: skip
+
+
+def _fix(store: RowStore, told: Found) -> str:
+    """What to do about operations that are not what was written."""
+    rest = "see `nanomem log --verify`, and `nanomem backup list` for what to restore"
+    if store.server is not None or (told.operations.whole and not told.kept):
+        return rest
+    with contextlib.suppress(NanomemError), store.opened() as connection:
+        if operation_mending.plan(store, connection) is not None:
+            return "`nanomem doctor --fix` puts back what a copy or what was kept says, which the chain proves"
+    return f"neither a copy nor what was kept proves what was there, so all of it stays as it is; {rest}"

@@ -1,11 +1,12 @@
 """Writing WAL state: the seed's format, one session per file, torn tails, two processes."""
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nanomem_tui.errors import BadInput, Conflict, InvalidConfig, NanomemError
+from nanomem_tui.errors import BadInput, Conflict, DiskFull, InvalidConfig, NanomemError
 from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter, checked_key
@@ -138,3 +139,21 @@ def test_the_state_folder_lies_in_the_workspace(tmp_path, setting):
     with pytest.raises(InvalidConfig):
         state_folder(paths, setting)
     assert state_folder(paths, "memory/session-state") == paths.wal_dir
+
+
+def full(handle: int, data: bytes) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_on_a_full_disk_a_file_that_was_made_goes_again_and_one_that_was_there_stays(writer, monkeypatch):
+    writer.pre("cli:there", "cli", "there", AT, {"user": "one"})
+    before = writer.file("cli:there").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for key in ("cli:there", "cli:new"):
+            with pytest.raises(DiskFull, match="nothing was changed"):
+                writer.pre(key, "cli", key.partition(":")[2], AT, {"user": "two"})
+    assert [path.name for path in writer.folder.iterdir()] == ["cli_there.md"]
+    assert writer.file("cli:there").read_bytes() == before
+    writer.pre("cli:new", "cli", "new", AT, {"user": "three"})
+    assert len(parsed(writer, "cli:new").turns) == 1

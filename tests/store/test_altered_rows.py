@@ -42,6 +42,23 @@ def test_a_search_shows_what_was_written(statement: str, database: Path, run: Ru
     assert run("memory", "search", "--query", "EVIL", "--json").json == []
 
 
+@pytest.mark.parametrize("statement", ["DELETE FROM records", "UPDATE records SET text = 'EVIL'"])
+def test_a_list_of_records_shows_what_was_written(statement: str, database: Path, run: Run) -> None:  # noqa: F811
+    run("journal", "add", "--text", "planted a tree")
+    before = run("journal", "list").out
+    assert "planted a tree" in before
+    alter(database, statement)
+    assert run("journal", "list").out == before
+    assert "planted a tree" in run("journal", "search", "tree").out
+
+
+def test_counts_are_those_of_what_was_written(database: Path, run: Run) -> None:  # noqa: F811
+    run("journal", "add", "--text", "planted a tree")
+    before = run("memory", "status", "--json").json
+    alter(database, "DELETE FROM memory_entries WHERE content LIKE '%number 3%'")
+    assert run("memory", "status", "--json").json["items"] == before["items"]
+
+
 def lines_of(run: Run, key: str) -> list[str]:  # noqa: F811
     """What the doctor says of a row in the database."""
     return [line for line in run("doctor").out.splitlines() if key in line and "quarantine/" not in line]

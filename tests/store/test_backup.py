@@ -175,6 +175,21 @@ def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, 
         assert {f"number {one}" for one in range(acknowledged + 1)} <= set(texts(place / paths.workspace.name))
 
 
+@pytest.mark.sqlite("the file itself")
+def test_what_is_kept_beside_the_database_is_of_its_moment(paths: Paths, tmp_path: Path) -> None:
+    from nanomem_tui.store import verifying
+
+    def write(number: int, _of: int) -> None:
+        with open_workspace(paths.workspace) as ws:
+            ws.items.add(f"between two files, the {number}th")
+
+    write(-1, 0)
+    backup.restore_to(make(paths, progress=write).path, place := tmp_path / "place")
+    with open_workspace(place / "workspace") as ws:
+        found = verifying.verify(ws.store)
+        assert (found.whole, [*found.lines()]) == (True, [])
+
+
 def test_links_pipes_and_what_lies_elsewhere_are_named_and_left_out(paths: Paths) -> None:
     (paths.memory / "link.md").symlink_to("/etc/passwd")
     os.mkfifo(paths.memory / "pipe")

@@ -77,7 +77,14 @@ def schema_no_text(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE lessons", b"CREATE TABLE le\xee\xffons"))
 
 
-DAMAGE = (schema_no_text, torn, shifted, emptied, overwritten, schema_lost, Path.unlink)
+def schema_full(path: Path) -> None:
+    """One flipped bit, whose error has a word in it that is none of SQLite's own."""
+    data = path.read_bytes()
+    at = data.index(b"NOT NULL", data.index(b"CREATE TABLE records"))
+    path.write_bytes(data[:at] + b"NOT FULL" + data[at + 8 :])
+
+
+DAMAGE = (schema_no_text, schema_full, torn, shifted, emptied, overwritten, schema_lost, Path.unlink)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

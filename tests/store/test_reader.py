@@ -295,6 +295,8 @@ def test_a_copy_is_read_where_sqlite_cannot_make_its_files(workspace: Path, monk
         ("disk I/O error", True, StoreError),
         ("database disk image is malformed", True, CorruptDatabase),
         ("file is not a database", True, CorruptDatabase),
+        ('near "FULL": syntax error', True, CorruptDatabase),
+        ("no such column: busy.readonly", True, CorruptDatabase),
     ],
 )
 def test_what_the_driver_says_becomes_what_a_person_can_do(

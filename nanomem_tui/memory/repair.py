@@ -1,0 +1,40 @@
+"""One thing that the doctor can put right, and the move of a file to the quarantine, which many of them are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory.reading import read_file
+from nanomem_tui.store import atomic
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+class Repair(NamedTuple):
+    """One thing that can be put right: what is wrong where, what is done, and `do`, which does it. `held`: why it has
+    to wait, "" when it need not. `aside`: it touches nothing of what is remembered."""
+
+    what: str
+    where: str
+    how: str
+    do: Callable[[], object]
+    held: str = ""
+    aside: bool = False
+
+
+def aside(ws: Workspace, path: Path, what: str) -> Repair:
+    """The move of a file to the quarantine; `what`: what is wrong with it."""
+
+    def move() -> None:
+        if path.is_symlink():
+            raise NanomemError("a link, which is not followed", str(path))
+        atomic.quarantine(ws.paths.quarantine, path.name, read_file(path.resolve()))
+        os.unlink(path)
+        atomic.sync_folder(path.parent)
+
+    return Repair(what, ws.paths.relative(path), "it is moved to the quarantine", move)
