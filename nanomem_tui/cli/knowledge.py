@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.memory_changes import warned
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import (
     Count,
@@ -121,7 +122,7 @@ def add(
         if solution is not None:
             found.documents.append(knowledge_files.text_document(solution, source, title))
         done = ws.knowledge.add(found, tell=progress, dry_run=dry_run)
-    _tell_added(state, done, dry_run=dry_run)
+    _tell_added(state, done, warned(state, [text for text in (solution, source, title) if text]), dry_run=dry_run)
 
 
 def _address(path: str) -> Path:
@@ -150,9 +151,10 @@ def sync(state: State, *, dry_run: bool) -> None:
     _tell_added(state, done, dry_run=dry_run)
 
 
-def _tell_added(state: State, done: Added, *, dry_run: bool) -> None:
+def _tell_added(state: State, done: Added, warnings: Sequence[str] = (), *, dry_run: bool) -> None:
     operation = values.operation(done.operation) if done.operation and not dry_run else None
     body: dict[str, Any] = {"operation": operation, **({"dry_run": True} if dry_run else {}), **done.to_json()}
+    body["warnings"] = list(warnings)
     state.show(body, lambda: _added_lines(done, dry_run=dry_run))
     if not state.json:
         output.notes([f"Note: {problem.text()}" for problem in done.problems[:SHOWN]])
