@@ -15,7 +15,7 @@ person, at full speed for some seconds each. `hidden`: conversations of nanobot 
 `tamper`: operations changed in the database behind its back, and how many `log --verify` noticed; `forget`: a text
 planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`: the 118 attacks
 of bastioncorpus and 20 false facts by seven ways in, where one sender may teach. `fence`: both, and 26 ends of the
-block, in each of its parts. `secrets`, `alike`: 38 kinds and 1,000 values made by rule. `escapes`: every command, and
+block, in each of its parts. `secrets`, `alike`: 44 kinds and 1,000 values made by rule. `escapes`: every command, and
 every key of every screen, with hostile words in all that they show. `keys`: 57 names by 18 ways in. `traps`: pipes,
 sockets, devices, folders and links in the place of files. `hooks`: a repository that names programs of its own.
 `open`: what others could read of what all commands make. `spoiled`: real files flipped, cut, spliced and repeated.

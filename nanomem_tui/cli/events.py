@@ -10,6 +10,7 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.memory_changes import warned
 from nanomem_tui.cli.shared import Command, Count, Group, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
@@ -53,7 +54,8 @@ def push(state: State, said: Sequence[str], data: str | None, category: str, sou
     with state.open(starting=True) as ws:
         entry_id = ws.operational.push(category, told, source, critical)
         kept = next((entry for entry in ws.operational.recent(None) if entry.id == entry_id), None)
-    body = values.plain(kept) if kept is not None else {"id": entry_id}
+    warnings = warned(state, [told, source])
+    body = {**(values.plain(kept) if kept is not None else {"id": entry_id}), "warnings": warnings}
     state.show(body, [f"kept {_article(category)}: {entry_id}" + (" (critical)" if kept and kept.critical else "")])
 
 
@@ -130,7 +132,9 @@ def _tell(state: State, name: str, value: str, unit: str, source: str) -> None:
     with state.open(starting=True) as ws:
         ws.operational.push("metric", {"name": name, "value": number, **({"unit": unit} if unit else {})}, source)
         found = ws.operational.metric(name)
-    state.show(values.plain(found), [f"{found.name}: {_number(found)}" if found else name])
+    warnings = warned(state, [name, unit, source])
+    body = {**(values.plain(found) if found is not None else {"name": name}), "warnings": warnings}
+    state.show(body, [f"{found.name}: {_number(found)}" if found else name])
 
 
 def _from_json(text: str) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.memory_changes import warned
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import (
     Count,
@@ -24,11 +27,12 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.errors import WorkspaceMissing
 from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeDocument, KnowledgeHit
-    from nanomem_tui.tiers.knowledge import Added
+    from nanomem_tui.tiers.knowledge import Added, KnowledgeBase
     from nanomem_tui.tiers.knowledge_files import Found
 
 SOURCES = ("file", "man", "package", "page", "pack", "solution", "nanomem")
@@ -121,7 +125,7 @@ def add(
         if solution is not None:
             found.documents.append(knowledge_files.text_document(solution, source, title))
         done = ws.knowledge.add(found, tell=progress, dry_run=dry_run)
-    _tell_added(state, done, dry_run=dry_run)
+    _tell_added(state, done, warned(state, [text for text in (solution, source, title) if text]), dry_run=dry_run)
 
 
 def _address(path: str) -> Path:
@@ -150,9 +154,10 @@ def sync(state: State, *, dry_run: bool) -> None:
     _tell_added(state, done, dry_run=dry_run)
 
 
-def _tell_added(state: State, done: Added, *, dry_run: bool) -> None:
+def _tell_added(state: State, done: Added, warnings: Sequence[str] = (), *, dry_run: bool) -> None:
     operation = values.operation(done.operation) if done.operation and not dry_run else None
     body: dict[str, Any] = {"operation": operation, **({"dry_run": True} if dry_run else {}), **done.to_json()}
+    body["warnings"] = list(warnings)
     state.show(body, lambda: _added_lines(done, dry_run=dry_run))
     if not state.json:
         output.notes([f"Note: {problem.text()}" for problem in done.problems[:SHOWN]])
@@ -173,6 +178,23 @@ def _added_lines(done: Added, *, dry_run: bool) -> list[str]:
     return lines or ["Nothing changed."]
 
 
+@contextlib.contextmanager
+def _reading(state: State) -> Iterator[KnowledgeBase]:
+    """What there is to look things up in. Where no workspace was named and there is none yet, that of an empty folder:
+    the pages of nanomem come with the package."""
+    with contextlib.ExitStack() as stack:
+        try:
+            ws = stack.enter_context(state.open(starting=True))
+        except WorkspaceMissing as missing:
+            if state.workspace is not None:
+                raise
+            if not state.json:
+                output.notes([f"Note: no workspace yet at {missing.where}: only the pages of nanomem"])
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            ws = stack.enter_context(State(folder).open(starting=True, dry_run=True))
+        yield ws.knowledge
+
+
 @knowledge.command()
 @query_options
 @click.option("-n", "--limit", "number", type=Count(1), default=3, show_default=True, help="Chunks to find.")
@@ -190,8 +212,8 @@ def search(
       nanomem knowledge search "delete untracked files" --source man
     """
     asked = asked_query(query, terms)
-    with state.open(starting=True) as ws:
-        found = ws.knowledge.search(asked, offset + number, sources)[offset:]
+    with _reading(state) as base:
+        found = base.search(asked, offset + number, sources)[offset:]
     state.show([hit.to_json() for hit in found], lambda: _hit_lines(found))
 
 
@@ -224,8 +246,8 @@ def list_documents(state: State, sources: Sequence[str], limit: int | None, offs
     Example:
       nanomem knowledge list --source man
     """
-    with state.open(starting=True) as ws:
-        found = [one for one in ws.knowledge.documents() if not sources or one.kind in sources]
+    with _reading(state) as base:
+        found = [one for one in base.documents() if not sources or one.kind in sources]
     shown = page(found, limit, offset)
     state.show([one.to_json() for one in shown], lambda: _table(shown) or ["No documents."])
 
@@ -253,9 +275,9 @@ def show(state: State, document_id: str) -> None:
     Example:
       nanomem knowledge show "nginx(8)"
     """
-    with state.open(starting=True) as ws:
-        one = ws.knowledge.get(document_id)
-        chunks = ws.knowledge.chunks(one.id)
+    with _reading(state) as base:
+        one = base.get(document_id)
+        chunks = base.chunks(one.id)
     body = {**one.to_json(), "text": [{"id": key, **chunk._asdict()} for key, chunk in chunks]}
 
     def lines() -> list[str]:

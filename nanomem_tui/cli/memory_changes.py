@@ -74,6 +74,15 @@ def warn(state: State, warnings: Sequence[str]) -> None:
         output.notes([f"Warning: {warning}" for warning in warnings])
 
 
+def warned(state: State, told: object) -> list[str]:
+    """As `warn`, of JSON that is kept as it was given; what was said."""
+    from nanomem_tui.memory import safety
+
+    warnings = safety.of_data(told)
+    warn(state, warnings)
+    return warnings
+
+
 def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
     """The items of these ids. Raises AccessDenied, not NotFound, where they lie in a file that cannot be read."""
     ws.store.load("item")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
+from nanomem_tui.cli.memory_changes import warned
 from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.record_lines import counted_of, lines, link_lines, links, past_lines, records_table
 from nanomem_tui.cli.shared import (
@@ -262,7 +263,8 @@ def add(ctx: click.Context, state: State, data: str, record_id: str, dry_run: bo
     with state.open(dry_run=dry_run, starting=True) as ws:
         operation, row = ws.records.add(kind.name, fields, record_id or own or "")
         _tell_missing(ws, row)
-    added(state, operation, row.id, {"record": row.to_json()}, dry_run=dry_run)
+    warnings = warned(state, fields)
+    added(state, operation, row.id, {"record": row.to_json(), "warnings": warnings}, dry_run=dry_run)
 
 
 @click.command(cls=_OfKind)
@@ -292,7 +294,8 @@ def edit(ctx: click.Context, state: State, record_id: str, data: str, dry_run: b
             changed = next(change for change in done[0].changes if change.key == row.key)
             row = tier_layer.record_of(changed.key, changed.after or {})
             _tell_missing(ws, row, fields)
-    tell(state, done, {"record": row.to_json()}, "Nothing changed.", dry_run=dry_run)
+    warnings = warned(state, fields) if done else []
+    tell(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=_OfKind)

@@ -239,8 +239,12 @@ def capture(
     given = seen(candidates(own, role=role, settings=settings, episodes=episodes and not others))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
     if others:  # it says "I", and nobody knows who that is: a person looks at it
-        given = candidates(others, role=role, settings=settings, episodes=False)
-        theirs = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=pasted.WHY)
+        reported = pasted.reports(text)
+        told = candidates(others, role=role, settings=settings, episodes=False)
+        if reported and not (given or told):
+            told = candidates(text, role=role, settings=settings, episodes=episodes)
+        why = pasted.REPORTED if reported else pasted.WHY
+        theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
         verdicts = verdicts._replace(
             quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
         )

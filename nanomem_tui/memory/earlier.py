@@ -1,7 +1,8 @@
 """What of an earlier turn a later one is told again: its name, its words and its answer, and that it had none.
 
 Owns what becomes of the turn of somebody who may not teach: it is marked as not checked, and what a capture or a
-correction of it is held back for is left out with its answer, as it is in no other part of a block. Pure.
+correction of it is held back for is left out with its answer, as it is in no other part of a block. What is told of a
+page, and an answer that asks for something to be remembered, are marked so too. Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import capture, capture_senders, corrections, names, prompt
+from nanomem_tui.memory import capture, capture_rules, capture_senders, corrections, names, pasted, prompt
 from nanomem_tui.memory.pending import Recovered
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.working import Exchange
@@ -25,14 +26,16 @@ def told(turn: Exchange, place: Audience, settings: Settings, workspace_id: str)
     speaker = names.named(turn.speaker, turn.sender, turn.user)
     answer = None if turn.assistant is None else prompt.unjudged(turn.assistant)
     said, sender = prompt.unjudged(turn.user), names.identity(turn.sender)
-    shown = turn._replace(speaker=speaker, sender=sender, user=said, assistant=answer)
+    checked = answer is None or not _asks(turn.assistant or "")
+    shown = turn._replace(speaker=speaker, sender=sender, user=said, assistant=answer, answer_checked=checked)
     if not capture_senders.held(audience, settings):
-        return shown
+        return shown._replace(checked=not pasted.reports(turn.user))
     shown = shown._replace(speaker=speaker if turn.sender else UNNAMED, checked=False)
     if not _waits(turn.user, audience, _Kept(settings), workspace_id):
         return shown
     # The answer says again what it answers: "Noted, the code is …" would bring back what the line above leaves out.
-    return shown._replace(user=prompt.UNCHECKED, assistant=None if answer is None else prompt.UNCHECKED)
+    left_out = None if answer is None else prompt.UNCHECKED
+    return shown._replace(user=prompt.UNCHECKED, assistant=left_out, answer_checked=True)
 
 
 def unanswered(
@@ -58,6 +61,12 @@ class _Kept:
 
     def __hash__(self) -> int:
         return id(self.settings)
+
+
+@lru_cache(1024)
+def _asks(answer: str) -> bool:
+    """Whether an answer asks for something to be remembered, as only a person may: what a tool gave may stand in it."""
+    return any(said.explicit for said in capture_rules.said_in(answer))
 
 
 @lru_cache(1024)  # the same turns are told again in every turn that follows

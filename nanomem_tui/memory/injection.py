@@ -60,6 +60,47 @@ _HUSH = "|".join(
 )
 """How to keep something from somebody begins."""
 
+_SITE = r"[\w-]+\.(?:com|net|org|io|dev|app|xyz|top|info|biz|ru|cn|example)\b"
+_SIGNS_OF_PLACES = "|".join(
+    (
+        "@|http|www.|.com|.net|.org|.io|.dev|.app|.xyz|.top|.info|.biz|.ru|.cn|.example|account|iban|wallet",
+        "卡号|卡號|钱包|錢包",
+        *(first + last for first in "账帐賬帳" for last in "户号戶號"),
+    )
+)
+_AWAY = (
+    r"(?:\b(?:to|into|onto|at|via)\b.{0,40}?(?:\S@[^\s@]{1,64}?\.\w|https?://|www\.|(?<!\S)@\w{3}|\biban\b|\bwallet\b|"
+    rf"\baccount(?: (?:number|no\.?))?[ #:]{{1,3}}[a-z]{{0,2}}\d|\b{_SITE}))"
+)
+"""Somebody else's account, address or site, as where something goes."""
+_ADDRESS = r"\S@[^\s@]{1,64}\.\w{1,20}"
+_ACT = (
+    r"(?:^|[,;:.!?] ?|\b(?:please|always|then|also|now|just|immediately|automatically|silently|agent|assistant|bot|"
+    r"(?:remember|make sure|be sure) to|"
+    r"you(?: (?:must|should|shall|will|always|also|have to|need to|are to|can|may))?) )"
+    r"(?<!\bi always )(?<!\bwe always )(?<!\bi also )(?<!\bi then )(?<!\bi just )(?<!\bi now )"
+)
+"""Where the verb of an order stands: at the beginning of a clause, or behind who is ordered."""
+_DO = r"(?:transfer|wire|pay|send|forward|copy|upload|post|e-?mail|mail|share|submit|redirect|deposit|transmit|move)\b"
+_DONE = (
+    r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\byou )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?<!\bgot )"
+    r"(?<!\bhave )(?<!\bhas )(?<!\bhad )(?<!'ve )"
+    r"\b(?:sent|forwarded|copied|uploaded|posted|transferred|paid|wired|e-?mailed|mailed|shared|redirected|cc'?e?d)\b"
+)
+_WHENEVER = (
+    r"\b(?:when(?:ever)?|if|each time|every ?time|any ?time|as soon as|once (?:i|you|we)|always|from now on|henceforth|"
+    r"going forward|in (?:the )?future|until further notice|by default|every|each|all|any)\b"
+)
+_ON_ALL = r"\b(?:(?:on|in|with|for|of) (?:every|each|all|any)|whenever|every ?time|each time|from now on|by default)\b"
+_ALWAYS_ZH = (
+    "(?:每当|每當|每次|只要|如果|一旦|以后|以後|今后|今後|从现在起|從現在起|从今|從今|所有|任何|凡是|全部|一律|自动|自動|"
+    "默认|默認|都要|都得)"
+)
+_ACT_ZH = (
+    "(?:抄送|密送|暗送|转发|轉發|转账|轉賬|轉帳|转帐|打款|汇款|匯款|付款|支付|发送|發送|上传|上傳|同步|"
+    "(?:发|發|转|轉|寄|传|傳|打|汇|匯)(?:给|給|到|至|往))"
+)
+
 _PATTERNS: tuple[_Orders, ...] = (
     _Orders(
         "tells the model to drop its instructions",
@@ -155,6 +196,22 @@ _PATTERNS: tuple[_Orders, ...] = (
         r"\b(?:api keys?|passwords?|credentials|secrets|tokens|customer (?:data|emails|list|database))\b.{0,40}"
         r"\b(?:send|forward|post|email|upload)\b|\b(?:output|dump|print|reveal|leak)\b.{0,25}"
         r"\b(?:customer (?:data(?:base)?|list|emails)|api keys?|credentials|passwords)\b",
+    ),
+    _Orders(
+        "orders something to be sent or paid to somebody",
+        _SIGNS_OF_PLACES,
+        rf"{_WHENEVER}.{{0,100}}?{_ACT}{_DO}.{{0,60}}?{_AWAY}|"
+        r"(?<!\bi )(?<!\bwe )\b(?:always|from now on|henceforth|going forward|by default|every ?time|each time),? "
+        rf"(?:please )?{_DO}.{{0,60}}?{_AWAY}|"
+        rf"{_ACT}{_DO}.{{0,60}}?\b(?:every|each|all|any|whenever|from now on|by default)\b.{{0,40}}?{_AWAY}|"
+        rf"{_ACT}{_DO}.{{0,60}}?{_AWAY}.{{0,60}}?{_ON_ALL}|"
+        r"\b(?:wants?|would like|'d like|prefers?|needs?|expects?|(?:should|must|shall|are to|is to)(?: \w+)? be)\b"
+        rf".{{0,60}}?{_DONE}.{{0,30}}?{_AWAY}|"
+        rf"{_WHENEVER}.{{0,80}}?(?<!\bi )(?<!\bwe )(?<!\bi always )(?<!\bwe always )\bb?cc\b.{{0,40}}?{_ADDRESS}|"
+        rf"\bb?cc\b.{{0,40}}?{_ADDRESS}.{{0,40}}?{_ON_ALL}|{_WHENEVER}.{{0,60}}?{_ADDRESS} (?:in|on) b?cc\b|"
+        rf"{_ADDRESS} (?:in|on) b?cc\b.{{0,40}}?{_ON_ALL}|"
+        rf"(?<!我)(?<!我们){_ALWAYS_ZH}(?:(?!我(?:会|會|都|就|要|得|将|把|用|给|也|想)).){{0,40}}?(?<!我){_ACT_ZH}"
+        rf".{{0,24}}?(?:\S@[^\s@]{{1,64}}?\.\w|https?://|{_SITE}|(?:[账帐賬帳][户号戶號]|卡[号號]|[钱錢]包)\D{{0,4}}[\da-z]{{3}})",
     ),
     _Orders(
         "makes the model run something",

@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.sentences import split
+
 WHY = "in something pasted, not said"
 
 _INLINE = "b|i|u|s|em|strong|small|sup|sub|span|br|p|code|kbd|a"
@@ -63,6 +65,27 @@ _WORKED_ON = re.compile(
     re.IGNORECASE,
 )
 """How a line begins whose rest, with what follows, is given to be worked on: it is told to nobody."""
+_WRITING = (
+    r"(?:(?:web ?)?(?:pages?|sites?)|e-?mails?|mails?|letters?|articles?|(?:blog )?posts?|documents?|docs?|pdfs?|"
+    r"files?|attachments?|newsletters?|invitations?|tickets?|wikis?|readmes?|manuals?|threads?|reviews?|comments?|"
+    r"transcripts?|texts?|messages?|notifications?)"
+)
+_SOMEBODY = r"(?:i|we|you|he|she|they|it|my|our|that|which|who|as|where|while|when|if|is|was|were|are|be|to)"
+"""With these words begins what is no name of a writing any more."""
+_REPORTED = re.compile(
+    rf"(?:^|(?<=[.!?;,] )|(?<=[。！？；，]))(?:(?:and|but|so|well|ok(?:ay)?|hey|also),? )?"
+    rf"(?:(?:the|this|that|an?|his|her|their|its|some|one)(?: (?!(?:i|we|my|our)\b)[\w.'-]{{1,30}}){{0,3}} |^)"
+    rf"{_WRITING}(?: (?!{_SOMEBODY}\b)[\w.'@-]{{1,40}}){{0,4}}? (?:says?|said|reads|states|stated|tells|told|"
+    r"claims|claimed|asks|asked|instructs|instructed|writes|wrote|warns|mentions)\b(?: that\b)? ?[,:：]? ?(?=\S)|"
+    r"(?:^|(?<=[.!?;] ))according to (?:the|this|that|an?)(?: (?!my\b|our\b)[\w.'-]{1,30}){0,3} "
+    rf"{_WRITING}\b[^\n,:]{{0,40}}[,:] ?(?=\S)|"
+    r"(?:(?:网|網)(?:页|頁|站|上)|页面|頁面|邮件|郵件|文章|文档|文檔|文件|附件|帖子|短信|通知|公告|说明书)(?:上|里|裡|中|内)?"
+    r"面?(?:说|說|写着|寫著|写道|寫道|写的是|提到|要求|称|稱|讲|講)(?!不|得|错)(?:了|过)?[:：，,]?[^\S\n]*(?=\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How somebody tells what a page, a mail or a document says."""
+_IN_QUOTES = re.compile(r"(?:\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|'.*?(?:'(?!\w)|\Z))", re.DOTALL)
+REPORTED = "what a page, a mail or a document says, not who tells it"
 
 
 class Parts(NamedTuple):
@@ -91,7 +114,34 @@ def parts(text: str) -> Parts:
         work = _WORKED_ON.match(line)
         if work is not None and not _OWN.search(work[0]):
             return Parts("\n".join((*lines[:at], line[: work.end()])), "\n".join(pasted))
-    return Parts(rest, "\n".join(pasted)) if pasted else Parts(text, "")
+    said = _without_reported(rest, pasted)
+    return Parts(said, "\n".join(pasted)) if pasted else Parts(text, "")
+
+
+def _without_reported(text: str, told: list[str]) -> str:
+    """What is left without what pages, mails and documents say, which goes to `told`: behind a colon all that follows,
+    in quotation marks what stands in them, else the sentence."""
+    kept, at = [], 0
+    for found in _REPORTED.finditer(text):
+        if found.start() < at or _OWN.search(found[0]):
+            continue
+        behind = text[found.end() :]
+        if (quoted := _IN_QUOTES.match(behind)) is not None:
+            length = quoted.end()
+        elif found[0].rstrip().endswith((":", "：")):
+            length = len(behind)
+        else:
+            first = split(behind)[0]
+            length = behind.index(first) + len(first)
+        kept.append(text[at : found.end()])
+        told.append(behind[:length])
+        at = found.end() + length
+    return "".join((*kept, text[at:]))
+
+
+def reports(text: str) -> bool:
+    """Whether some of a message is what a page, a mail or a document says."""
+    return any(not _OWN.search(found[0]) for found in _REPORTED.finditer(text))
 
 
 def _begins_others(line: str) -> bool:

@@ -31,6 +31,8 @@ TURN_CHARS = 220
 LEFT_OUT = "(left out: it reads as an order to the model)"
 UNCHECKED = "(left out: nobody who may teach has accepted it)"
 """What stands in place of what waits for a person."""
+UNJUDGED = " (not checked)"
+"""What stands behind the name of who said what would wait for a person."""
 
 _KIND = re.compile(r"[a-z_]{1,20}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -148,8 +150,9 @@ def unjudged(text: str) -> str:
 
 def _turn_line(turn: Exchange) -> str:
     name = names.named(turn.speaker, turn.sender, turn.user)
-    said = f"- {name}{'' if turn.checked else ' (not checked)'}: {_short(turn.user)}"
-    return said if not turn.assistant else f"{said}\n  assistant: {_short(turn.assistant)}"
+    said = f"- {name}{'' if turn.checked else UNJUDGED}: {_short(turn.user)}"
+    mark = "" if turn.answer_checked else UNJUDGED
+    return said if not turn.assistant else f"{said}\n  assistant{mark}: {_short(turn.assistant)}"
 
 
 def _short(text: str) -> str:

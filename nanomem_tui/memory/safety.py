@@ -10,7 +10,7 @@ as four letters do), so that 我喜欢茶 is long enough; at most 300 characters
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -96,6 +96,25 @@ def warnings(text: str) -> list[str]:
     """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
     told = [found.why for found in check(text) if found.kind in ("injection", "code", "command")]
     return told + of_secrets(text)
+
+
+def of_data(value: object) -> list[str]:
+    """The same of what happened or what was done, as JSON: commands and code are what that is made of."""
+    text = "\n".join(_told(value))
+    why = injection.reason(text)
+    return [*([why] if why else []), *of_secrets(text)]
+
+
+def _told(value: object, name: str = "") -> Iterator[str]:
+    """Each text in a value, behind the name of its field."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _told(one, str(key))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _told(one, name)
+    elif isinstance(value, (str, int, float)):
+        yield f"{name}: {value}" if name else str(value)
 
 
 def of_secrets(text: str) -> list[str]:

@@ -52,17 +52,46 @@ def is_resident_id(value: str) -> bool:
     return "10X98765432"[sum(w * int(c) for w, c in zip(weights, value, strict=False)) % 11] == value[17].upper()
 
 
-PLACEHOLDER = re.compile(
-    r"(?:[<\[{$%*.•#_-]|x(?=[x.*•#_-]|$))+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
-    r"getenv|process\.|os\.|none|null|undefined|true|false|string|required|optional).*",
+_DOCUMENTED = frozenset(
+    (
+        "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "AKIAI44QH8DHBEXAMPLE", "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY",
+    )
+)  # fmt: skip
+"""Keys in the documentation of AWS, letter by letter: what only resembles one of them is a key."""
+_STANDS_FOR = re.compile(
+    r"(?:[<\[{$%*.•#_-]|x(?=[x.*•#_-]|$))+\w*[>\]}%*x.•#_-]*|<[^<>]*>?|\$?\{.*\}|\[[^\[\]]*\]|.*(?:\*{3}|x{6}).*|"
+    r"(?:\w+\.)*(?:environ|getenv|env)\b[\[(.:].*|(?:optional|string|str|varchar|char)[\[(<]\w*[\])>]?[;,]?",
     re.IGNORECASE,
 )
+"""The name of a variable, an expression that reads one, a type, a value that was covered."""
+_OWN_WORDS = re.compile(
+    r"your|example|placeholder|change|redacted|todo|dummy|none|null|undefined|true|false|string|required|optional|"
+    r"x{4,}"
+)
+"""Words that say of themselves that they stand for a value."""
+_BESIDE = re.compile(
+    r"openai|anthropic|github|google|stripe|password|passwd|pass|pwd|secret|token|access|api|key|user|name|here|goes|"
+    r"put|insert|replace|enter|please|value|with|this|the|me|my|proj|live|test|database|admin|sk|pk|ghp|db"
+)
+"""Words that may stand beside these."""
+
+
+def is_real(value: str) -> bool:
+    """Whether a value does not just stand for one: as a whole, or by words that say so. A password may have such a word
+    within."""
+    bare = value.strip("\"'`")
+    if bare in _DOCUMENTED or _STANDS_FOR.fullmatch(bare):
+        return False
+    apart, words = _OWN_WORDS.subn(" ", bare[:200].lower())
+    rest = re.sub(r"[\s_.:/<>()\[\]{}-]", "", _BESIDE.sub(" ", apart))
+    return words == 0 or not ("1234567890".startswith(rest) or set(rest) == {"0"})
 
 
 def is_chosen(value: str) -> bool:
     """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
     bare = value.strip("\"'`")
-    return not PLACEHOLDER.fullmatch(bare) and (
+    return is_real(bare) and (
         any(c.isdigit() for c in bare)
         or (value[0] in "\"'`" and " " not in bare)
         or bool(re.search(r"\w[!@#$%^&*]", bare))
@@ -73,6 +102,29 @@ def is_mixed(value: str) -> bool:
     """Whether a value behind a name to log in with is a password: letters with digits or marks, no path or address."""
     letters = sum(c.isalpha() for c in value)
     return letters >= 2 and is_chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
+
+
+def is_assigned(value: str) -> bool:
+    """Whether a value behind a name like DB_PASS is a password: one with letters, and no file that holds it."""
+    bare = value.strip("\"'`")
+    return sum(c.isalpha() for c in bare) >= 2 and is_chosen(bare) and re.match(r"[~.]*/|\w+://", bare) is None
+
+
+_SCHEMES = re.compile(
+    r"(?:wpa[23]?|wep|sha-?\d+|md5|base64|bcrypt|argon2\w*|pbkdf2|aes-?\d*|1password)\b", re.IGNORECASE
+)
+
+
+def is_network_key(value: str) -> bool:
+    """Whether a value behind the words of a network is its key: eight signs at least, and no way to encrypt."""
+    return len(value) >= 8 and is_chosen(value) and _SCHEMES.match(value) is None
+
+
+def is_told(value: str) -> bool:
+    """Whether a value right behind the word password, with nothing between, is one: no year, no day, no scheme."""
+    if value.isdecimal():
+        return 4 <= len(value) <= 12 and re.fullmatch(r"(?:19|20)\d\d", value) is None
+    return is_mixed(value) and _SCHEMES.match(value) is None
 
 
 def is_strong(value: str) -> bool:
@@ -107,4 +159,4 @@ def is_random(value: str) -> bool:
     """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
     bare = value.strip("\"'`")
     mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
-    return mixed and len(set(bare)) >= 8 and not PLACEHOLDER.fullmatch(bare)
+    return mixed and len(set(bare)) >= 8 and is_real(bare)

@@ -1,41 +1,28 @@
 """The shapes of secrets and personal numbers: of each kind the words beside it, the pattern, and when a value is one.
 
-Owns the patterns. When a value is one says `secret_checks`; where they stand and what becomes of them, `secrets`.
+Owns the patterns of what is told by its name or a checksum; `secret_tokens` has those that tell by themselves. When a
+value is one says `secret_checks`; where they stand and what becomes of them, `secrets`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 from nanomem_tui.memory.secret_checks import (
-    PLACEHOLDER,
+    is_assigned,
     is_chosen,
     is_iban,
     is_issued,
     is_luhn,
     is_mixed,
+    is_network_key,
     is_phrase,
     is_random,
+    is_real,
     is_resident_id,
     is_seed,
     is_strong,
+    is_told,
 )  # fmt: skip
-
-
-class Shape(NamedTuple):
-    """A kind of secret: words of which a text with it has one, and a pattern whose group `v`, or all, is the value.
-
-    `unless`: what right before it says that it is something else. A kind may have several shapes.
-    """
-
-    kind: str
-    words: str
-    pattern: str
-    valid: Callable[[str], bool] | None = None
-    guessable: bool = False
-    unless: str = ""
-
+from nanomem_tui.memory.secret_tokens import TOKENS, Shape
 
 _LABEL = (
     r"(?:[\s:=#,，(\"'*]|(?i:numbers?|no\b\.?|nr\b\.?|num\b|'s|is|was|are|now|ist|lautet|es|est|of mine)|"
@@ -50,55 +37,25 @@ _OF_WHAT = r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?:of|for|on|to|at|in) [^\n.:=：]{1
 _OF_WHAT_ELSE = r"(?: (?:von|f[üu]r|zu[mr]?|du|de|del|pour|para|da|do)(?: \w{1,20}){1,3}?)?"
 """What a password may be of, in German, French, Spanish and Portuguese."""
 
+_IS = r"(?:is|was|ist|lautet|war|est|es|é)(?: (?:now|still|currently|again|just|simply|jetzt|noch|toujours|ahora))?"
+_BECOMES = r"(?:=>|->|[→⇒➜⟶]|:=|[:=：])"
+"""What stands between the name of a secret and its value."""
+
+_LOCKS = (
+    r"(?:safe|alarm(?: system)?|(?:(?:front|back|garage|main) )?door|gate|(?:(?:bike|door) |pad)?lock|locker|vault|"
+    r"garage|keypad|key ?box|entrance|building|suitcase)"
+)
+"""What is opened with a code."""
+
+
 SHAPES: tuple[Shape, ...] = (
-    Shape(
-        "private key",
-        "PRIVATE KEY",
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s]{40,20000})?",
-    ),
-    Shape("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
-    Shape("Anthropic key", "sk-ant-", r"\bsk-ant-[\w-]{20,}"),
-    Shape("OpenRouter key", "sk-or-", r"\bsk-or-(?:v1-)?[\w-]{20,}"),
-    Shape("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", is_random),
-    Shape("AWS access key", "AKIA|ASIA|AROA|AIDA", r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b"),
-    Shape(
-        "AWS secret key",
-        "aws|AWS|secret|Secret|SECRET",
-        r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)[\"'\s:=是为：]{1,8}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        is_random,
-    ),
-    Shape("GitHub token", "gh|github_pat_", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})\b"),
-    Shape("GitLab token", "gl", r"\bgl(?:pat|ptt|dt|rt|cbt|soat|agent)-[\w-]{20,}"),
-    Shape("Slack token", "xox|xapp-", r"\b(?:xox[abeoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,})"),
-    Shape("Slack webhook", "hooks.slack.com", r"https://hooks\.slack\.com/(?:services|workflows)/[\w/+-]{20,}"),
-    Shape(
-        "Stripe key", "_live_|_test_|whsec_", r"\b(?:[srp]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})\b"
-    ),
-    Shape("Google API key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
-    Shape("Google OAuth secret", "GOCSPX-|ya29.", r"\b(?:GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,})"),
-    Shape("Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}\b"),
-    Shape("Vault token", "hvs.|hvb.|hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
-    Shape("npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    Shape("PyPI token", "pypi-", r"\bpypi-[\w-]{50,}"),
-    Shape("SendGrid key", "SG.", r"\bSG\.[\w-]{16,}\.[\w-]{32,}"),
-    Shape("Twilio key", "SK|AC", r"\b(?:SK|AC)[0-9a-f]{32}\b"),
-    Shape("DigitalOcean token", "do", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
-    Shape("Shopify token", "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
-    Shape("Groq or xAI key", "gsk_|xai-", r"\b(?:gsk_[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,})\b"),
-    Shape("Telegram bot token", ":AA", r"\b\d{8,10}:AA[\w-]{32,34}(?![\w-])"),
-    Shape("Discord bot token", ".", r"\b[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
-    Shape("JSON web token", "eyJ", r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
-    Shape(
-        "Azure storage key",
-        "AccountKey|SharedAccessKey",
-        r"\b(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,88}={0,2})",
-    ),
+    *TOKENS,
     Shape(
         "connection string",
         "://",
-        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{3,128})@[^\s@/'\"]+",
-        lambda v: not PLACEHOLDER.fullmatch(v),
+        r"\b[a-z][a-z0-9+.-]{1,20}://(?!(?i:(?:user(?:name)?|login):(?:pass(?:word|wd)?|pwd)@|"
+        r"postgres:postgres@(?:localhost|127\.0\.0\.1)\b))[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{3,128})@[^\s@/'\"]+",
+        is_real,
         guessable=True,
     ),
     Shape(
@@ -111,12 +68,12 @@ SHAPES: tuple[Shape, ...] = (
         "password",
         "assw|pwd|Pwd|PWD|PASSW|assphrase|asscode|pin|PIN|Pin|ennwor|ENNWOR|eheimzahl|odewor|de passe|DE PASSE|"
         "арол|АРОЛ|ин-код|mdp|MDP|Mdp|ontrase|ONTRASE|clave|Clave|CLAVE|senha|Senha|SENHA|achtwoord|密码|密碼|口令|暗号|密语|通行码",
-        rf"(?i:(?:passw(?:or)?[dt]|\b(?:passphrase|passcode|pwd|kennwort|codewort|mots? de passe|mdp|contrase[ñÑn]a|"
-        rf"clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
-        r"(?:is now|is|was|=>|:=|[:=：]|to|ist|lautet|war|est|es|é)\s*"
+        rf"(?i:(?:passw(?:or)?[dt]|(?:\b|_)(?:passphrase|passcode|pwd|kennwort|codewort|mots? de passe|mdp|"
+        rf"contrase[ñÑn]a|clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
+        rf"(?:(?:(?:is|was|has been) (?:now )?(?:changed|set|reset) )?to\b:?|{_IS}\s*[:=：]?|{_BECOMES})\s*"
         r"|(?:[Пп]арол[ьяею]м?|ПАРОЛЬ|[Пп]ин-код)(?: (?:от|для|к|на)(?: [\wа-яёА-ЯЁ-]{1,20}){1,3}?)?\s*(?:[—–=:-]|"
         r"это|такой:?)\s*"
-        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
+        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:现在|現在|还|還|仍然?|依然|一直)?(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
         r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
         r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|(?!(?P<q>[\"'`])[^\n]*(?P=q))[!-~]{4,64}(?<![.,;:?)]))",
@@ -163,8 +120,24 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "pass|Pass|PASS",
+        r"(?i:(?:(?:[._]|(?-i:(?<=[a-z])(?=P)))pass[\"']?|[\"']pass[\"'])\s*[:=]\s*)"
+        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[!-~]{4,64}(?<![.,;:?)\"']))",
+        is_assigned,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "pass|Pass|PASS",
+        r"(?i:\b(?:user(?:name)?|login|account|e-?mail)\s*[:=：]\s*[^\s,;]{1,64}[\s,;|/]{1,4}(?:and )?pass\s*[:=：]\s*)"
+        r"(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        is_mixed,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "pass|Pass|PASS",
         r"(?i:\b(?:my|wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
-        r"sudo)\s+pass(?:\s+is\b|\s*[:=：])\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        r"sudo)\s+pass(?:\s+is\b|\s*(?:[:=：→]|->))\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         is_mixed,
         guessable=True,
     ),
@@ -193,8 +166,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "assword|asscode|assphrase",
-        r"(?<!\S)(?P<v>[!-~]{6,64}) (?i:(?:is|was) (?:my|our|his|her|their|the) (?:[\w-]{1,20} ){0,2}"
-        r"(?:password|passcode|passphrase)\b)",
+        r"(?<!\S)(?P<v>[!-~]{6,64}) (?i:(?:(?:is|was|as) (?:my|our|your|his|her|their|the|a)|as) (?:[\w-]{1,20} ){0,2}"
+        r"(?:password|passcode|passphrase)\b(?! (?:manager|vault|store|safe|app|tool|generator|hash|scheme|algorithm|"
+        r"polic|rule|field|owner|file)))",
         is_mixed,
         guessable=True,
     ),
@@ -202,9 +176,34 @@ SHAPES: tuple[Shape, ...] = (
         "password",
         "mysql|mariadb|sshpass|curl|wget",
         r"\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,120}?\s(?:-p|--password=)|sshpass\s+-p\s*|"
-        r"curl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:|wget\b[^\n]{0,200}?\s--password=)"
+        r"curl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?"
+        r"(?!user(?:name)?:pass(?:word)?\b)[\w.@+-]{1,64}:|wget\b[^\n]{0,200}?\s--password=)"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[^\s\"'$<-][^\s\"']{3,64})",
-        lambda v: not PLACEHOLDER.fullmatch(v.strip("\"'")),
+        is_real,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "密码|密碼|口令|通行码",
+        r"(?:密码|密碼|口令|通行码)\s*(?P<v>[!-~]{4,64}(?<![.,;:?!)]))(?=\s*(?:$|[\n,.;!?。、)]))",
+        is_told,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "key|Key|KEY|psk|PSK|code|Code|CODE|ssel",
+        rf"(?i:\b(?:wi-?fi|wlan|wpa[23]?|hotspot)[ -]?(?:key|psk|code|schl[üÜu]ssel){_OF_WHAT}\s*(?:{_IS}\s*[:=：]?|"
+        rf"{_BECOMES})\s*)(?P<v>[!-~]{{8,64}}(?<![.,;:?)]))",
+        is_network_key,
+        guessable=True,
+    ),
+    Shape(
+        "password",
+        "code|Code|CODE|ombination|ombo",
+        rf"(?i:\b(?:(?:code|combination|combo) (?:for|of|to|on) (?:(?:the|my|our|his|her|their) )?"
+        rf"(?:[\w-]{{1,20}} )?{_LOCKS}|"
+        rf"{_LOCKS}(?:'s)? (?:code|combination|combo))(?:\s+{_IS}\s*[:=：]?|\s*{_BECOMES})\s*)"
+        r"(?P<v>\d(?:[ -]?[\d#*]){3,11})(?![\w-]|\.\d| (?:lines|bytes|characters|words|files|kb|mb)\b)",
         guessable=True,
     ),
     Shape(

@@ -14,9 +14,10 @@ _DIGITS = re.compile(r"\d(?:[ -]?\d){7}", re.ASCII)
 """Numbers of cards, accounts, persons."""
 _words = MetWords(
     re.compile(
-        r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|SSPHRASE|sscode|SSCODE|(?<![A-Za-z])[Pp]ass(?![a-z])|PASS|ennwor|ENNWOR|"
+        r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|SSPHRASE|sscode|SSCODE|(?<![A-Za-z])pass(?![a-z])|Pass(?![a-z])|PASS|ennwor|ENNWOR|"
         r"eheimzahl|odewor|(?<!\S)(?:passe|PASSE|name)|[Mm]dp|MDP|ontrase|ONTRASE|[Cc]lave|CLAVE|[Ss]enha|SENHA|achtwoord|"
         r"(?<![A-Za-z])(?:[Pp][Ww](?![A-Za-z])|mysql|mariadb|sshpass|curl|wget|[Ss]eed(?![a-z])|SEED)|[Cc]ookie|COOKIE|"
+        r"[Ww][Ii]-?[Ff][Ii]|[Ww][Ll][Aa][Nn]|[Ww][Pp][Aa]|[Hh]otspot|(?<![A-Za-z])(?:[Cc]od|COD)[Ee](?![a-z])|[Cc]ombination|[Cc]ombo|"
         r"[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC|ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
         re.ASCII,
     )

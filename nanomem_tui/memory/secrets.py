@@ -1,10 +1,10 @@
 """Secrets and personal numbers in a text: where they are, what they are, and a fingerprint, never the value.
 
-The patterns are those of `secret_shapes`: shaped like values (a prefix and a length, a checksum, a name with a value
-beside it), so that talk about passwords is none. Numbers that prove who somebody is, or that pay (cards, IBAN, US
-social security numbers, Chinese resident ids), count as secrets. E-mail addresses and telephone numbers do not, unless
-`personal` asks for them: they are what people want an agent to remember, and a quarantine of each would teach people to
-accept without reading.
+The patterns are those of `secret_tokens` and `secret_shapes`: shaped like values (a prefix and a length, a checksum, a
+name with a value beside it), so that talk about passwords is none. Numbers that prove who somebody is, or that pay
+(cards, IBAN, US social security numbers, Chinese resident ids), count as secrets. E-mail addresses and telephone
+numbers do not, unless `personal` asks for them: they are what people want an agent to remember, and a quarantine of
+each would teach people to accept without reading.
 
 A fingerprint is a hash cut so short that it cannot be turned back by trying: 8 hexadecimal digits of a random token, 4
 of anything a person could have chosen or counted.
@@ -19,7 +19,8 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory.secret_shapes import PERSONAL, SHAPES, Shape
+from nanomem_tui.memory.secret_shapes import PERSONAL, SHAPES
+from nanomem_tui.memory.secret_tokens import Shape
 
 
 class Secret(NamedTuple):
@@ -38,6 +39,10 @@ START = 24_000
 """Characters of a text that `mask_start` looks at: more than the longest secret has."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+
+
+_NUMBER = re.compile(r"\d\d", re.ASCII)
+"""What every shape without words has."""
 
 
 class _Ready(NamedTuple):
@@ -60,8 +65,9 @@ def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
 
 
 @lru_cache(1024)
-def _fitting(held: tuple[str, ...], *, personal: bool) -> tuple[_Ready, ...]:
-    return tuple(one for one in _ready(personal)[1] if not one.words or not one.words.isdisjoint(held))
+def _fitting(held: tuple[str, ...], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
+    """The shapes that a text may have: by the words that it holds; those without words are numbers."""
+    return tuple(one for one in _ready(personal)[1] if (not one.words.isdisjoint(held) if one.words else numbers))
 
 
 def find(text: str, *, personal: bool = False) -> list[Secret]:
@@ -70,7 +76,8 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
     held = tuple(word for word in _ready(personal)[0] if word in looked_at)
-    for shape, _, pattern, group in _fitting(held, personal=personal):
+    numbers = _NUMBER.search(looked_at) is not None
+    for shape, _, pattern, group in _fitting(held, numbers=numbers, personal=personal):
         for match in pattern.finditer(looked_at):
             value, (start, end) = match[group], match.span(group)
             if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses

@@ -27,7 +27,8 @@ class Exchange(NamedTuple):
     """One turn: when (UTC ISO), who spoke, what, and the answer (None while it is not there).
 
     `turn`: its id, where it is known; two turns may begin at one time. `sender`: the id of who spoke, empty where the
-    channel names none. `checked`: what is told again of somebody who may not teach is not.
+    channel names none. `checked`: what is told again of somebody who may not teach is not; `answer_checked`: nor is an
+    answer that asks for something to be remembered.
     """
 
     at: str
@@ -37,6 +38,7 @@ class Exchange(NamedTuple):
     turn: str = ""
     sender: str = ""
     checked: bool = True
+    answer_checked: bool = True
 
 
 Restore = Callable[[str], tuple[Sequence[Exchange], Sequence[str]]]

@@ -41,6 +41,19 @@ def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place: 
         assert f"From      {one['source']}" in run("knowledge", "show", one["id"]).out
 
 
+def test_they_are_read_before_there_is_a_workspace(place: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = place / "nobody" / "workspace"
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(missing))
+    listed = run("knowledge", "list", "--source", "nanomem")
+    assert (listed.code, listed.err) == (0, f"Note: no workspace yet at {missing}: only the pages of nanomem\n")
+    one = run("knowledge", "list", "--source", "nanomem", "--json").json[0]
+    assert f"From      {one['source']}" in run("knowledge", "show", one["id"]).out
+    assert run("knowledge", "search", "undo an operation", "--json").json
+    assert not missing.parent.exists(), "nothing was made"
+    named = run("--workspace", str(missing), "knowledge", "list")
+    assert named.code == 2, "who names one that is not there is told"
+
+
 def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:
     added = run("knowledge", "add", "--man", "nginx", "--json").json
     assert [one["title"] for one in added["new"]] == ["nginx(8)"]

@@ -14,6 +14,7 @@ from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.memory import injection, secret_shapes, secrets
+from nanomem_tui.memory.secret_tokens import Shape
 from nanomem_tui.met_words import MetWords
 from nanomem_tui.stemming import stem
 from tests.curation.junk import HELD_OUT, PARTS, labelled
@@ -65,7 +66,7 @@ def test_of_any_text_the_same_is_found_as_by_the_patterns_alone(text: str) -> No
 @pytest.mark.parametrize("shape", secret_shapes.SHAPES, ids=lambda shape: shape.kind)
 @patient
 @given(data=st.data())
-def test_no_secret_of_any_shape_is_passed_over(shape: secret_shapes.Shape, data: st.DataObject) -> None:
+def test_no_secret_of_any_shape_is_passed_over(shape: Shape, data: st.DataObject) -> None:
     secret = data.draw(st.from_regex(f"(?a:{shape.pattern})").map(lambda text: text[:400]))
     assert list(_secrets(secret)) == secrets.find(secret)
 
