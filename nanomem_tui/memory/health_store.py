@@ -16,7 +16,7 @@ from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
 from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, reader, schema
+from nanomem_tui.store import atomic, driver_errors, reader, schema
 from nanomem_tui.store.copies import FOLDER
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted
@@ -160,6 +160,8 @@ def own_database(paths: Paths) -> Iterator[Problem]:
             found = schema.integrity(connection)
             harmed = schema.of_indexes(found)
             why = [one for one in found if one not in harmed] or list(filter(None, [schema.is_damaged(connection)]))
+            if driver_errors.is_closed_to_writers(paths.database):
+                why.append("its header keeps everybody from writing to it")
             yield from (Problem(f"damaged: {one}", where, None, fix) for one in why[:_OFFERED])
             yield from () if why else _schema(connection, where)
             if harmed and not why:

@@ -16,7 +16,18 @@ from pathlib import Path
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, chain, kept_operations, ledger, ledger_order, owners, reader, schema, unmarked
+from nanomem_tui.store import (
+    atomic,
+    chain,
+    driver_errors,
+    kept_operations,
+    ledger,
+    ledger_order,
+    owners,
+    reader,
+    schema,
+    unmarked,
+)
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
@@ -182,6 +193,8 @@ class Copies:
 def is_whole(path: Path, *, indexes: bool = False) -> bool:
     """Whether a database, which nobody writes, is readable in every page and holds the rows that were written, in the
     tables that were made for them. `indexes`: each row is looked up in these too; those of a copy are its own."""
+    if driver_errors.is_closed_to_writers(path):
+        return False
     try:
         with reader.open_database(path) as connection:
             check = "integrity_check" if indexes else "quick_check"

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from nanomem_tui import regular
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError
 
 FULL, IO_ERROR = sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR
@@ -13,6 +14,8 @@ REFUSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.S
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 NO_FILES = frozenset({FULL, IO_ERROR, sqlite3.SQLITE_CANTOPEN})
 """The codes where SQLite cannot make its files beside a database."""
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY})
+_NEWEST_FORMAT = 2
 _SAID = {
     "database or disk is full": FULL,
     "disk I/O error": IO_ERROR,
@@ -33,10 +36,26 @@ def code_of(error: BaseException) -> int:
     return next((number for said, number in _SAID.items() if str(error).startswith(said)), 0)
 
 
+def is_certain(error: BaseException) -> bool:
+    """Whether SQLite itself called the database damaged, where this error of ours comes from it."""
+    cause = error.__cause__
+    return cause is not None and code_of(cause) in _DAMAGED
+
+
+def is_closed_to_writers(path: Path) -> bool:
+    """Whether the header of a database gives it a format that SQLite reads, and does not write: a flipped bit."""
+    try:
+        with regular.opened(path) as file:
+            head = file.read(20)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\0") and head[18] > _NEWEST_FORMAT
+
+
 def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
     """The error of our tree for one of the driver's, met with the database at `path`."""
     code = code_of(error)
-    if code in REFUSED:
+    if code in REFUSED and not (code == sqlite3.SQLITE_READONLY and is_closed_to_writers(path)):
         if _disk(path.parent) == "read-only":
             return AccessDenied("the disk of the database is read-only", str(path), "mount it for writing")
         return AccessDenied("the database cannot be opened", str(path), "check its owner, mode and free space")

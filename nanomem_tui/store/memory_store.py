@@ -17,7 +17,17 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, ledger_order, moved, provenance, signing, unfinished, where_kept
+from nanomem_tui.store import (
+    atomic,
+    driver_errors,
+    forgotten,
+    ledger_order,
+    moved,
+    provenance,
+    signing,
+    unfinished,
+    where_kept,
+)
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.exports import ExportedRows
 from nanomem_tui.store.row_layer import RowLayer
@@ -238,13 +248,24 @@ class MemoryStore(ExportedRows):
             except CorruptDatabase as error:
                 if self.source.damage is not None or not self.source.fall_back(error):
                     raise
-                done = self._commit(started)
+                done = self._commit_again(started)
         except (NanomemError, OSError) as error:
             trouble = error if isinstance(error, NanomemError) else from_os_error(error, "writing the database")
             self._trouble["checkpoint"] = trouble.line()
             raise trouble from error
         self._trouble["checkpoint"] = ""
         return done
+
+    def _commit_again(self, started: float) -> tuple[int, int]:
+        """The same over what stands in for a damaged database, which may be itself where every page can be read; when
+        it cannot be written then either, it is a copy."""
+        try:
+            return self._commit(started)
+        except CorruptDatabase as error:
+            certain = driver_errors.is_certain(error) and self.source.damage is None
+            if not certain or not self.source.fall_back(error, certain=True):
+                raise
+            return self._commit(started)
 
     def _commit(self, started: float) -> tuple[int, int]:
         """Under the lock of all writers: what others wrote meanwhile is merged in first, so nothing is taken twice."""

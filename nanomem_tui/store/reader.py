@@ -21,7 +21,7 @@ from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
 R = TypeVar("R")
 SCHEMA_VERSION = 3
-PLAUSIBLE = 1_000
+PLAUSIBLE = 100
 """A schema number beyond this is a flipped bit, not a newer release."""
 ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
 LESSON_COLUMNS = Lesson._fields

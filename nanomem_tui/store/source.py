@@ -46,6 +46,7 @@ class Source:
         self._made = self._examined = False
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._hopeless: tuple[Stamp, Stamp] | None = None
+        self._condemned: int | None = None
 
     @property
     def exists(self) -> bool:
@@ -110,8 +111,11 @@ class Source:
         """What tells that the database was written: of it and of its WAL."""
         return stamp(self._database), stamp(self._database.with_name("nanomem.db-wal"))
 
-    def fall_back(self, error: CorruptDatabase) -> bool:
-        """Read from the newest whole copy from now on, or from what can be read; False when there is nothing."""
+    def fall_back(self, error: CorruptDatabase, *, certain: bool = False) -> bool:
+        """Read from the newest whole copy from now on, or from what can be read; False when there is nothing.
+        `certain`: it was found to be whole before, and yet nobody can write to it."""
+        found = stamp(self._database) if certain else None
+        self._condemned = found[2] if found is not None else None
         good = self._copies.good()
         if good is not None:
             self.path = good
@@ -157,7 +161,9 @@ class Source:
         """
         if self.damage is None:
             return
-        if not copies.is_whole(self._database, indexes=True):
+        found = stamp(self._database)
+        condemned = found is not None and found[2] == self._condemned
+        if condemned or not copies.is_whole(self._database, indexes=True):
             fresh = self._database.with_name(f".nanomem.db.{os.urandom(4).hex()}.nanomem-tmp")
             try:
                 import shutil

@@ -388,3 +388,26 @@ def test_where_nobody_noted_how_many_there_were_only_what_was_kept_is_promised(w
     with open_workspace(workspace) as ws:
         ws.store.load()
         assert "with the 4 operations since that were kept" in said(ws)
+
+
+@pytest.mark.parametrize(
+    ("place", "bit"),
+    [
+        (18, 0),  # a format that may be read and not written
+        (35, 1),  # where the free pages begin, of which there are none
+        (62, 1),  # the schema number, beyond every release
+    ],
+)
+def test_a_flipped_bit_of_the_header_keeps_no_change_from_being_written(workspace: Path, place: int, bit: int) -> None:
+    data = bytearray(database(workspace).read_bytes())
+    data[place] ^= 1 << bit
+    database(workspace).write_bytes(data)
+    with open_workspace(workspace) as ws:
+        ws.items.add("added then")
+        ws.flush()
+        assert ws.degraded == ""
+        assert verifying.verify(ws.store).whole
+    texts = {getattr(row, "text", "") for row in state(workspace).values()}
+    assert texts >= {"after the copy", "added after the copy", "added then"}
+    kept = [path.read_bytes() for path in (ours(workspace) / "quarantine").glob("*-nanomem.db")]
+    assert bytes(data) in kept or place == 35  # a change that needs no new page does not meet it

@@ -113,7 +113,7 @@ class PgSource:
         """What tells that the database was written. Raises nothing: a server that is away wrote nothing."""
         return self._server.pool.listener.heard(self._server.workspace_id), None
 
-    def fall_back(self, error: CorruptDatabase) -> bool:
+    def fall_back(self, error: CorruptDatabase, *, certain: bool = False) -> bool:
         """False: there is nothing else to read from."""
         return False
 
