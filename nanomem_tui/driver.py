@@ -32,6 +32,8 @@ PASTE, PASTED = "\x1b[200~", "\x1b[201~"  # the terminal's marks around what is 
 MANY = 16  # characters in one go, beside keys that send a sequence, that no hand types
 _REPORT = r"\[(?:<[\d;]+[Mm]|M|\?[\d;]+\$?[a-z]|\d+;\d+R|[\d;:]+[ut]|[IO]|[\d;]*$)"
 _SEQUENCE = re.compile(r"\x1b(?:\[[\d;:<?$]*[@-~]|O[@-~])")
+#: Keys that move, before the first letter: a script sends End and a text in one go.
+_KEYS_BEFORE = re.compile(r"(?:\x1b(?:\[[A-DFH]|O[A-DFH]|\[[1-8]~))*")
 _STRAY_IN_MANY = re.compile(rf"\x1b(?!{_REPORT})")
 #: Never a key: a colour, or ESC with text on both sides that came in one go.
 _STRAY = re.compile(r"\x1b(?=\[[\d;]*m)|(?<=[^\x00-\x1f])\x1b+(?=[^\x1b\[O])")
@@ -79,7 +81,10 @@ class Pasted:
         self._tail = joined[1 - len(PASTE) :] if at < 0 else ""
         typed = data[: max(at - before, 0)] if self._pasting else data
         many = len(_SEQUENCE.sub("", typed)) >= MANY
-        return (_STRAY_IN_MANY if many else _STRAY).sub(_seen, typed) + data[len(typed) : cut], data[cut:]
+        moves = _KEYS_BEFORE.match(typed) if many else None
+        keys = moves[0] if moves is not None else ""
+        text = (_STRAY_IN_MANY if many else _STRAY).sub(_seen, typed[len(keys) :])
+        return keys + text + data[len(typed) : cut], data[cut:]
 
 
 def _seen(found: re.Match[str]) -> str:

@@ -54,6 +54,11 @@ def test_what_a_hand_types_and_a_terminal_answers_stays_as_it_is(keys: str) -> N
     assert Pasted().shown(keys) == keys
 
 
+@pytest.mark.parametrize("move", ["\x1b[F", "\x1b[4~", "\x1bOF", "\x1b[B\x1b[B\x1b[H"])
+def test_a_move_before_a_text_of_one_go_is_a_move(move: str) -> None:
+    assert Pasted().shown(f"{move} near the canal, {TEXT}\x13") == f"{move} near the canal, {SEEN}\x13"
+
+
 @pytest.mark.parametrize("marks", [("", ""), (BEGIN, END)], ids=["plain", "marked"])
 def test_an_escape_in_what_is_pasted_leaves_no_dialog(demo: Path, marks: tuple[str, str]) -> None:
     with start(demo) as console:

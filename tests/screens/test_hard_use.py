@@ -112,3 +112,15 @@ async def test_without_colour_what_is_chosen_is_marked_with_signs(
         assert lines[2].startswith(" ●")
         assert lines[3].startswith("▸")
         assert lines[4][2] == "-"
+
+
+async def test_when_the_only_hit_of_a_filter_is_deleted_the_filter_is_why_no_row_is_shown(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        total = len(on.ids)
+        await on.press("slash")
+        await on.type("brb lunch")
+        await on.press("enter", "d")
+        await on.shows("Nothing matches brb lunch; esc clears the filter", f"0 of {total - 1}")
+        assert "No items yet" not in on.text
+        await on.press("escape")
+        assert len(on.ids) == total - 1

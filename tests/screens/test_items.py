@@ -381,18 +381,6 @@ async def test_a_workspace_without_items_says_so(tmp_path: Path) -> None:
         await on.shows("there is no row here")
 
 
-async def test_when_the_only_hit_of_a_filter_is_deleted_the_filter_is_why_no_row_is_shown(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        total = len(on.ids)
-        await on.press("slash")
-        await on.type("brb lunch")
-        await on.press("enter", "d")
-        await on.shows("Nothing matches brb lunch; esc clears the filter", f"0 of {total - 1}")
-        assert "No items yet" not in on.text
-        await on.press("escape")
-        assert len(on.ids) == total - 1
-
-
 async def test_a_database_of_a_newer_nanomem_is_explained_and_the_rest_works(demo: Path) -> None:
     with open_workspace(demo) as ws:
         ws.items.add("something to keep")
