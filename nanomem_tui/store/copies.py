@@ -8,6 +8,7 @@ rows, nor decide when the database is damaged.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -137,7 +138,23 @@ class Copies:
             raise from_os_error(error, "keeping the operations") from error
         newest = next(iter(self.found()), None)
         path = self._folder / f"{_number(newest) if newest is not None else '0' * 12}{SUFFIX}"
+        with contextlib.suppress(OSError, NanomemError):  # the doctor tells of it then
+            self._set_torn_end_aside(path)
         atomic.append_line(path, b"".join(lines), durable=True)
+
+    def _set_torn_end_aside(self, path: Path) -> None:
+        """What a killed process left of a line goes to the quarantine: nothing of it was committed, and its operations
+        come now. Left in the midst of the file, it would look like damage."""
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            size = os.fstat(handle).st_size
+            if size and os.pread(handle, 1, size - 1) != b"\n":
+                torn = _last_line(path, size)
+                atomic.quarantine(self._backups.with_name("quarantine"), path.name, torn)
+                os.ftruncate(handle, size - len(torn))
+        finally:
+            os.close(handle)
 
     def note(self, operations: int | None) -> None:
         """Note how many operations the database has now: what was kept may be lost, and then this tells how many."""

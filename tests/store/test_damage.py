@@ -382,6 +382,20 @@ def test_a_recovery_says_how_many_operations_are_gone(
         assert len(known & {entry.operation.id for entry in ws.log()}) == 1 + back
 
 
+def test_half_a_line_that_a_kill_left_of_what_is_kept_goes_to_the_quarantine(workspace: Path) -> None:
+    whole = kept_file(workspace).read_bytes()
+    line = whole.split(b"\n")[0]
+    kept_file(workspace).write_bytes(whole + line[: len(line) // 2])
+    with open_workspace(workspace) as ws:
+        ws.items.add("on it goes")
+    assert kept_file(workspace).read_bytes().startswith(whole + b'{"c":"'), "the rest is as it was"
+    assert line[: len(line) // 2] in [path.read_bytes() for path in (ours(workspace) / "quarantine").iterdir()]
+    with open_workspace(workspace) as ws:
+        wrong = [one for one in ws.doctor() if one.severity != "note"]
+        assert [one for one in wrong if "/quarantine/" not in one.where] == []
+        assert verifying.verify(ws.store).whole
+
+
 def test_where_nobody_noted_how_many_there_were_only_what_was_kept_is_promised(workspace: Path) -> None:
     next((ours(workspace) / "ledger").glob("*/count")).unlink()
     emptied(database(workspace))
