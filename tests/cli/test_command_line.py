@@ -332,7 +332,7 @@ def database_of(workspace: Path, run: Callable[..., object]) -> Path:
 def test_a_database_of_a_later_version_is_left_alone(ramfirst: Path, run) -> None:
     file = database_of(ramfirst, run)
     with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 999")
+        connection.execute("PRAGMA user_version = 99")
     connection.close()
     for line in (["memory", "list"], ["memory", "add", "--text", "another"]):
         result = run(*line)

@@ -109,7 +109,7 @@ def test_without_a_database_there_is_nothing_to_make(sample_copy: Callable[[str]
 
 @pytest.mark.sqlite("the index of the file")
 def test_the_index_of_a_later_version_is_left_alone(workspace: Path) -> None:
-    spoil(workspace, "PRAGMA user_version = 999")
+    spoil(workspace, "PRAGMA user_version = 99")
     with open_workspace(workspace) as ws, pytest.raises(NewerDatabase):
         reindex.rebuild(ws.store)
 
