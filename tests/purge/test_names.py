@@ -90,7 +90,7 @@ def test_branches_tags_and_paths_of_a_history_are_told(workspace: Path, run: Run
     assert "`git branch -m walrus/walrus-parade NEW` renames it" in done.out
     planted.git(workspace, "branch", "-m", "walrus/walrus-parade", "other")
     planted.git(workspace, "tag", "-d", "v1-walrus-parade")
-    assert left_of(run("forget", "--again", "--yes")) == ["the path memory/walrus-parade in .git"]
+    assert left_of(run("forget", "--again", "--yes", "--git")) == ["the path memory/walrus-parade in .git"]
 
 
 def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path, run: Run) -> None:

@@ -119,6 +119,7 @@ def test_the_same_key_is_one_list(paths: Paths) -> None:
 
 def test_that_the_backup_of_before_holds_what_an_agent_wrote_again_is_said(workspace: Path, run: Run) -> None:
     assert run("forget", "--text", "red hat", "--yes").code == 0
+    (workspace / "memory" / "MEMORY.md").write_text("# M\n")
     made = Path(run("backup", "make", "--json").json["path"]).name
     (workspace / "memory" / "MEMORY.md").write_text("# M\n\n- the red hat is old\n")
     done = run("backup", "restore", made, "--yes")
