@@ -193,9 +193,11 @@ def sessions_listed(ws: Workspace) -> Look:
 
 
 def turns(ws: Workspace) -> Look:
-    """What is remembered, and how many turns came to their end."""
-    found = ws.wal.counts()
-    return texts(ws), found["turns"] - found["open"]
+    """What is remembered, how many turns are open, and whether the one that brought it came to its end. One that was
+    torn while it was written ends without what it said, and the same comes once more then."""
+    found, told = ws.wal.counts(), texts(ws)
+    done = any("black coffee" in text for text, *_ in told)
+    return told, found["open"], done and found["turns"] - found["open"] >= 2
 
 
 def mirror(ws: Workspace) -> Look:
