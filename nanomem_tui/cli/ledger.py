@@ -76,7 +76,7 @@ def _head_of(expected: str) -> tuple[str, LogReceipt | None]:
     """The head that a person noted, or that of the receipt that he named."""
     from nanomem_tui.store import log_receipt
 
-    if len(expected) >= SHORTEST_HEAD and not set(expected) - set("0123456789abcdef"):
+    if len(expected) >= SHORTEST_HEAD and log_receipt.is_of_digits(expected):
         return expected, None
     path = Path(expected).expanduser()
     if os.path.lexists(path):

@@ -287,13 +287,13 @@ class DreamRunner(DreamQueue):
     def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
         known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
         gone = forgotten.load(self._paths)
-        kept = [one for one in result.refused if keepable(one.edit) and not gone.value(one.edit.to_json())]
-        barred = sum(1 for one in result.refused if gone and gone.value(one.edit.to_json()))
+        barred = [one for one in result.refused if gone.value(one.edit.to_json())]
+        kept = [one for one in result.refused if keepable(one.edit) and one not in barred]
         new = [one for one in kept if asked(one.edit, result.dreamer) not in known]
         told = (
             (len(new), "to the inbox"),
             (len(kept) - len(new), "in the inbox already"),
-            (barred, "refused as forgotten"),
+            (len(barred), "refused as forgotten"),
         )
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)

@@ -198,7 +198,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     for git_dir in histories:
         tried(paths.relative(git_dir), partial(git_part.clean, paths, git_dir, sought, tell, wanted, write=write))
     if isinstance(sought, Words) and sought.has_words and not write:
-        tried("names", partial(_names, memory, sought, tell))
+        tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []
     for path in stored_files.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
@@ -334,12 +334,14 @@ def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tel
         database.close()
 
 
-def _names(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
-    """Names stay, and are told."""
+def _names(
+    memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]
+) -> None:
+    """Names stay, and are told; also those in these histories in git."""
     paths = memory.paths
     for one in names.on_disk(paths, memory.layout, sought):
         tell(one.where, Counter({"name": 1}), one.way)
-    for git_dir in git_part.histories(paths)[0]:
+    for git_dir in histories:
         for one in names.in_git(git_dir, paths.relative(git_dir), sought):
             tell(one.where, Counter({"name": 1}), one.way)
 

@@ -16,6 +16,7 @@ from nanomem_tui.store import atomic
 
 NAME = "nanomem_log"
 _HEAD = 64
+_DIGITS = frozenset("0123456789abcdef")
 
 
 class LogReceipt(NamedTuple):
@@ -25,6 +26,11 @@ class LogReceipt(NamedTuple):
     operations: int
     head: str
     at: str
+
+
+def is_of_digits(head: str) -> bool:
+    """Whether a head, or the begin of one, has no other signs than its digits."""
+    return _DIGITS.issuperset(head)
 
 
 def write(path: Path, receipt: LogReceipt) -> None:
@@ -47,9 +53,6 @@ def read(path: Path) -> LogReceipt:
     fields = told if isinstance(told, dict) else {}
     head, workspace, at = (str(fields.get(name, "")) for name in ("head", "workspace", "at"))
     operations = fields.get("operations")
-    if NAME not in fields or not isinstance(operations, int) or len(head) != _HEAD or set(head) - set(_DIGITS):
+    if NAME not in fields or not isinstance(operations, int) or len(head) != _HEAD or not is_of_digits(head):
         raise BadInput("not a receipt of a log", str(path), fix)
     return LogReceipt(workspace, operations, head, at)
-
-
-_DIGITS = "0123456789abcdef"
