@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from nanomem_tui.store.git_objects import (
     FOLDER_MODE,
+    SUBMODULE_MODE,
     ObjectStore,
     TreeEntry,
     dump_tree,
@@ -21,7 +22,6 @@ from nanomem_tui.store.git_objects import (
 )
 
 Clean = Callable[[bytes], bytes]
-_SUBMODULE = 0o160000
 _AT_ONCE = 500
 _NAMES = (b"tree", b"parent", b"object")
 _SIGNATURE = re.compile(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
@@ -31,7 +31,7 @@ _FAN = re.compile(r"[0-9a-f]{2}")
 def leads_to(kind: str, data: bytes) -> list[str]:
     """The objects that one needs; a submodule's commit lies elsewhere. Raises DamagedGit."""
     if kind == "tree":
-        return [sha for mode, _, sha, _ in tree_rows(data) if mode != _SUBMODULE]
+        return [sha for mode, _, sha, _ in tree_rows(data) if mode != SUBMODULE_MODE]
     if kind == "blob":
         return []
     lines = (line.partition(b" ") for line in data.partition(b"\n\n")[0].split(b"\n"))
@@ -201,7 +201,7 @@ def _tree(data: bytes, known: Mapping[str, str]) -> bytes:
     """A tree with the new ids, and every other byte as it is."""
     new = bytearray(data)
     for mode, _, sha, at in tree_rows(data):
-        if mode != _SUBMODULE and sha in known:
+        if mode != SUBMODULE_MODE and sha in known:
             new[at : at + 20] = bytes.fromhex(known[sha])
     return bytes(new)
 

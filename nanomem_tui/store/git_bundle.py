@@ -11,10 +11,10 @@ from pathlib import Path
 
 from nanomem_tui.store import atomic, git_refs
 from nanomem_tui.store.git_anew import leads_to
-from nanomem_tui.store.git_objects import ObjectStore
+from nanomem_tui.store.git_objects import TYPES, ObjectStore
 
 KEPT = "refs/nanomem/kept"
-_TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
+_NUMBERS = {kind: number for number, kind in TYPES.items()}
 
 
 def reachable(objects: ObjectStore, ids: set[str], tops: Iterable[str]) -> set[str]:
@@ -47,7 +47,7 @@ def write(objects: ObjectStore, ids: set[str], heads: Mapping[str, str], folder:
     parts = [b"PACK" + (2).to_bytes(4, "big") + len(ids).to_bytes(4, "big")]
     for sha in sorted(ids):
         kind, data = objects.raw(sha)
-        parts += [_header(_TYPES[kind], len(data)), zlib.compress(data, 6)]
+        parts += [_header(_NUMBERS[kind], len(data)), zlib.compress(data, 6)]
     pack = b"".join(parts)
     pack += hashlib.sha1(pack, usedforsecurity=False).digest()
     path = folder / f"git-before-{hashlib.sha256(head + pack).hexdigest()[:12]}.bundle"

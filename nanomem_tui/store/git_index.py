@@ -18,12 +18,11 @@ from typing import NamedTuple
 from nanomem_tui import regular
 from nanomem_tui.errors import Refused
 from nanomem_tui.store import git_refs
-from nanomem_tui.store.git_objects import Unnamed
+from nanomem_tui.store.git_objects import SUBMODULE_MODE, Unnamed
 
 _HEAD = struct.Struct(">4sLL")
 _STAT = struct.Struct(">10L")
 _EXTENDED = 0x4000
-_SUBMODULE = 0o160000
 _WAIT = 0.2  # seconds, for who holds the lock
 
 
@@ -207,7 +206,7 @@ def _places(data: bytes) -> tuple[list[int], int] | None:
         end = data.find(b"\0", name_at + (version == 4))
         if end < 0:
             return None
-        starts += [at] if int.from_bytes(data[at + 24 : at + 28], "big") != _SUBMODULE else []
+        starts += [at] if int.from_bytes(data[at + 24 : at + 28], "big") != SUBMODULE_MODE else []
         at = end + 1 if version == 4 else at + (end - at) // 8 * 8 + 8
     return (starts, at) if version in (2, 3, 4) and _only_caches(data, at) else None
 

@@ -26,7 +26,8 @@ from nanomem_tui.store.git_sync import sync_all
 MAX_OBJECT = 64 * 1024 * 1024
 FILE_MODE = 0o100644
 FOLDER_MODE = 0o40000
-_TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+SUBMODULE_MODE = 0o160000
+TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _SHA = re.compile(r"[0-9a-f]{40}")
 _MODE = re.compile(rb"[0-7]{1,7}")
 _PERSON = re.compile(r"(?P<who>.*?) ?(?P<when>-?\d+) (?P<zone>[+-]\d{4})$")
@@ -248,7 +249,7 @@ class ObjectStore:
             return None
         try:
             number, data = self._pack.get_raw(sha.encode())
-            return _TYPES.get(number, "other"), bytes(data)
+            return TYPES.get(number, "other"), bytes(data)
         except Exception:  # noqa: BLE001  whatever is wrong with the pack, `_packed` says it
             return None
 
@@ -262,7 +263,7 @@ class ObjectStore:
             name = sha.encode()
             number, data = self._packs.get_raw(name)
             self._pack = next((pack for pack in self._packs.packs if name in pack), None)
-            return _TYPES.get(number, "other"), bytes(data)
+            return TYPES.get(number, "other"), bytes(data)
         except KeyError as error:
             raise DamagedGit("a git object is missing", sha, "run `git fsck` in the workspace") from error
         except Exception as error:
