@@ -30,7 +30,7 @@ def layer_of(ws: Workspace, name: str) -> Layer:
         from nanomem_tui.formats.agent_home import named_folders
         from nanomem_tui.memory.session_layer import SessionLayer
 
-        return SessionLayer(named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent)
+        return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent)
     if name == "history":
         from nanomem_tui.store.history_file import HistoryLayer
 
@@ -97,7 +97,6 @@ def watch_of(ws: Parts, since: int) -> Watch:
     from nanomem_tui.memory import foreign, wal
     from nanomem_tui.store.watch import Watch
 
-    sessions = ws.layout.sessions_dir
     state = wal.usual_or_named(ws.paths, ws.settings.wal_state_dir)
     databases = foreign.sources(ws.paths, ws.settings)
-    return Watch(ws.paths, (sessions,) if sessions else (), since=since, state_folder=state, databases=databases)
+    return Watch(ws.paths, lambda: ws.layout.sessions_dir, since=since, state_folder=state, databases=databases)

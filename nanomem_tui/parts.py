@@ -70,6 +70,7 @@ class Parts(CurationParts):
         self.id = paths.workspace_id(found)
         self.store = MemoryStore(found, self.id, loaded.settings)
         self._opened = opened
+        self._layout: tuple[object, Layout] | None = None
 
     @abstractmethod
     def perform(self, operation: Operation) -> Operation:
@@ -79,15 +80,21 @@ class Parts(CurationParts):
     def keep(self, operation: Operation, durable: bool) -> Operation:
         """Perform; not `durable`: a power cut may cost it until the next checkpoint, nothing else does."""
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
-        """Which agent wrote this home, and where its sessions lie."""
+        """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
+        this is open brings other folders."""
         from nanomem_tui.formats import agent_home
         from nanomem_tui.memory.wal import usual_or_named
 
-        found = agent_home.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
         ours = own_sessions_folder(self.paths, self.id)
-        return found._replace(sessions_dir=ours) if found.sessions_dir is None and ours.is_dir() else found
+        stamp = agent_home.sessions_stamp(self.paths, ours)
+        if self._layout is None or self._layout[0] != stamp:
+            found = agent_home.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
+            if found.sessions_dir is None and ours.is_dir():
+                found = found._replace(sessions_dir=ours)
+            self._layout = (stamp, found)
+        return self._layout[1]
 
     @cached_property
     def items(self) -> Items:
@@ -247,7 +254,7 @@ class Parts(CurationParts):
         from nanomem_tui.memory.imported_chats import ImportedChats
         from nanomem_tui.memory.sessions import Sessions
 
-        return Sessions(self.paths, self.layout, self.perform, self.agent, ImportedChats(self.store))
+        return Sessions(self.paths, lambda: self.layout, self.perform, self.agent, ImportedChats(self.store))
 
     @cached_property
     def wal(self) -> WalStates:

@@ -88,6 +88,21 @@ def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
     )
 
 
+def sessions_stamp(paths: Paths, *others: Path) -> tuple[tuple[int, int] | None, ...]:
+    """What changes when transcripts may lie elsewhere than before: inode and time of each folder that `detect` asks,
+    and of `others`; None for one that is not there."""
+    id_folder = (paths.workspace / WORKSPACE_ID).parent
+    return tuple(map(_stamp, (*_session_roots(paths), paths.workspace / "sessions", id_folder, *others)))
+
+
+def _stamp(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
 def workspace_id(paths: Paths) -> str | None:
     """The id that the agent gave this workspace, or None."""
     return _id_of(paths.workspace)

@@ -241,7 +241,7 @@ def _named(folders: Sequence[Path]) -> str:
 
 
 def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    sessions = Sessions(paths, layout, _never, Presence)
+    sessions = Sessions(paths, lambda: layout, _never, Presence)
     said = sessions.problems()
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}

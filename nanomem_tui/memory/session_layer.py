@@ -46,7 +46,9 @@ class SessionLayer:
 
     name = "session"
 
-    def __init__(self, folders: Mapping[str, Path | None], backups: Path, agent: Callable[[], Presence]) -> None:
+    def __init__(
+        self, folders: Callable[[], Mapping[str, Path | None]], backups: Path, agent: Callable[[], Presence]
+    ) -> None:
         self._folders = folders
         self._backups = backups
         self._agent = agent
@@ -102,7 +104,7 @@ class SessionLayer:
     def _place(self, value: Value) -> Path:
         name = str(value.get("path", ""))
         plain = os.path.basename(name) == name and not name.startswith(".") and name.endswith(".jsonl")
-        folder = self._folders.get(str(value.get("folder", "")))
+        folder = self._folders().get(str(value.get("folder", "")))
         if folder is None or not plain:
             raise BadInput("not a session file of this workspace", name)
         return folder / name
@@ -190,7 +192,7 @@ class SessionLayer:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """The agent's own lock, where its release has one; never made by us."""
-        folder = self._folders.get("")
+        folder = self._folders().get("")
         lock = folder / LOCK_NAME if folder else None
         if lock is None or not lock.exists():
             yield

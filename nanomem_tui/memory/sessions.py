@@ -55,7 +55,7 @@ class Sessions:
     def __init__(
         self,
         paths: Paths,
-        layout: Layout,
+        layout: Callable[[], Layout],
         perform: Perform,
         agent: Callable[[], Presence],
         imported: ImportedChats | None = None,
@@ -69,7 +69,7 @@ class Sessions:
 
     def count(self) -> int:
         """How many transcripts there are, hidden ones too, without opening one."""
-        return sum(1 for _ in session_files(self._paths, self._layout))
+        return sum(1 for _ in session_files(self._paths, self._layout()))
 
     def list(self) -> builtins.list[SessionInfo]:
         """Every transcript, of every release's naming, readable or not, and what was imported, the newest first."""
@@ -81,7 +81,8 @@ class Sessions:
 
     def of_files(self) -> builtins.list[SessionInfo]:
         """Every transcript in a file, the one last written first."""
-        return [self._info(file) for file in newest_first(session_files(self._paths, self._layout))]
+        layout = self._layout()
+        return [self._info(file, layout) for file in newest_first(session_files(self._paths, layout))]
 
     def chats(self) -> builtins.list[tuple[SessionInfo, Chat]]:
         """The imported conversations, the newest first."""
@@ -139,19 +140,20 @@ class Sessions:
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
         """Every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
-        files = newest_first(session_files(self._paths, self._layout))
+        files = newest_first(session_files(self._paths, self._layout()))
         return [(file, *self._summary(file)) for file in files]
 
     def unreadable(self) -> builtins.list[Problem]:
         """The transcripts that cannot be read at all: nobody knows what is in them."""
-        found = [(file, self._summary(file)[1]) for file in session_files(self._paths, self._layout) if not file.link]
+        files = session_files(self._paths, self._layout())
+        found = [(file, self._summary(file)[1]) for file in files if not file.link]
         fix = "check its owner and mode"
         return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
 
     def problems(self) -> builtins.list[Problem]:
         """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
         found = [*filter(None, [self.untold])]
-        for file in newest_first(session_files(self._paths, self._layout)):
+        for file in newest_first(session_files(self._paths, self._layout())):
             summary, unreadable = self._summary(file)
             where = self._paths.relative(file.path)
             if unreadable:
@@ -186,7 +188,7 @@ class Sessions:
 
     def files(self) -> builtins.list[SessionFile]:
         """The files of all transcripts but links, the newest first, without opening one."""
-        return newest_first(file for file in session_files(self._paths, self._layout) if not file.link)
+        return newest_first(file for file in session_files(self._paths, self._layout()) if not file.link)
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
         """The key of a transcript, the index of the first message returned, and the messages of its last bytes.
@@ -278,7 +280,7 @@ class Sessions:
 
         refused = refusal(file.path, self._agent())
         if file.link or not file.current:
-            refused = hidden_reason(file, None, self._layout)
+            refused = hidden_reason(file, None, self._layout())
         return SessionCompaction(
             key=key,
             messages=result.removed_messages + result.kept_messages,
@@ -294,12 +296,13 @@ class Sessions:
     def _file(self, key: str, path: str = "") -> SessionFile:
         """The file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
         claims: builtins.list[tuple[bool, SessionFile]] = []
-        for file in newest_first(session_files(self._paths, self._layout)):
+        layout = self._layout()
+        for file in newest_first(session_files(self._paths, layout)):
             if path and str(file.path) != path:
                 continue
             summary, _ = self._summary(file)
             if key_of(file.path.name, summary.header) == key and not file.link:
-                claims.append((not hidden_reason(file, summary.header, self._layout), file))
+                claims.append((not hidden_reason(file, summary.header, layout), file))
         if not claims and self._chat(key) is not None:
             from nanomem_tui.memory.imported_chats import READ_ONLY
 
@@ -324,7 +327,7 @@ class Sessions:
         self._summaries[str(file.path)] = (file.stamp, summary, unreadable)
         return summary, unreadable
 
-    def _info(self, file: SessionFile) -> SessionInfo:
+    def _info(self, file: SessionFile, layout: Layout) -> SessionInfo:
         summary, unreadable = self._summary(file)
         header = summary.header or {}
         key = key_of(file.path.name, summary.header)
@@ -340,7 +343,7 @@ class Sessions:
             last_archived=summary.last_archived,
             unarchived=summary.messages - summary.last_archived,
             title=text_of(metadata.get("title")) if isinstance(metadata, dict) else "",
-            hidden_reason=unreadable or hidden_reason(file, summary.header, self._layout),
+            hidden_reason=unreadable or hidden_reason(file, summary.header, layout),
             problems=summary.problems,
             checkpoint=file.checkpoint,
             other_keys=summary.other_keys or other_keys(file.path.name, key),

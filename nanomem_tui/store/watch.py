@@ -24,17 +24,17 @@ Print = tuple[tuple[str, int, int, int], ...]
 class Watch:
     """Remembers the files of each layer as they were when it was made or last asked.
 
-    `state_folder`: where the session state lies, when not in its usual place. `databases`: those of another system,
-    beside the one in the agent's home. `since`: a time in nanoseconds, before it was made, from which changes count
-    too: the first look names them, so that who opens a workspace need not look at every file before the first is read.
-    Our own database is left out: it tells of foreign commits itself. `tiers.db` is not. Temporary files of anybody are
-    ignored.
+    `sessions` tells where the transcripts lie now. `state_folder`: where the session state lies, when not in its usual
+    place. `databases`: those of another system, beside the one in the agent's home. `since`: a time in nanoseconds,
+    before it was made, from which changes count too: the first look names them, so that who opens a workspace need not
+    look at every file before the first is read. Our own database is left out: it tells of foreign commits itself.
+    `tiers.db` is not. Temporary files of anybody are ignored.
     """
 
     def __init__(
         self,
         paths: Paths,
-        session_folders: Iterable[Path] = (),
+        sessions: Callable[[], Path | None] = lambda: None,
         *,
         since: int | None = None,
         state_folder: Path | None = None,
@@ -44,7 +44,7 @@ class Watch:
         self._state_folder = state_folder or paths.wal_dir
         usual = paths.home / "memory" / "longterm.db" if paths.home is not None else None
         self._databases = tuple(dict.fromkeys(filter(None, (usual, *databases))))
-        self._session_folders = tuple(session_folders)
+        self._sessions_now = sessions
         self._late = self._changed_since(since - TICK) if since is not None else set()
         self._seen = {layer: self._print(layer) for layer in LAYERS}
 
@@ -66,7 +66,7 @@ class Watch:
     def _changed_since(self, moment: int) -> set[str]:
         """The layers with a file that was written since, or in whose folder of files one was removed."""
         folders = {
-            "sessions": self._session_folders,
+            "sessions": self._session_folders(),
             "wal": (self._state_folder,),
             "notes": (self._paths.memory / "episodic", self._paths.memory / "semantic"),
             "review": (self._paths.review,),
@@ -110,8 +110,12 @@ class Watch:
         return _files((path, path.with_name(f"{path.name}-wal")))
 
     def _sessions(self) -> Iterable[tuple[str, os.stat_result]]:
-        for folder in self._session_folders:
+        for folder in self._session_folders():
             yield from _folder(folder, (".jsonl", ".checkpoint.json"))
+
+    def _session_folders(self) -> tuple[Path, ...]:
+        folder = self._sessions_now()
+        return (folder,) if folder is not None else ()
 
     def _dream(self) -> Iterable[tuple[str, os.stat_result]]:
         yield from _files((self._paths.dream_cursor,))

@@ -31,8 +31,9 @@ class Desk:
         self.paths = locate(home)
         self.layout = detect(self.paths)
         self.agent = Presence()
-        self.layer = SessionLayer(named_folders(self.paths, self.layout), self.paths.backups, lambda: self.agent)
-        self.sessions = Sessions(self.paths, self.layout, self.perform, lambda: self.agent)
+        folders = named_folders(self.paths, self.layout)
+        self.layer = SessionLayer(lambda: folders, self.paths.backups, lambda: self.agent)
+        self.sessions = Sessions(self.paths, lambda: self.layout, self.perform, lambda: self.agent)
 
     def perform(self, operation):
         self.layer.check(operation.changes)
