@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, ledger_order, reader, stored_operations
+from nanomem_tui.store import atomic, ledger_order, reader, sql, stored_operations
 from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of, row_hash
 
@@ -46,13 +46,20 @@ class Mended(NamedTuple):
 def altered(
     connection: Connection, workspace_id: str, rows: Sequence[AnyRow], meta: Mapping[str, str]
 ) -> Altered | None:
-    """What is wrong with the rows that were just read; None when nothing is."""
+    """What is wrong with the rows that were just read; None when nothing is.
+
+    Raises CorruptDatabase where an index does not lead to such a row: what is written over it would miss it.
+    """
     expected = meta.get("rows", "")
     missing = int(expected) - len(rows) if expected.isdigit() else 0
     if len(rows) > VERIFIED and missing <= 0:
         return None
     hashes = reader.row_hashes(connection, workspace_id)
     keys = [(layer_of(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
+    if keys and sql.is_sqlite(connection):
+        verdict = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+        if verdict != "ok":
+            raise CorruptDatabase(verdict, WHERE, "run `nanomem doctor`")
     unknown = stored_operations.untouched(connection, workspace_id, keys)
     return Altered(keys, max(0, missing), unknown) if keys or missing > 0 else None
 
@@ -85,7 +92,8 @@ def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) 
         snapshot.put(layer, row._replace(revision=present.revision))
         what = f"{key} is not what was written; shown is what a copy and the log tell"
         problems.append(Problem(what, WHERE, None, "the next change writes it", "warning"))
-    back = [key for key in written if key[1] not in snapshot.table(key[0])] if found.missing else []
+    sought = found.missing > 0 or bool(found.unknown)  # one that was put in stands for one that is gone
+    back = [key for key in written if key[1] not in snapshot.table(key[0])] if sought else []
     for layer, key in back:
         snapshot.put(layer, written[layer, key]._replace(revision=0))
         problems.append(Problem(f"{key} was missing; it is back", WHERE, None, "the next change writes it", "warning"))

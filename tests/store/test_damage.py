@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import subprocess
@@ -239,6 +240,39 @@ def test_a_flipped_bit_in_a_row_is_put_right(workspace: Path) -> None:
         assert said(ws) == ""
         [kept] = [p for p in ws.doctor() if "written" in p.what]
         assert "it is kept here as it was" in kept.what
+
+
+def test_a_flipped_bit_in_an_id_is_put_right(workspace: Path) -> None:
+    before = state(workspace)
+    with contextlib.closing(sqlite3.connect(database(workspace))) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'memory_entries'"
+        [[page]], [[size]] = connection.execute(query).fetchall(), connection.execute("PRAGMA page_size").fetchall()
+    data = database(workspace).read_bytes()
+    at = data.index(b"ltm_1", (page - 1) * size)  # in the table: its index has it as it was
+    database(workspace).write_bytes(data[:at] + bytes([data[at] ^ 0x80]) + data[at + 1 :])
+    assert state(workspace) == before
+    with open_workspace(workspace) as ws:
+        ws.items.all()
+        assert "missing from index" in said(ws)
+        _, added, _ = ws.items.add("the next change")
+    with open_workspace(workspace) as ws:
+        assert said(ws) == ""
+        assert not any("index" in problem.what for problem in ws.doctor())
+    assert {key: row for key, row in state(workspace).items() if key != added.id} == before
+    [kept] = (ours(workspace) / "quarantine").glob("*nanomem.db")
+    assert data[at + 1 : at + 40] in kept.read_bytes()
+
+
+def test_a_row_under_another_id_stays_beside_the_one_that_was_written(workspace: Path) -> None:
+    with contextlib.closing(sqlite3.connect(database(workspace))) as connection, connection:
+        connection.execute("UPDATE memory_entries SET id = 'other' WHERE id = 'ltm_1'")
+    with open_workspace(workspace) as ws:
+        assert {"ltm_1", "other"} <= {row.id for row in ws.items.all()}
+        assert "ltm_1 was missing; it is back" in said(ws)
+        assert "other is not what was written: no operation made it" in said(ws)
+        ws.items.add("the next change")
+    with open_workspace(workspace) as ws:
+        assert {"ltm_1", "other"} <= {row.id for row in ws.items.all()}
 
 
 def test_a_row_that_is_missing_comes_back_from_the_copy(workspace: Path) -> None:
