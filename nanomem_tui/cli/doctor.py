@@ -67,7 +67,8 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
         if not can:
             left = ws.doctor()
             none = "Nothing can be put right now." if waits else "There is nothing that can be put right by itself."
-            state.show({"backup": None, **preview, "left": [values.problem(one) for one in left]}, [none, *waits])
+            result = {"backup": None, **preview, "left": [values.problem(one) for one in left]}
+            state.show(result, [none, *waits, *_report(left)])
             return _exit_code(left)
         lines = [*(f"Would fix: {one.where}: {one.what}; {one.how}" for one in can), *waits]
         question = f"Put right {words.counted(len(can), 'thing')}, after a backup?"
