@@ -27,7 +27,7 @@ from nanomem_tui.memory.session_layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import atomic
-from nanomem_tui.store.history_file import appended, read_archive
+from nanomem_tui.store.history_file import appended, look_through
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class Consolidator:
     # -- doing ----------------------------------------------------------------------------------------------------
 
     def _operation(self, plan: Consolidation, data: bytes) -> tuple[Operation, Consolidation]:
-        archive = read_archive(self._paths)
+        archive = look_through(self._paths, sign=plan.marker.encode())
         known = [e for e in archive.entries if e.session_key == plan.key and e.extra.get(SLICE) == plan.marker]
         summary, counter = plan.summary, archive.counter
         if known:  # archived by a process that did not come so far as to move the offsets

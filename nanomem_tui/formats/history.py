@@ -33,6 +33,14 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     )
 
 
+@cache
+def _plain() -> re.Pattern[bytes]:
+    """A line as agents write it, with its cursor."""
+    return re.compile(
+        rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"\}$', re.MULTILINE
+    )
+
+
 class HistoryEntry(NamedTuple):
     """One summary: its cursor, the text, and the session it came from.
 
@@ -79,6 +87,13 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
         highest = max(highest, entry.cursor)
         entries.append(entry)
     return tuple(entries), tuple(problems)
+
+
+def plain_cursors(data: bytes) -> list[int] | None:
+    """The cursors in whole lines that all have the form in which agents write them, and are not read out; None where
+    one has not."""
+    found = [*map(int, _plain().findall(data))]
+    return found if data.endswith(b"\n") and len(found) == data.count(b"\n") else None
 
 
 def dump_entry(entry: HistoryEntry) -> bytes:

@@ -8,7 +8,6 @@ write are counted without being read out. Must not know where archives lie.
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats.history import HistoryEntry, parse_history
+from nanomem_tui.formats.history import HistoryEntry, parse_history, plain_cursors
 from nanomem_tui.memory.reading import chunks, is_as, read_piece, stamp_of
 
 WHOLE = 64_000_000
@@ -27,9 +26,6 @@ NEWEST = 8
 """Pieces at the end of a longer one that are held."""
 PROBLEMS = 1_000
 """Problems that are told of one."""
-_PLAIN = re.compile(
-    rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"\}$', re.MULTILINE
-)
 
 
 class Piece(NamedTuple):
@@ -158,9 +154,8 @@ class LongArchive:
 
 def _survey(data: bytes, where: str, line: int, highest: int) -> tuple[list[int], list[Problem]]:
     """The cursors of the entries in a piece, and what is wrong there; lines of the usual form are not read out."""
-    cursors = [*map(int, _PLAIN.findall(data))]
-    rising = bool(cursors) and cursors[0] > highest and all(map(lt, cursors, islice(cursors, 1, None)))
-    if rising and data.endswith(b"\n") and len(cursors) == _lines_of(data):
+    cursors = plain_cursors(data) or []
+    if cursors and cursors[0] > highest and all(map(lt, cursors, islice(cursors, 1, None))):
         return cursors, []
     entries, problems = parse_history(data, where)
     told = [one._replace(line=one.line + line - 1) if one.line is not None else one for one in problems]

@@ -32,6 +32,14 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, which is not held whole. Raises the errors of `regular.opened`."""
+    import hashlib
+
+    with regular.opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def make_folder(path: Path, mode: int = PRIVATE_FOLDER) -> None:
     """Create `path` and missing parents for the owner of the folder around them, and make their names durable.
 
@@ -78,7 +86,7 @@ def write_atomic(
     like: Path | None = None,
 ) -> None:
     """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder. Data in pieces is
-    not held whole, but with `expected`; what taking the next of them raises leaves the old file.
+    not held whole; what taking the next of them raises leaves the old file.
 
     Keeps owner, group and mode of the file that was there, or is called `like` and is to be replaced later (else the
     owner of the folder, `mode`, else 0600), and writes through a symlink to its target.
@@ -90,26 +98,31 @@ def write_atomic(
         target = path.resolve() if path.is_symlink() else path
     except RuntimeError as error:  # a link to itself
         raise from_os_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)), "writing") from error
-    if expected is not None and not isinstance(data, bytes):
-        data = b"".join(data)
+    written = None
+    if expected is not None:
+        import hashlib
+
+        written = hashlib.sha256()
     temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             for piece in (data,) if isinstance(data, bytes) else data:
                 write_all(handle, piece)
+                if written is not None:
+                    written.update(piece)
             old = owners.settle(handle, like or target)
             os.fchmod(handle, old.st_mode & 0o7777 if old is not None else mode or PRIVATE_FILE)
             os.fsync(handle)
         finally:
             os.close(handle)
-        if expected is None or not isinstance(data, bytes):
+        if expected is None or written is None:
             os.replace(temporary, target)
             sync_folder(target.parent)
         else:
             from nanomem_tui.store import swap
 
-            swap.replace_expected(temporary, target, sha256(data), expected, alone=alone)
+            swap.replace_expected(temporary, target, written.hexdigest(), expected, alone=alone)
     except OSError as error:
         error.filename = str(path)  # the temporary file beside it means nothing to a reader
         raise from_os_error(error, f"writing {path.name}") from error
@@ -121,7 +134,7 @@ def write_atomic(
 def check_unchanged(path: Path, expected: str) -> None:
     """Raise Conflict unless the file's sha256 is `expected` (`""`: the file must be absent)."""
     try:
-        found = sha256(regular.read(path, regular.MOST_OF_A_LOG))
+        found = digest(path)
     except FileNotFoundError:
         found = ""
     if found != expected:

@@ -5,20 +5,24 @@ A file's value is what `file_value` gives. None is absent in both.
 
 Owns the protocol beside an agent, which writes these files without a lock: refused while one runs. An append makes its
 torn last line safe first, is one write, and is durable before `.cursor` follows. An entry is taken back only while
-nothing came after it and no Dream has read it. Must not know what an entry means.
+nothing came after it and no Dream has read it. No file is held whole. Must not know what an entry means.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
-from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, parse_history
+from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, parse_history, plain_cursors
 from nanomem_tui.formats.jsonl import torn_tail
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.paths import Paths
@@ -30,40 +34,86 @@ HISTORY = "memory/history.jsonl"
 CURSOR = "memory/.cursor"
 HISTORY_MD = "memory/HISTORY.md"
 BACKUP = f"{HISTORY_MD}.bak"
+PIECE = 4 * 1024 * 1024
+"""Bytes of a file that are held at a time; a longer line is held whole."""
+READ_OUT = 64_000_000
+"""Bytes of an archive up to which every line is read out; of a longer one those that are not as agents write them."""
 _MODE = 0o644  # as an agent makes them
 _AGAIN = "look at it again and repeat the change"
 _BACKUPS = re.compile(rf"{re.escape(BACKUP)}(?:\.\d{{1,9}})?")
 
 
 class Archive(NamedTuple):
-    """The archive as it is: its bytes, its entries, and the last cursor given (0: none)."""
+    """What was looked for in the archive: the highest cursor of an entry and the last one given (0: none), the text of
+    `.cursor` (None where there is no such file), the lines that are there, and the entries whose line has the sign."""
 
-    data: bytes
-    entries: tuple[HistoryEntry, ...]
+    highest: int
     latest: int
     counter: str | None
-    """The text of `.cursor`, None where there is no such file."""
+    lines: frozenset[bytes]
+    entries: tuple[HistoryEntry, ...]
 
 
-def read_archive(paths: Paths) -> Archive:
-    """What lies on disk; a missing file is an empty archive. Raises the errors of `from_os_error`."""
-    data, counter = read_plain(paths.history) or b"", read_plain(paths.cursor)
-    entries, _ = parse_history(data, HISTORY)
-    highest = max((entry.cursor for entry in entries), default=0)
+def look_through(paths: Paths, lines: Collection[bytes] = (), sign: bytes = b"") -> Archive:
+    """The archive on disk; a missing file is an empty one. Raises Refused, the errors of `from_os_error`."""
+    counter = read_plain(paths.cursor)
+    wanted, there, found, highest = set(lines), set[bytes](), list[HistoryEntry](), 0
+    long = _size(paths.history) > READ_OUT
+    for data in pieces(paths.history):
+        cursors = plain_cursors(data) if long else None
+        if cursors is None:
+            cursors = [entry.cursor for entry in parse_history(data, HISTORY)[0]]
+        highest = max(highest, max(cursors, default=0))
+        if any(line in data for line in wanted):
+            there |= wanted & {*data.split(b"\n")}
+        if sign and sign in data:
+            signed = b"\n".join(line for line in data.split(b"\n") if sign in line)
+            found += parse_history(signed, HISTORY)[0]
     text = None if counter is None else counter.decode("utf-8", "replace")
-    return Archive(data, entries, max(highest, parse_cursor(counter) or 0), text)
+    return Archive(highest, max(highest, parse_cursor(counter) or 0), text, frozenset(there), tuple(found))
 
 
 def read_plain(path: Path) -> bytes | None:
     """The bytes of a regular file, None where there is none. Raises Refused, the errors of `from_os_error`."""
-    if path.is_symlink():
-        raise Refused("a link, which is not followed", str(path), "replace it by the file")
-    if path.exists() and not path.is_file():
-        raise Refused("not a regular file", str(path), "replace it by a file")
+    _refuse_what_is_no_file(path)
     try:
         return atomic.read_stable(path)
     except FileNotFoundError:
         return None
+
+
+def pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """A regular file between two bytes in pieces of whole lines; nothing where there is none. Raises as `read_plain`,
+    of a line that is too long too."""
+    _refuse_what_is_no_file(path)
+    try:
+        with regular.opened(path) as file:
+            file.seek(start)
+            left = os.fstat(file.fileno()).st_size - start if stop is None else stop - start
+            rest = list[bytes]()
+            while left > 0 and (piece := file.read(min(left, PIECE))):
+                left -= len(piece)
+                end = piece.rfind(b"\n") + 1
+                if end:
+                    yield b"".join((*rest, piece[:end]))
+                    rest = [piece[end:]]
+                elif len(rest) * PIECE > regular.MOST:
+                    raise regular.too_large(path, regular.MOST)
+                else:
+                    rest.append(piece)
+            if any(rest):
+                yield b"".join(rest)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise regular.told(error, path) from error
+
+
+def _refuse_what_is_no_file(path: Path) -> None:
+    if path.is_symlink():
+        raise Refused("a link, which is not followed", str(path), "replace it by the file")
+    if path.exists() and not path.is_file():
+        raise Refused("not a regular file", str(path), "replace it by a file")
 
 
 def appended(entries: Sequence[HistoryEntry], counter: str | None) -> list[Change]:
@@ -92,11 +142,23 @@ def entry_of(value: Value) -> HistoryEntry:
     return HistoryEntry(cursor, str(timestamp), str(text), key, 0, dict(extra) if isinstance(extra, Mapping) else {})
 
 
-def file_value(backups: Path, data: bytes | None, **more: object) -> dict[str, Any] | None:
-    """A file as a value of a change: its bytes go to the backups. `more`: `mtime` (nanoseconds), counts for people."""
+def file_value(backups: Path, data: bytes | Iterable[bytes] | None, **more: object) -> dict[str, Any] | None:
+    """A file as a value of a change: its bytes, whole or in pieces, go to the backups. `more`: `mtime` (nanoseconds),
+    counts for people."""
     if data is None:
         return None
-    return {"sha256": atomic.sha256(data), "blob": blobs.put(backups, data), "bytes": len(data), **more}
+    if isinstance(data, bytes):
+        return {"sha256": atomic.sha256(data), "blob": blobs.put(backups, data), "bytes": len(data), **more}
+    size = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for piece in data:
+            size += len(piece)
+            yield piece
+
+    blob = blobs.put_pieces(backups, counted())
+    return {"sha256": blob, "blob": blob, "bytes": size, **more}
 
 
 class HistoryLayer:
@@ -115,19 +177,20 @@ class HistoryLayer:
         for key in {change.key for change in files} | ({HISTORY, CURSOR} if added or removed else set()):
             owners.refuse_foreign(self._paths.workspace / key, key)
         for change in files:
-            self._target(change)
+            deque(self._target(change) or (), maxlen=0)  # reads the backup to its end
         self._fresh(added)
-        self._without(removed)
+        self._end_without(removed)
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any entry or file is as its change makes it."""
         self._settle()
         files, added, removed = _sorted(changes)
-        there = set(read_archive(self._paths).data.split(b"\n"))
-        if any(_line(value) in there for value in added) or any(_line(value) not in there for value in removed):
-            return True
+        if added or removed:
+            there = look_through(self._paths, [_line(value) for value in (*added, *removed)]).lines
+            if any(_line(value) in there for value in added) or any(_line(value) not in there for value in removed):
+                return True
         return any(
-            _sha256(read_plain(self._path(change.key))) == (change.after or {}).get("sha256")
+            _digest(self._path(change.key)) == (change.after or {}).get("sha256")
             for change in files
             if change.before != change.after
         )
@@ -164,10 +227,9 @@ class HistoryLayer:
         """Those that are not there yet. Raises Conflict when their cursors are given away."""
         if not added:
             return []
-        archive = read_archive(self._paths)
-        there = set(archive.data.split(b"\n"))
-        fresh = [value for value in added if _line(value) not in there]
-        last = archive.latest if len(fresh) == len(added) else max(entry.cursor for entry in archive.entries)
+        archive = look_through(self._paths, [_line(value) for value in added])
+        fresh = [value for value in added if _line(value) not in archive.lines]
+        last = archive.latest if len(fresh) == len(added) else archive.highest
         for value in fresh:
             if int(value["cursor"]) <= last:
                 raise Conflict(f"cursor {value['cursor']} was given to another entry", HISTORY, _AGAIN)
@@ -187,19 +249,19 @@ class HistoryLayer:
 
     def _without_torn_tail(self, path: Path) -> None:
         """Set aside what an interrupted append left: behind it a new entry would stand in an unreadable line."""
-        data = read_plain(path) or b""
-        tail = torn_tail(data)
+        tail = torn_tail(_end(path))
         if tail:
+            expected = _digest(path) or ""
             atomic.quarantine(self._paths.quarantine, path.name, tail)
-            atomic.write_atomic(path, data[: -len(tail)], expected=atomic.sha256(data))
+            atomic.write_atomic(path, pieces(path, 0, _size(path) - len(tail)), expected=expected)
 
-    def _without(self, removed: Sequence[Value]) -> bytes | None:
-        """The archive without these entries, None when none is there. Raises Conflict unless they are its end."""
+    def _end_without(self, removed: Sequence[Value]) -> int | None:
+        """Where the archive ends without these entries, None when none is there. Raises Conflict unless they are its
+        end."""
         if not removed:
             return None
-        archive = read_archive(self._paths)
-        there = set(archive.data.split(b"\n"))
         lines = {int(value["cursor"]): _line(value) for value in removed}
+        there = look_through(self._paths, [*lines.values()]).lines
         ours = [lines[cursor] for cursor in sorted(lines) if lines[cursor] in there]
         if not ours:
             return None
@@ -208,17 +270,19 @@ class HistoryLayer:
             fix = "take that Dream back with its cursor: `nanomem dream restore SHA --rewind-cursor`"
             raise Conflict(f"a Dream has read it (its cursor is at {dreamt})", HISTORY, fix)
         tail = b"".join(line + b"\n" for line in ours)
-        if not archive.data.endswith(tail):
+        end = _size(self._paths.history) - len(tail)
+        if b"".join(pieces(self._paths.history, max(0, end))) != tail:
             raise Conflict("entries were appended after it", HISTORY, "it can only be taken back while it is the last")
-        return archive.data[: -len(tail)]
+        return end
 
     def _take_back(self, removed: Sequence[Value]) -> None:
-        data = read_plain(self._paths.history) or b""
-        left = self._without(removed)
+        path = self._paths.history
+        expected = _digest(path) or ""
+        end = self._end_without(removed)
         held = [value["counter"] for value in removed if "counter" in value]
-        if left is not None:
-            ours = not left and held == [None]  # there was no archive before
-            self._put(self._paths.history, None if ours else left, expected=atomic.sha256(data))
+        if end is not None:
+            ours = not end and held == [None]  # there was no archive before
+            self._put(path, None if ours else pieces(path, 0, end), expected=expected)
         last = max(int(value["cursor"]) for value in removed)
         if held and parse_cursor(read_plain(self._paths.cursor)) == last:
             self._put(self._paths.cursor, None if held[0] is None else str(held[0]).encode("utf-8", "replace"))
@@ -230,34 +294,34 @@ class HistoryLayer:
             raise BadInput("no file of the archive", key)
         return self._paths.workspace / key
 
-    def _target(self, change: Change) -> tuple[bytes | None, bytes | None]:
-        """What the file holds, and what it is to hold: entries that were appended since stay at its end."""
-        current = read_plain(self._path(change.key))
-        if _sha256(current) == (change.after or {}).get("sha256"):
-            return current, current
-        before, after = self._bytes(change.before), self._bytes(change.after)
-        if current == before:
-            return current, after
-        grown = before and after is not None and current is not None and change.key == HISTORY
-        if grown and current and before and current.startswith(before) and before.endswith(b"\n"):
-            return current, (after or b"") + current[len(before) :]
+    def _target(self, change: Change, there: str | None = None) -> Iterator[bytes] | None:
+        """What the file is to hold, None for no file and where it holds that: entries that were appended since stay at
+        its end. `there`: the digest of what it holds. Raises Conflict; the pieces raise what `blobs.pieces` does."""
+        path, before, after = self._path(change.key), change.before, change.after
+        there = there or _digest(path)
+        if there == (after or {}).get("sha256"):
+            return None
+        if there == (before or {}).get("sha256"):
+            return self._kept(after) if after is not None else None
+        if change.key == HISTORY and before is not None and after is not None and _goes_on(path, before):
+            return chain(self._kept(after), pieces(path, int(before["bytes"])))
         raise Conflict("the file changed since", change.key, _AGAIN)
 
-    def _bytes(self, value: Value | None) -> bytes | None:
-        return None if value is None else blobs.get(self._paths.backups, str(value.get("blob")))
+    def _kept(self, value: Value) -> Iterator[bytes]:
+        return blobs.pieces(self._paths.backups, str(value.get("blob")))
 
     def _replace(self, change: Change) -> None:
-        current, target = self._target(change)
         path = self._path(change.key)
-        if target != current:
-            self._put(path, target, expected=_sha256(current) or "")
+        there = _digest(path)
+        if there != (change.after or {}).get("sha256"):
+            self._put(path, self._target(change, there), expected=there or "")
         mtime = (change.after or {}).get("mtime")
         if isinstance(mtime, int):  # what has no date in it is dated by it
             with contextlib.suppress(OSError):
                 os.utime(path, ns=(mtime, mtime))
 
     @staticmethod
-    def _put(path: Path, data: bytes | None, *, expected: str | None = None) -> None:
+    def _put(path: Path, data: bytes | Iterable[bytes] | None, *, expected: str | None = None) -> None:
         if data is not None:
             if not path.parent.is_dir():
                 atomic.make_folder(path.parent)
@@ -292,5 +356,39 @@ def _line(value: Value) -> bytes:
     return dump_entry(entry_of(value)).removesuffix(b"\n")
 
 
-def _sha256(data: bytes | None) -> str | None:
-    return None if data is None else atomic.sha256(data)
+def _digest(path: Path) -> str | None:
+    """The SHA-256 of a file, None where there is none. Raises Refused, and the errors of `from_os_error`."""
+    _refuse_what_is_no_file(path)
+    try:
+        return atomic.digest(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise regular.told(error, path) from error
+
+
+def _goes_on(path: Path, before: Value) -> bool:
+    """Whether a file begins with what a value says that it was, in whole lines, and goes on behind that."""
+    size = before.get("bytes")
+    if not isinstance(size, int) or not 0 < size < _size(path):
+        return False
+    digest, last = hashlib.sha256(), b""
+    for last in pieces(path, 0, size):
+        digest.update(last)
+    return last.endswith(b"\n") and digest.hexdigest() == before.get("sha256")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _end(path: Path) -> bytes:
+    """The last bytes of a file, its last line among them whole."""
+    for most in (PIECE, regular.MOST):
+        start = max(0, _size(path) - most)
+        if b"\n" in (end := b"".join(pieces(path, start))) or not start:
+            return end[end.find(b"\n") + 1 :] if start else end
+    raise regular.told(regular.too_large(path, regular.MOST), path)

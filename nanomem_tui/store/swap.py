@@ -149,10 +149,10 @@ class _Look:
 
     def _holds(self, expected: str) -> bool:
         os.lseek(self._handle, 0, os.SEEK_SET)
-        parts = []
-        while part := os.read(self._handle, 1 << 20):
-            parts.append(part)
-        return sha256(b"".join(parts)).startswith(expected)
+        import hashlib
+
+        with open(self._handle, "rb", closefd=False) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest().startswith(expected)
 
 
 def _make(temporary: Path, target: Path) -> None:

@@ -373,7 +373,7 @@ def test_python_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
 
 def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memory: Path) -> None:
     from nanomem_tui.formats.history import HistoryEntry
-    from nanomem_tui.store.history_file import appended, read_archive
+    from nanomem_tui.store.history_file import appended, look_through
 
     fill(memory, 2, 1)
     with (memory / "history.jsonl").open("ab") as file:
@@ -382,7 +382,7 @@ def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memo
     entries = [HistoryEntry(n, "2026-02-03 04:05", f"new {n} \u2028", "cli:direct") for n in (3, 4)]
 
     def add() -> None:
-        changes = appended(entries, read_archive(ws.paths).counter)
+        changes = appended(entries, look_through(ws.paths).counter)
         ws.perform(new_operation("test", "append two", changes))
 
     add()
