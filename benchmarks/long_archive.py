@@ -1,10 +1,11 @@
-"""An archive of ten million entries: counted, a page of it, one entry, a search, a Dream, its screen; how long it takes
-and how much memory.
+"""An archive of ten million entries: counted, a page of it, one entry, a search, a Dream, its screen, half of it let go
+and put back; how long it takes and how much memory.
 
     python benchmarks/long_archive.py [--entries 10000000] [--json FILE]
 
 Each is a command in a process of its own, as a person types it: seconds from its start to its end, and the most memory
-it held. The floor of what looks through all of it is `grep -c` of a word that is not in it, in the same run.
+it held. The floor of what looks through all of it is `grep -c` of a word that is not in it, in the same run; that of a
+compaction, which keeps what it takes out, a copy of the file with sync.
 """
 
 from __future__ import annotations
@@ -58,10 +59,20 @@ def measured(entries: int) -> dict[str, Any]:
             "screen": ours("--snapshot", "archive"),
         }
         floor = timed(["sh", "-c", f"LC_ALL=C grep -c nowhere '{archive}' || true"], home)[0]
+        before = archive.stat().st_size
+        done["compact"] = ours("history", "compact", "--keep", str(entries // 2), "--yes")
+        assert archive.stat().st_size < before * 0.6
+        done["undo"] = ours("undo")
+        assert archive.stat().st_size == before
+        other = archive.with_name("copy")
+        copy = timed(["sh", "-c", f"cp '{archive}' '{other}' && sync '{other}'"], home)[0]
     told = {f"{name}_s": seconds for name, (seconds, _) in done.items()}
     told |= {f"{name}_mb": megabytes for name, (_, megabytes) in done.items()}
     ratio = round(done["search"][0] / floor, 2)
-    return {"entries": entries, "bytes": size, **told, "grep_s": floor, "search_of_grep": ratio}
+    return {
+        "entries": entries, "bytes": size, **told, "grep_s": floor, "search_of_grep": ratio, "copy_s": copy,
+        "compact_of_copy": round(done["compact"][0] / copy, 2),
+    }  # fmt: skip
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.formats.history import (
     HistoryEntry,
     beyond,
@@ -24,6 +24,9 @@ from nanomem_tui.formats.history import (
     parse_history_md,
 )
 from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui.memory.long_archive import is_long, long_archive
+from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to
+from nanomem_tui.memory.reading import is_as
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
@@ -34,12 +37,14 @@ from nanomem_tui.store.history_file import (
     HISTORY_MD,
     LAYER,
     file_value,
+    pieces,
     read_plain,
 )
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
+    from nanomem_tui.memory.reading import Stamp
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.presence import Presence
 
@@ -121,10 +126,12 @@ class _Cut:
     """The archive as it was, as it is to be, and the lines that cannot be read and go."""
 
     plan: HistoryCompaction
-    before: bytes
-    after: bytes
+    before: bytes | Iterable[bytes]
+    after: bytes | Iterable[bytes]
     unreadable: bytes
     latest: int
+    stamp: Stamp | None = None
+    """Of a file that is read anew for `before` and `after`, the state of which this is told."""
 
 
 class HistoryChanges:
@@ -225,6 +232,8 @@ class HistoryChanges:
         backups = self._paths.backups
         before = file_value(backups, cut.before, entries=plan.entries)
         after = file_value(backups, cut.after, entries=plan.kept)
+        if cut.stamp is not None and not is_as(self._paths.history, cut.stamp):
+            raise Conflict("the archive changed meanwhile", HISTORY, "look at it again and repeat the change")
         changes = [*self._counted(cut.latest), Change(LAYER, HISTORY, before, after)]
         what = f"{plan.kept:,} of {counted(plan.entries, 'entry', 'entries')}"
         bad = f", {counted(plan.unreadable, 'unreadable line')} to the quarantine" if plan.unreadable else ""
@@ -245,13 +254,13 @@ class HistoryChanges:
     def _cut(self, keep: int) -> _Cut:
         if keep < 0:
             raise BadInput("cannot keep a negative number of entries", str(keep))
+        if is_long(self._paths.history) and not self._paths.history.is_symlink():
+            return self._long_cut(keep)
         data = read_plain(self._paths.history) or b""
         records = parse_jsonl(data, HISTORY)
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
-        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
-        given = parse_cursor(read_plain(self._paths.cursor)) or 0
-        dreamt = 0 if beyond(stated, latest, given) else clamp_cursor(stated, latest)  # beyond all: nobody knows
+        dreamt = self._dreamt(latest)
         fresh = next((at for at, entry in enumerate(entries) if entry.cursor > dreamt), len(entries))
         going = entries[: max(0, min(len(entries) - keep, fresh))]
         gone = {entry.line for entry in going}
@@ -279,6 +288,34 @@ class HistoryChanges:
             refused=self._refused(),
         )
         return _Cut(plan, data, after, _joined(bad), latest)
+
+    def _long_cut(self, keep: int) -> _Cut:
+        """The same of an archive that is not held."""
+        long = long_archive(self._paths.history, HISTORY)
+        dreamt = self._dreamt(long.highest)
+        going = max(0, min(long.count - keep, first_above(long, dreamt)))
+        cut = LongCut(long, going, max(line_up_to(long, dreamt), line_of(long, dreamt + 1)))
+        plan = HistoryCompaction(
+            entries=long.count,
+            keep=keep,
+            removed=going,
+            kept=long.count - going,
+            waiting=long.count_above(dreamt),
+            unreadable=len(cut.unreadable),
+            left=cut.left,
+            first=long.between(0, 1)[0].cursor if going else None,
+            last=long.between(going - 1, going)[0].cursor if going else None,
+            bytes_before=long.stamp[1],
+            bytes_after=long.stamp[1] if cut.nothing else cut.size,
+            refused=self._refused(),
+        )
+        return _Cut(plan, pieces(self._paths.history), cut.kept(), _joined(cut.unreadable), long.highest, long.stamp)
+
+    def _dreamt(self, latest: int) -> int:
+        """The last entry that a Dream has read, of those up to `latest`; 0 where nobody knows."""
+        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
+        given = parse_cursor(read_plain(self._paths.cursor)) or 0
+        return 0 if beyond(stated, latest, given) else clamp_cursor(stated, latest)
 
     def _refused(self) -> str:
         agent = self._agent()

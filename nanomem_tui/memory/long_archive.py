@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from operator import lt
 from pathlib import Path
@@ -72,6 +72,15 @@ class LongArchive:
         """What is wrong in it, line by line, as far as lines had to be read; at most `PROBLEMS`."""
         return tuple(self._problems[:PROBLEMS])
 
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """Its parts, in order."""
+        return self._pieces
+
+    def data(self, piece: Piece) -> bytes:
+        """The bytes of one of them. Raises the errors of `from_os_error`."""
+        return read_piece(self._path, piece.start, piece.size)
+
     def between(self, start: int, stop: int) -> list[HistoryEntry]:
         """The entries of these places, counted from the oldest."""
         at = max(0, bisect_right(self._pieces, start, key=lambda piece: piece.first) - 1)
@@ -110,7 +119,7 @@ class LongArchive:
     def backwards(self, may_hold: Callable[[bytes], bool] = lambda _: True) -> Iterator[HistoryEntry]:
         """All entries, the newest first, but for lines that do not hold what is looked for."""
         for piece in reversed(self._pieces):
-            data = read_piece(self._path, piece.start, piece.size)
+            data = self.data(piece)
             if may_hold(data):
                 kept = b"\n".join(line if may_hold(line) else b"" for line in data.split(b"\n"))
                 yield from reversed(_entries(kept, self._where, piece.line))
@@ -126,7 +135,7 @@ class LongArchive:
 
     def _read(self, pieces: Collection[Piece]) -> Iterator[HistoryEntry]:
         for piece in pieces:
-            yield from _entries(read_piece(self._path, piece.start, piece.size), self._where, piece.line)
+            yield from _entries(self.data(piece), self._where, piece.line)
 
     def _go_on(self, before: LongArchive) -> None:
         """Take over what is known of the pieces before the last one, when the file is the same up to there."""

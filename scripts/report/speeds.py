@@ -274,6 +274,9 @@ def long_archive(found: Figures) -> Iterator[Measure]:
     yield Measure("a search that finds nothing", row["search_s"], "s", floor=floor, of="`grep -c`")
     yield Measure("a Dream over 20 of 1,000 that wait", row["dream_s"], "s")
     yield Measure("the screen of the archive", row["screen_s"], "s")
+    copy = {"a copy and sync": row["copy_s"]}
+    yield Measure("half of it let go", row["compact_s"], "s", floor=copy, of="a copy and sync")
+    yield Measure("put back by undo", row["undo_s"], "s", floor=copy, of="a copy and sync")
     most = max(value for name, value in row.items() if name.endswith("_mb"))
     yield Measure("the most memory that any of these held", most, "MB")
 
