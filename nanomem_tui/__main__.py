@@ -19,10 +19,10 @@ COMPLETING = "_NANOMEM_COMPLETE"
 def main() -> int:
     """Run the program on `sys.argv` and return its exit code."""
     args = sys.argv[1:]
-    if args in (["--version"], ["-V"]):
-        sys.stdout.write(f"nanomem {__version__}\n")
-        return 0
     try:
+        if args in (["--version"], ["-V"]):
+            _say_version()
+            return 0
         wanted = None if COMPLETING in os.environ else _console_request(args)
         if wanted is None:
             gc.disable()  # these are done in a tenth of a second: there is nothing worth collecting
@@ -47,6 +47,16 @@ def main() -> int:
         from nanomem_tui.cli.failures import report
 
         return report(error)
+
+
+def _say_version() -> None:
+    try:
+        sys.stdout.write(f"nanomem {__version__}\n")
+        sys.stdout.flush()
+    except OSError as error:
+        from nanomem_tui.cli.output import ReaderGone, Unwritten
+
+        raise ReaderGone if isinstance(error, BrokenPipeError) else Unwritten(error) from error
 
 
 def _console_request(args: Sequence[str]) -> tuple[str | None, bool, bool] | None:

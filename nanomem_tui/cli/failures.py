@@ -16,6 +16,8 @@ def report(error: BaseException) -> int:
     if isinstance(error, output.ReaderGone):
         output.quiet_stdout()
         return 0
+    if isinstance(error, output.Unwritten):
+        output.quiet_stdout()
     if _debugging():
         import traceback
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, TextIO
 
+from nanomem_tui import errors
 from nanomem_tui.text import safe_text
 
 # What json leaves raw and a terminal or a reader must not meet: DEL and C1, joiners of lines, bidi and zero-width
@@ -28,12 +29,21 @@ _HOSTILE = (
 _WHERE_TO_WRITE = "name a file in a folder that is there and that you may write to"
 
 
+class Unwritten(errors.NanomemError):
+    """The answer could not be written where it was to go: what the command did is done all the same."""
+
+    def __init__(self, error: OSError) -> None:
+        why = error.strerror or str(error)
+        told = "what was asked for is done as far as it went: look before you do it again"
+        super().__init__("the answer cannot be written", f"stdout: {why}", told)
+
+
 class ReaderGone(Exception):
     """Whoever read our output closed the pipe: stop quietly."""
 
 
 def lines(rows: Iterable[str]) -> None:
-    """Print `rows` on stdout as plain safe text. Raises ReaderGone or OSError."""
+    """Print `rows` on stdout as plain safe text. Raises ReaderGone, Unwritten."""
     _write(sys.stdout, "".join(f"{safe_text(row)}\n" for row in rows))
 
 
@@ -52,19 +62,18 @@ def to_file(path: str, data: bytes) -> None:
     """Write a file that the user named, whole or not at all. Raises an error that names that file."""
     from pathlib import Path
 
-    from nanomem_tui.errors import NanomemError
     from nanomem_tui.store.atomic import write_atomic
 
     if Path(path).is_dir():
-        raise NanomemError("a folder, where a file is to be written", path, "name a file in it")
+        raise errors.NanomemError("a folder, where a file is to be written", path, "name a file in it")
     try:
         write_atomic(Path(path), data)
-    except NanomemError as error:  # names the temporary file beside it, which means nothing to who reads this
+    except errors.NanomemError as error:  # names the temporary file beside it, which means nothing to who reads this
         raise type(error)(error.what, path, _WHERE_TO_WRITE) from error
 
 
 def notes(rows: Iterable[str]) -> None:
-    """Say something beside the data, on stderr."""
+    """Say something beside the data, on stderr; what cannot be said there stops nothing."""
     _write(sys.stderr, "".join(f"{safe_text(row)}\n" for row in rows))
 
 
@@ -91,7 +100,7 @@ def toned(rows: Iterable[Sequence[tuple[str, str]]]) -> None:
 
 def error(line: str) -> None:
     """One line on stderr about what went wrong; never raises, because it is the last thing said."""
-    with contextlib.suppress(OSError, ReaderGone):
+    with contextlib.suppress(ReaderGone):
         notes([f"nanomem: {' '.join(line.split())}"])
 
 
@@ -136,7 +145,7 @@ def ask(question: str) -> bool:
 
 
 def quiet_stdout() -> None:
-    """After the reader went away: let the interpreter's last flush go nowhere instead of failing."""
+    """Where nothing can be written any more: let the interpreter's last flush go nowhere instead of failing."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
@@ -154,6 +163,9 @@ def _write(stream: TextIO | None, text: str, encoding: str | None = None) -> Non
         stream.buffer.flush()
     except BrokenPipeError as gone:
         raise ReaderGone from gone
+    except OSError as error:
+        if stream is sys.stdout:
+            raise Unwritten(error) from error
 
 
 class Progress:
@@ -191,7 +203,7 @@ class Progress:
             self._put("\r\x1b[K")
 
     def _put(self, text: str) -> None:
-        with contextlib.suppress(OSError, ReaderGone):
+        with contextlib.suppress(ReaderGone):
             _write(sys.stderr, text)
 
 

@@ -25,6 +25,7 @@ from nanomem_tui.cli.png import monospaced
 from nanomem_tui.paths import locate
 from nanomem_tui.text import cell_width
 from nanomem_tui.workspace import Workspace
+from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -224,19 +225,32 @@ def test_a_reader_that_goes_away_is_no_error(ramfirst: Path) -> None:
     assert process.wait(60) == 0
 
 
-def test_a_full_disk_under_stdout_is_said(ramfirst: Path) -> None:
+ANSWERS = (["--version"], ["memory", "list"], ["memory", "add", "--text", "Two lamps"], ["undo"], ["backup", "make"])
+
+
+@pytest.mark.parametrize("line", ANSWERS)
+def test_a_full_disk_under_stdout_is_said_and_that_it_is_done(ramfirst: Path, run: Run, line: list[str]) -> None:
+    run("memory", "add", "--text", "One lamp")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "nanomem_tui", "memory", "list"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env=env,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert b"no space left" in done.stderr
-    assert done.stderr.count(b"\n") == 1
+        command = [sys.executable, "-m", "nanomem_tui", *line]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=env, check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1), done.stderr
+    assert b"the answer cannot be written: stdout: No space left" in done.stderr
+    assert b"is done as far as it went" in done.stderr
+    texts = {row["text"] for row in run("memory", "list", "--limit", "1000", "--json").json}
+    assert ("Two lamps" in texts) == ("add" in line)
+    assert ("One lamp" in texts) == (line != ["undo"])
+    assert len(run("backup", "list", "--json").json) == (line[0] == "backup")
+
+
+def test_a_full_disk_under_stderr_stops_nothing(ramfirst: Path, run: Run) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "wb") as full:
+        for line, code in ((("memory", "add", "--text", "Two lamps"), 0), (("memory", "show", "nobody"), 2)):
+            command = [sys.executable, "-m", "nanomem_tui", *line]
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, env=env, check=False)
+            assert (done.returncode, b"Two lamps" in done.stdout) == (code, code == 0)
 
 
 FAILURES = [
