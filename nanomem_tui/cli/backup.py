@@ -181,7 +181,7 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
     plan = pruning.plan(place, keep, days)
     if not plan.removed:
         state.show(values.plain(plan), [f"Nothing to remove: {words.counted(len(plan.kept), 'backup')}.", *_left(plan)])
-        return 0
+        return _code(plan)
     removed = words.counted(len(plan.removed), "backup")
     lines = [*_named_lines("Would remove", plan.removed), *_named_lines("Would write anew", plan.anew), *_left(plan)]
     if not agreed(state, values.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
@@ -194,7 +194,11 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
         values.plain(done),
         [f"{removed} removed, {freed}; {words.counted(len(done.kept), 'backup')} left.", *_left(done)],
     )
-    return 1 if done.damaged else 0
+    return _code(done)
+
+
+def _code(plan: Pruned) -> int:
+    return 1 if plan.damaged or plan.unread else 0
 
 
 def _left(plan: Pruned) -> list[str]:
@@ -225,8 +229,8 @@ def restore_backup(
 ) -> int:
     """Bring a backup back: to a new place, or in place after a backup of what is there now.
 
-    In place, what came since stays, but for our own folder and the references of the repository. Refused while an
-    agent runs, or another nanomem.
+    In place, what came since stays, but for our own folder, the references of the repository and Dream's cursor.
+    Refused while an agent runs, or another nanomem.
 
     \b
     Example:

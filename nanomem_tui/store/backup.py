@@ -353,10 +353,13 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     own = f"{paths.data.relative_to(base).as_posix()}/"
     since = [name for name in now if name not in then]
     kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", stays)
+    dreamt = paths.dream_cursor  # what that Dream wrote is gone: it is to be read again
     removed = [
         name
         for name in since
-        if _is_reference(name) or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
+        if _is_reference(name)
+        or base / name == dreamt
+        or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
     ]
     since_then = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
     return Restored(tuple(changed), tuple(removed), tuple(since_then))

@@ -35,7 +35,7 @@ def write(archive: Archive, entry: Entry, target: Path, base: Path) -> None:
                 file.write(data)
             file.flush()
             owners.settle(file.fileno(), target)
-            os.fchmod(file.fileno(), entry.mode & 0o777)
+            os.fchmod(file.fileno(), entry.mode & 0o775)  # no file of a memory is everybody's to write
             os.fsync(file.fileno())
         os.utime(temporary, ns=(entry.mtime_ns, entry.mtime_ns))
         if entry.database:  # what lies beside it belongs to the one that goes

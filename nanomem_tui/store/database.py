@@ -218,9 +218,10 @@ def copy_into(path: Path, target: Path) -> None:
     temporary = target.with_name(f".{target.name}.nanomem-tmp")
     try:
         temporary.unlink(missing_ok=True)
+        # Made empty, and private: SQLite writes into it, and gives its journal the same mode.
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE))
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute("VACUUM INTO ?", (str(temporary),))
-        os.chmod(temporary, atomic.PRIVATE_FILE)
         owners.inherit(temporary, target.parent)
         atomic.sync_file(temporary)
         os.replace(temporary, target)

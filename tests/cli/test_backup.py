@@ -150,6 +150,12 @@ def flipped(path: Path, pieces: int = 1) -> None:
     path.write_bytes(data)
 
 
+def test_where_nothing_goes_a_backup_that_cannot_be_read_is_no_success(run: Run, made: Path) -> None:
+    made.write_bytes(made.read_bytes()[:1000])
+    done = run("backup", "prune", "--keep", "1", "--yes")
+    assert (done.code, f"Cannot be read, and stays with all that is older: {made.name}" in done.out) == (1, True), done
+
+
 def test_a_damaged_base_keeps_nobody_from_a_backup_a_restore_or_a_fix(run: Run, made: Path, ramfirst: Path) -> None:
     run("memory", "add", "--text", "Since")
     second = Path(run("backup", "make", "--whole", "--json").json["path"])

@@ -133,6 +133,25 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
     assert user.read_bytes() == b"overwritten\n"
 
 
+def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(paths: Paths) -> None:
+    paths.dream_cursor.unlink(missing_ok=True)
+    entry = {"cursor": 1, "timestamp": "2026-11-22 10:00", "content": "- [durable] Ana prefers the canoe"}
+    paths.history.write_text(json.dumps(entry) + "\n")
+    made = make(paths)
+    with open_workspace(paths.workspace) as ws:
+        ws.dream.run()
+        assert ws.history.count()["unprocessed"] == 0
+    done = backup.restore(paths, layout(paths), made.path)
+    with open_workspace(paths.workspace) as ws:
+        assert ws.history.count()["unprocessed"] == 1
+        ws.dream.run()
+        assert "canoe" in "".join(ws.documents.read(name) or "" for name in ws.documents.names())
+    assert done.undo is not None
+    backup.restore(paths, layout(paths), done.undo)
+    with open_workspace(paths.workspace) as ws:
+        assert ws.history.count()["unprocessed"] == 0
+
+
 def test_latest_is_what_a_person_made(paths: Paths) -> None:
     made = make(paths)
     (paths.workspace / "USER.md").write_bytes(b"changed\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -17,6 +18,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.memory import repairs
 from nanomem_tui.store import copies, mending, verifying
+from nanomem_tui.store.database import copy_into
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, files, kill, make_home, state
 
@@ -334,6 +336,25 @@ def test_a_copy_is_made_once_a_day(workspace: Path) -> None:
         ws.items.add("the same day")
     assert copied(workspace) == first
     assert first[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_a_copy_is_nobody_elses_to_read_while_it_is_made(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, modes = ours(workspace) / "backups" / "copy.db", dict[str, int]()
+
+    class Watched(sqlite3.Connection):
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            done = super().execute(statement, *values)
+            modes.update({path.name: path.stat().st_mode & 0o777 for path in target.parent.glob(".copy.db*")})
+            return done
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=Watched, **named))
+    before = os.umask(0o022)
+    try:
+        copy_into(database(workspace), target)
+    finally:
+        os.umask(before)
+    assert set(modes.values()) == {0o600}, modes
 
 
 def test_adding_an_item_imports_no_sqlalchemy(workspace: Path) -> None:
