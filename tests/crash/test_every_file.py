@@ -4,6 +4,7 @@ is said what is not; every other part is as it was; what cannot be read is kept,
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import warnings
 from collections import Counter
@@ -84,7 +85,8 @@ def told(problems: list[Problem], name: str) -> set[str]:
     """What is said to be wrong with a file, or with the repository that it is of."""
     known = ".git" if "/.git/" in name else Path(name).name
     said = (problem for problem in problems if not problem.what.startswith("SQLite "))  # of its release
-    return {problem.text() for problem in said if known in problem.where or known in problem.what}
+    texts = (problem.text() for problem in said if known in problem.where or known in problem.what)
+    return {re.sub(r"\b[0-9a-f]{64}\b", "HEAD", text) for text in texts}  # which each change moves on
 
 
 class Trial:
