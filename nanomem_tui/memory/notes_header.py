@@ -1,32 +1,36 @@
-"""The beginning of MEMORY.md, which stands before every turn. Reads only, and no file outside of the workspace."""
+"""The beginning of MEMORY.md without what is forgotten, which stands before every turn. Reads only, and no file outside
+of the workspace."""
 
 from __future__ import annotations
 
 import os
 
 from nanomem_tui import regular
+from nanomem_tui.errors import NanomemError
 from nanomem_tui.paths import Paths
+from nanomem_tui.store import forgotten
 
 MAX_NOTES = 64_000
 """Bytes that are read."""
 
 
 class NotesHeader:
-    """The beginning of one workspace's MEMORY.md, read again when the file changed."""
+    """The beginning of one workspace's MEMORY.md, read again when the file changed, or what is forgotten."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._known: tuple[object, str] = (None, "")
 
     def read(self) -> str:
-        """The text; nothing where there is no file, or a link that leads elsewhere: what lies there is no memory."""
+        """The text; nothing where there is no file, where nobody can tell what is forgotten, or where a link leads
+        elsewhere: what lies there is no memory."""
         path = self._paths.memory_md
         try:
             found = path.stat()
-            stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
+            stamp = (found.st_ino, found.st_size, found.st_mtime_ns, forgotten.stamp(self._paths))
             if self._known[0] != stamp:
                 self._known = (stamp, self._read() if self._is_inside() else "")
-        except OSError:
+        except (OSError, NanomemError):
             self._known = (None, "")
         return self._known[1]
 
@@ -36,4 +40,5 @@ class NotesHeader:
 
     def _read(self) -> str:
         with regular.opened(self._paths.memory_md) as file:
-            return file.read(MAX_NOTES).decode("utf-8", "replace")
+            text = file.read(MAX_NOTES).decode("utf-8", "replace")
+        return forgotten.load(self._paths).taken_out(text)

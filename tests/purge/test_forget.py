@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.turn_values import TurnInput
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -405,6 +407,10 @@ def test_what_an_agent_wrote_again_by_hand_is_named_by_the_doctor_and_taken_out_
     told = run("doctor").out
     assert "warning  memory/MEMORY.md:3: forgotten, and there again: line 3" in told
     assert "`nanomem forget --again` takes it out" in told
+    with open_workspace(workspace) as ws:  # a model does not see it meanwhile
+        block = ws.engine.preview(TurnInput("cli:1", text="What do you know?")).block
+        assert "[forgotten]" in block
+        assert planted.TEXT.casefold() not in block.casefold()
     assert "MEMORY.md (line 3)" in run("forget", "--again", "--dry-run").out
     assert run("forget", "--again", "--yes").code in (0, 1)
     assert document.read_text() == f"# M\n\n{before}"
