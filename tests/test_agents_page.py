@@ -31,6 +31,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": os.pathsep.join(folders), "HOME": str(tmp_path), "PYTHONPATH": root}
 
 
+@pytest.mark.slow
 def test_the_examples_run(tmp_path: Path, environment: dict[str, str]) -> None:
     shell = subprocess.run(
         ["sh", "-ec", example("sh")], env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False

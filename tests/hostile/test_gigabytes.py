@@ -58,6 +58,7 @@ def test_the_doctor_names_it_and_what_to_do(workspace: Path, place: str) -> None
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_what_stands_beside_it_is_there(workspace: Path) -> None:
     for place in ("USER.md", "memory/2026-01-01.md", "memory/session-state/telegram_1.md"):
         planted(workspace, gigabytes, place)

@@ -87,6 +87,7 @@ async def test_the_ledger_takes_back_any_change_whatever_came_after(demo: Path) 
         await on.until(lambda: first in on.ids and second not in on.ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
 async def test_the_ledger_says_what_was_taken_back_however_wide_it_is(demo: Path, size: tuple[int, int]) -> None:
     async with console(demo, "items", size) as on:
@@ -307,6 +308,7 @@ async def test_the_palette_shows_first_what_is_called_so_itself(demo: Path) -> N
         await on.until(lambda: on.screen.SCREEN == "pictures")
 
 
+@pytest.mark.slow
 async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> None:
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
@@ -344,6 +346,7 @@ async def test_the_palette_takes_the_commands_that_agents_have_for_dreams(demo: 
         await on.shows(f"Take back {sha[:8]}")
 
 
+@pytest.mark.slow
 async def test_an_action_of_another_screen_waits_for_its_rows(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = FilesScreen.load
 

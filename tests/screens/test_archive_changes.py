@@ -43,6 +43,7 @@ async def undone(on: Console, home: Home, before: dict[str, bytes]) -> None:
     await on.until(lambda: home.files() == before)
 
 
+@pytest.mark.slow
 async def test_a_session_is_consolidated_after_a_look_and_undo_takes_it_back(agent: Home) -> None:
     before = agent.files()
     async with console(agent.workspace, "sessions") as on:

@@ -291,6 +291,7 @@ class Slow:
         monkeypatch.setattr(RulesDreamer, "propose", propose)
 
 
+@pytest.mark.slow
 async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +319,7 @@ async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(
         assert len(on.ids) == len(commits) + 1
 
 
+@pytest.mark.slow
 async def test_esc_stops_a_dream_on_every_screen(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Slow(monkeypatch)
     before = user(demo)

@@ -258,6 +258,7 @@ async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_th
             await on.press("escape", "escape")
 
 
+@pytest.mark.slow
 async def test_of_a_very_long_one_a_part_is_shown_and_any_message_is_reached(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

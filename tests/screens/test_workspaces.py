@@ -217,6 +217,7 @@ async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Pa
     assert [one.place for one in known.known().workspaces] == []
 
 
+@pytest.mark.slow
 async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> None:
     async with console(two[0], "items") as on:
         await over(on, "家猫")

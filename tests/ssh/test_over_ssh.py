@@ -43,6 +43,7 @@ async def per_move(server_of: ServerOf, workspace: Path, compressed: bool, **env
         return sum(one.size for one in answers) / 40, sum(one.wire for one in answers) / 40
 
 
+@pytest.mark.slow
 async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Path, server_of: ServerOf) -> None:
     fill(demo)
     async with server_of(demo) as server, login(server) as session:

@@ -127,6 +127,7 @@ def test_the_changed_lines_of_long_texts_are_those_of_git(tmp_path: Path, repeat
     assert spans(two, one) == differences(tmp_path, two, one)
 
 
+@pytest.mark.slow
 @AT_EASE
 @given(commits=histories())
 def test_every_line_has_the_commit_that_git_names(
@@ -148,6 +149,7 @@ def test_merges_are_followed_as_git_follows_them(
     assert git_blame.blame(history, history.head() or "", FILE).writers == blamed_by_git(folder, "HEAD")
 
 
+@pytest.mark.slow
 @AT_EASE
 @given(commits=histories(), data=st.data())
 def test_what_is_known_of_an_older_commit_changes_no_answer(
