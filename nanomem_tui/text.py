@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 ELLIPSIS = "…"
+FORGOTTEN = "[forgotten]"
+"""What stands where a text was that a person wanted to be forgotten."""
 _MAX_MARKS = 16
 _MAX_CLUSTER = 64
 

@@ -19,9 +19,6 @@ from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
 from nanomem_tui.text import whole
 
-_KINDS = "|".join(re.escape(kind) for kind in secrets.KINDS)
-_MASK = re.compile(rf"\[(?P<kind>{_KINDS}) #[0-9a-f]{{4,8}}(?:\.\d+)?\]")
-
 
 class Veil:
     """The memory files with each secret masked, and the way back. `files` have the lines of the real ones."""
@@ -52,7 +49,7 @@ class Veil:
                        supersedes=self._put(edit.supersedes, held), section=self._put(edit.section, heads))  # fmt: skip
 
     def _put(self, text: str, held: set[str]) -> str:
-        return _MASK.sub(lambda found: self._real.get(found[0], found[0]) if found[0] in held else found[0], text)
+        return secrets.MASK.sub(lambda mask: self._real.get(mask[0], mask[0]) if mask[0] in held else mask[0], text)
 
     def _masked(self, text: str) -> str:
         parts, last = [], 0
@@ -86,12 +83,12 @@ def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
 
 def unmasked(text: str) -> str:
     """`text` without the masks in it."""
-    return _MASK.sub(" ", text)
+    return secrets.MASK.sub(" ", text)
 
 
 def hidden(*texts: str) -> tuple[str, ...]:
     """The kinds of secrets that are masked in `texts`."""
-    return tuple(sorted({found["kind"] for text in texts for found in _MASK.finditer(text)}))
+    return tuple(sorted({found["kind"] for text in texts for found in secrets.MASK.finditer(text)}))
 
 
 def on_its_line(edit: LineEdit, files: Mapping[str, str]) -> LineEdit:
@@ -120,4 +117,4 @@ def brought(edit: LineEdit, title: str) -> set[str]:
 
 
 def _masks(text: str) -> set[str]:
-    return {found[0] for found in _MASK.finditer(text)}
+    return {found[0] for found in secrets.MASK.finditer(text)}

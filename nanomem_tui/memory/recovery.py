@@ -6,7 +6,6 @@ Owns what of such a turn is captured: only what was asked for in so many words; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,9 +26,6 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import WalState
-
-_MARK = re.compile(rf"\[((?:{'|'.join(map(re.escape, secrets.KINDS))}) #[0-9a-f]{{4,8}})\]")
-"""What the session state has in place of a secret."""
 
 StateOf = Callable[[str], "WalState"]
 """The turn log of a session."""
@@ -89,8 +85,8 @@ def _judged(row: capture.Row, said: str) -> capture.Row:
     if row.why or row.before is not None:
         return row
     why, finding = "", ""
-    if mark := _MARK.search(row.item.text):
-        why, finding = f"it holds a secret: {mark[1]}", "secret"
+    if mark := secrets.MASK.search(row.item.text):
+        why, finding = f"it holds a secret: {mark['name']}", "secret"
     elif len(said) > TEXT_LIMIT and said.rstrip(".").endswith(row.item.text.rstrip(".")):
         why, finding = "the beginning of a message, whose end is not known", "long"
     return capture.Row(waiting(row.item, why, finding=finding), None, why) if why else row

@@ -23,7 +23,7 @@ _words = MetWords(
     )
 )
 """A word of the name of a secret; a run as long as the shortest token, key, or value beside these names."""
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+_UNSEEN = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
 
 
 def may_hold(text: str) -> bool:

@@ -16,11 +16,13 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory.secret_shapes import PERSONAL, SHAPES
 from nanomem_tui.memory.secret_tokens import Shape
+from nanomem_tui.text import FORGOTTEN
 
 
 class Secret(NamedTuple):
@@ -35,10 +37,18 @@ class Secret(NamedTuple):
 KINDS: tuple[str, ...] = tuple(dict.fromkeys(shape.kind for shape in (*SHAPES, *PERSONAL)))
 """Every kind that is known, the personal ones last."""
 
+MASK = re.compile(
+    rf"\[(?P<name>(?P<kind>{'|'.join(map(re.escape, KINDS))}) #[0-9a-f]{{4}}(?:[0-9a-f]{{4}})?)(?:\.\d+)?\]"
+)
+"""What stands where a secret was; with a number where a text has several of one fingerprint."""
+
 START = 24_000
 """Characters of a text that `mask_start` looks at: more than the longest secret has."""
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+_TAKEN_OUT = re.compile(rf"{MASK.pattern}|{re.escape(FORGOTTEN)}")
+_GONE = "\ufdd0"
+"""Stands for what was taken out, where a text is looked at: no sign of any text, and no part of any value."""
+_INVISIBLE = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
 
 
 _NUMBER = re.compile(r"\d\d", re.ASCII)
@@ -71,26 +81,51 @@ def _fitting(held: tuple[str, ...], *, numbers: bool, personal: bool) -> tuple[_
 
 
 def find(text: str, *, personal: bool = False) -> list[Secret]:
-    """The secrets of `text`, in order, none inside another; with `personal` also addresses and telephone numbers."""
+    """The secrets of `text`, in order, none inside another; with `personal` also addresses and telephone numbers.
+
+    What was taken out is none, and beside what is taken out now none is left: of a text that `mask` made nothing is
+    found.
+    """
     looked_at, places = _visible(text)
     found: list[Secret] = []
+    while spans := _look(looked_at, personal=personal):
+        where = places or range(len(looked_at))
+        found += [Secret(kind, where[start], where[end - 1] + 1, told) for kind, start, end, told in spans]
+        looked_at, places = _without(looked_at, where, [(start, end) for _, start, end, _ in spans])
+    return sorted(found, key=lambda secret: secret.start)
+
+
+def _look(text: str, *, personal: bool) -> list[Secret]:
+    """The secrets that one look at a text finds, in order."""
+    found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    held = tuple(word for word in _ready(personal)[0] if word in looked_at)
-    numbers = _NUMBER.search(looked_at) is not None
+    held = tuple(word for word in _ready(personal)[0] if word in text)
+    numbers = _NUMBER.search(text) is not None
     for shape, _, pattern, group in _fitting(held, numbers=numbers, personal=personal):
-        for match in pattern.finditer(looked_at):
+        for match in pattern.finditer(text):
             value, (start, end) = match[group], match.span(group)
             if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses
                 start, end = start + 1, end - 1
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
             if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):
                 continue
-            if shape.unless and re.search(shape.unless, looked_at[max(0, start - 32) : start]):
+            if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 32) : start])):
                 continue
             taken.insert(at, (start, end))
-            where = (start, end) if places is None else (places[start], places[end - 1] + 1)
-            found.append(Secret(shape.kind, *where, fingerprint(value, guessable=shape.guessable)))
+            found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.guessable)))
     return sorted(found, key=lambda secret: secret.start)
+
+
+def _without(text: str, places: Sequence[int], spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
+    """The text with one sign in place of each span, and where each of its signs stood."""
+    parts: list[str] = []
+    stood: list[int] = []
+    last = 0
+    for start, end in spans:
+        parts += [text[last:start], _GONE]
+        stood += [*places[last:start], places[start]]
+        last = end
+    return "".join((*parts, text[last:])), [*stood, *places[last:]]
 
 
 def mask(text: str, *, personal: bool = False) -> str:
@@ -104,7 +139,7 @@ def mask(text: str, *, personal: bool = False) -> str:
 
 def is_masked(text: str) -> bool:
     """Whether `text` holds what `mask` puts in the place of a secret: the words themselves are not known any more."""
-    return re.search(r"\[[^\[\]\n#]{1,40} #(?:[0-9a-f]{4}){1,2}\]", text) is not None
+    return MASK.search(text) is not None
 
 
 def mask_start(text: str) -> str:
@@ -119,12 +154,19 @@ def fingerprint(value: str, *, guessable: bool) -> str:
 
 
 def _visible(text: str) -> tuple[str, list[int] | None]:
-    """The text as it is looked at: full-width letters made plain, invisible ones left out, and where each stood.
+    """The text as it is looked at: full-width letters made plain, invisible ones left out, one sign for each thing that
+    was taken out, and where each stood.
 
     None for the places: nothing was changed.
     """
-    if text.isascii() or (unicodedata.is_normalized("NFKC", text) and _INVISIBLE.search(text) is None):
-        return text, None
+    shown, places = text, None
+    if not text.isascii() and not (unicodedata.is_normalized("NFKC", text) and _INVISIBLE.search(text) is None):
+        shown, places = _plain(text)
+    spans = [found.span() for found in _TAKEN_OUT.finditer(shown)] if "[" in shown else []
+    return _without(shown, places or range(len(shown)), spans) if spans else (shown, places)
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
     shown: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):

@@ -8,8 +8,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Sought
+from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Words, sender_of
+from nanomem_tui.text import FORGOTTEN
 
 _KEPT = ("role", "timestamp", "tool_call_id", "name")
 

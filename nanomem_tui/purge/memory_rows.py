@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Sought, has_taken, in_value, unmarked
+from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value, unmarked
 from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import chain, checkpoint, reader
 from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, lesson_key
+from nanomem_tui.text import FORGOTTEN
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "item": ("text", "meta_json"),

@@ -23,10 +23,11 @@ from nanomem_tui.formats.session_names import (
     name_to_key,
 )
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Sought
+from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.store import backup_files, git_names
 from nanomem_tui.store.backup_archive import SUFFIX as BACKUP
 from nanomem_tui.store.backup_archive import Archive
+from nanomem_tui.text import FORGOTTEN
 
 RENAME = "nanomem renames nothing of an agent: rename it"
 HISTORY = "nanomem rewrites texts, no paths: `git filter-repo --path-rename` does, once no file is named so"

@@ -23,10 +23,11 @@ from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge import answers, any_database, raw_bytes, session_state
 from nanomem_tui.purge.memory_rows import Tell
-from nanomem_tui.purge.texts import FORGOTTEN, Found, Line, Sought, in_bytes, in_value, lines_in
+from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import atomic, backup_files, year_archive
 from nanomem_tui.store.backup_archive import SUFFIX, Archive
+from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.memory import secrets
 from nanomem_tui.purge import session_state
-from nanomem_tui.store import forgotten
+from nanomem_tui.text import FORGOTTEN
 
-FORGOTTEN = forgotten.FORGOTTEN
 SHORTEST = 3
 """Characters that a text to forget has at least: less stands in everything."""
 FEW = 64

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.purge.texts import FORGOTTEN, SHORTEST, Found, Sought
+from nanomem_tui.purge.texts import SHORTEST, Found, Sought
 from nanomem_tui.store import word_parts
 from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
+from nanomem_tui.text import FORGOTTEN
 
 _GONE = "\x00"
 

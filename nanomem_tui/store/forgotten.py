@@ -22,15 +22,13 @@ from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, word_runs
 from nanomem_tui.store.values import ROW_LAYERS
-from nanomem_tui.text import normalised
+from nanomem_tui.text import FORGOTTEN, normalised
 
 FILE = "forgotten.json"
 Stamp = tuple[int, int, int]
 """Time of change in nanoseconds, size and inode of the file."""
 NEVER: Stamp = (0, 0, 0)
 """That of a file that is not there."""
-FORGOTTEN = "[forgotten]"
-"""What stands where a text was that a person wanted to be forgotten."""
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
 """Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""

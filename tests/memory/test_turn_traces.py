@@ -10,6 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turn_values import turn_end
 from nanomem_tui.store import forgotten
+from nanomem_tui.text import FORGOTTEN
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, said, state_file
 from tests.store.homes import make_home
@@ -40,8 +41,8 @@ def test_no_file_holds_it_and_no_block_repeats_it(ws: Workspace) -> None:
     assert forgotten.WHY in {dropped.why for dropped in done.dropped}
     again = begin(ws, "what do I own?")
     assert WORDS not in again.block.lower()
-    assert f"I own a {forgotten.FORGOTTEN}." in state_file(ws.paths.workspace)
-    assert forgotten.FORGOTTEN in again.block
+    assert f"I own a {FORGOTTEN}." in state_file(ws.paths.workspace)
+    assert FORGOTTEN in again.block
     ws.flush()
     assert holding(ws.paths.workspace.parent) == []
 

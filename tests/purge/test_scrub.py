@@ -66,6 +66,16 @@ def test_without_git_it_says_what_is_left(workspace: Path, run: Run) -> None:
     assert all(".git/" in where for where in planted.holding(workspace.parent, SECRET))
 
 
+def test_what_stands_in_quotation_marks_is_masked_once(workspace: Path, run: Run) -> None:
+    notes = workspace / "memory" / "MEMORY.md"
+    notes.write_text('- password: "Xy7fQ2mLk90pqrs"\n- {"db": {"password": "Zt5gR1nKj80wvu"}}\n', encoding="utf-8")
+    assert "came back" not in run("scrub", "--mask", "--git", "--backups", "--yes").out
+    once = notes.read_bytes()
+    assert run("scrub").code == 0
+    assert run("scrub", "--mask", "--git", "--backups", "--yes").code == 0
+    assert notes.read_bytes() == once
+
+
 def test_a_clean_memory_is_said_to_be_clean(home: Callable[[str], Path], run: Run) -> None:
     for name in ("nb035", "ramfirst", "v0_1_5", "torn"):
         workspace = home(name)
