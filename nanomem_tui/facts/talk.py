@@ -1,9 +1,9 @@
 """What of a message may become a fact: what a person says to be so, sentence by sentence, in three languages.
 
-Owns leaving out what tells nothing of the one who writes: questions, what is only supposed, quoted or given to be
-worked on, what is not to be remembered, what reads as an order to the model, code, recalled text, secrets. English and
-Chinese are those of capture (`capture_rules`, `capture_kinds`, `unwanted`); Russian stands here, as capture does not
-read it. A plain yes says what the question before it says. Pure.
+Owns leaving out what tells nothing of the one who writes: questions, what is only supposed, quoted, pasted or given to
+be worked on, what is not to be remembered, what reads as an order to the model, code, recalled text, secrets. English
+and Chinese are those of capture (`capture_rules`, `capture_kinds`, `unwanted`); Russian stands here, as capture does
+not read it. A plain yes says what the question before it says. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nanomem_tui.facts import invented
 from nanomem_tui.facts.proposals import PRIVATE
-from nanomem_tui.memory import capture_kinds, capture_rules, safety, secrets, unwanted
+from nanomem_tui.memory import capture_kinds, capture_rules, pasted, safety, secrets, unwanted
 from nanomem_tui.memory.capture import MAX_MESSAGE
 from nanomem_tui.memory.simplified import simplified, straight
 
@@ -178,6 +178,7 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
         return ()
     if _YES.fullmatch(text.strip()):
         return _confirmed(before, text)
+    text = pasted.said(text)
     whole = capture_rules.sentences(text)
     wishes = (entry.text for entry in capture_rules.said_in(text) if entry.explicit and entry.text not in whole)
     found = [Saying(wish, asked=True) for wish in wishes if _tells(wish)]
@@ -202,7 +203,7 @@ def taken_back(text: str) -> tuple[str, ...]:
     """The sentences of a message that may say that something is so no longer, or ask to forget it."""
     if not text.strip() or why_not(text):
         return ()
-    found = [one.strip() for one in capture_rules.sentences(text)]
+    found = [one.strip() for one in capture_rules.sentences(pasted.said(text))]
     return tuple(own for one in found if _tells(one, forgets=True) and (own := _own_words(one)))
 
 

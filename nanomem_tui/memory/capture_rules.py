@@ -10,9 +10,11 @@ from it?”), a sentence has to say it as a wish or a statement: a question is n
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.memory import quotations
 from nanomem_tui.memory.capture_kinds import LEAD, kind_of
 from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.memory.unwanted import is_unwanted
@@ -193,9 +195,18 @@ def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a message, without list marks; lines that quote somebody (`>`) are left out.
 
     A wide semicolon parts what is said, but not what a person asks to be remembered: that goes to the end."""
-    whole = (part.lstrip("-*•· \t") for part in split(text))
+    whole = (part.lstrip("-*•· \t") for part in _split(text))
     said = [part for part in whole if part and not part.startswith(">")]
     return tuple(one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part))))
+
+
+def _split(text: str) -> Iterator[str]:
+    """The sentences of a text, none ending within a quotation."""
+    joined, at = quotations.joined(text), 0
+    for part in split(joined):
+        at = joined.index(part, at)
+        yield text[at : at + len(part)]
+        at += len(part)
 
 
 def _plain(sentence: str) -> str:

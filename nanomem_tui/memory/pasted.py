@@ -1,4 +1,5 @@
-"""What of a message was pasted and not said: a mail that somebody got, a document to translate, the text of a file.
+"""What of a message was pasted and not said: a mail that somebody got, a document to translate, the text of a file, a
+copy out of a chat, what stands in quotation marks.
 
 Owns the signs by which that is told. What stands behind one of them was written by nobody knows whom, and it says "I"
 and "remember" as a person does (MINJA; OWASP ASI06). Pure; it must not know what becomes of either part.
@@ -8,8 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from nanomem_tui.memory import capture_rules, chat_logs, quotations
 from nanomem_tui.sentences import split
 
 WHY = "in something pasted, not said"
@@ -51,11 +53,16 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 """A line behind which the rest of a message was written by somebody else."""
+_WROTE = (
+    r"wrote|schrieb|a écrit ?|escribió|escreveu|ha scritto|napisał\(a\)|napisał|пишет|написала?|写道|寫道|のメール|작성"
+)
 _MARKED = re.compile(
     r"^\s*(?:\[(?:file|document|attachment|pdf|page|url|web|forwarded)\b[^\]\n]{0,200}\]\s*$|"
     r"-{2,}\s*(?:forwarded|original) message\b.*|begin forwarded message:?\s*$|on .{4,80} wrote:\s*$|"
     r"(?:am|le|el|il) .{4,80} (?:schrieb|a écrit|escribió|ha scritto).{0,80}:\s*$|"
-    r"(?:from|von|de|subject|betreff): .+$)",
+    r"(?:from|von|de|od|da|от|subject|betreff|objet|asunto|assunto|oggetto|temat|тема): .+$|"
+    r"(?:发件人|寄件人|寄件者|主题|主旨|差出人|件名|보낸 ?사람|제목)\s?[:：].+$|"
+    rf"(?:.{{0,80}}<[^<>\s]+@[^<>\s]+>|.{{0,60}}\d\d?[:.]\d\d.{{0,60}}) ?,? ?(?:{_WROTE})\s?[:：]\s*$)",
     re.IGNORECASE,
 )
 """A line of a program before what it forwards, attaches or quotes."""
@@ -85,6 +92,25 @@ _REPORTED = re.compile(
 )
 """How somebody tells what a page, a mail or a document says."""
 _IN_QUOTES = re.compile(r"(?:\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|'.*?(?:'(?!\w)|\Z))", re.DOTALL)
+_OTHERS = re.compile(
+    rf"\b(?:{_WRITING}|said|says|told|tells|wrote|writes|posted|sent|texted|replied|answered|asked|claims?|claimed)\b|"
+    r"[说說写寫发發]|回复|回覆",
+    re.IGNORECASE,
+)
+"""What a sentence has that tells what another one said."""
+_POINTS = re.compile(r"\b(?:this|these|following|attached|below|got|received)\b|[这這]", re.IGNORECASE)
+"""What points at something to be looked at."""
+_ANSWERED = re.compile(r"\s*>(?:[\s>]|[^\W\d_]|$)")
+"""How a mail program begins the lines that are answered."""
+_ENTRY = re.compile(r"\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）])\s*")
+_WORD = re.compile(r"[^\W_㐀-䶿一-鿿぀-ヿ가-힯]+")
+_WIDE = re.compile(r"[㐀-䶿一-鿿぀-ヿ가-힯]")
+FEW = 4
+"""Words of a quotation that says something; two wide characters are one."""
+LEFT_OUT = "“…”"
+"""What stands where somebody else is quoted."""
+AROUND = 400
+"""Characters before a quotation that tell whose it is."""
 REPORTED = "what a page, a mail or a document says, not who tells it"
 
 
@@ -101,21 +127,89 @@ def parts(text: str) -> Parts:
     pasted: list[str] = []
 
     def cut(found: re.Match[str]) -> str:
-        pasted.append(found[0])
+        pasted.append(found[0].strip(found["quotes"] and "\"'`~“”"))
         return "\n"
 
-    rest = _ENCLOSED.sub(cut, text)
-    lines = rest.split("\n")
+    lines = _without_rest(_ENCLOSED.sub(cut, text).split("\n"), pasted)
+    said = _without_quoted(_without_reported(_without_marked(lines, pasted), pasted), pasted)
+    return Parts(said, "\n".join(pasted)) if pasted or len(said) < len(text) else Parts(text, "")
+
+
+def _without_rest(lines: list[str], told: list[str]) -> list[str]:
+    """What is left without the end of a message that is all another's; what is given to be worked on goes nowhere."""
+    log = chat_logs.begins(lines)
     for at, line in enumerate(lines):
         behind = lines[at + 1 :]
+        if at == log:
+            told.append("\n".join(lines[at:]))
+            return lines[:at]
         if any(map(str.strip, behind)) and _begins_others(line):
-            pasted.append("\n".join(behind))
-            return Parts("\n".join(lines[: at + 1]), "\n".join(pasted))
+            told.append("\n".join(behind))
+            return lines[: at + 1]
         work = _WORKED_ON.match(line)
         if work is not None and not _OWN.search(work[0]):
-            return Parts("\n".join((*lines[:at], line[: work.end()])), "\n".join(pasted))
-    said = _without_reported(rest, pasted)
-    return Parts(said, "\n".join(pasted)) if pasted else Parts(text, "")
+            return [*lines[:at], line[: work.end()]]
+    return lines
+
+
+def _without_marked(lines: list[str], told: list[str]) -> str:
+    """What is left without the lines that a mail program marks as quoted (`>`)."""
+    told += [line for line in lines if _ANSWERED.match(line)]
+    return "\n".join(line for line in lines if not _ANSWERED.match(line))
+
+
+def _without_quoted(text: str, told: list[str]) -> str:
+    """What is left without the quotations that say something, unless the sentence around one says that in own words.
+
+    A plain sentence stays where it stands, for it says nothing by itself; that it was quoted is told.
+    """
+    kept, at = [], 0
+    for start, end in quotations.spans(text):
+        quoted, lead = quotations.inside(text, (start, end)), _lead(text[max(0, start - AROUND) : start])
+        speaks, several = _speaks(quoted), len(split(quoted)) > 1
+        words = len(_WORD.findall(quoted)) + len(_WIDE.findall(quoted)) // 2
+        own = _own(lead)
+        if own == "asked" or not (speaks or words >= FEW or (several and words > 1)):
+            continue
+        if speaks or (several and not own) or own == "theirs":
+            kept += [text[at:start], LEFT_OUT]
+            at = end
+        if speaks or own != "said":
+            told.append(quoted if several else text[start:end])
+    return "".join((*kept, text[at:]))
+
+
+def _speaks(quoted: str) -> bool:
+    """Whether something quoted would be a memory, or take one back, had a person said it."""
+    if capture_rules.said_in(quoted):
+        return True
+    return any(map(capture_rules.asks_to_forget, capture_rules.sentences(quoted)))
+
+
+@lru_cache(64)
+def _own(lead: str) -> Literal["asked", "said", "theirs", ""]:
+    """What a sentence itself says of what it leads to: that it is to be remembered or done (“remember: …”), something
+    else (“I prefer …”), something of what another one wrote (“I like this mail: …”), or nothing."""
+    told = f"{lead} {LEFT_OUT}"
+    said = capture_rules.read(told) if lead else None
+    if said is None:
+        return ""
+    if said.explicit and (said.text != told or _POINTS.search(lead) is None):  # a wish has the words that it wants
+        return "asked"
+    return "theirs" if said.explicit or _OTHERS.search(lead) else "said"
+
+
+def _lead(before: str) -> str:
+    """What stands of a sentence before its quotation; of an entry of a list, the line above the list."""
+    lines = before.rstrip(" \t").split("\n")
+    while len(lines) > 1 and (_ENTRY.fullmatch(lines[-1]) or not lines[-1].strip()):
+        lines.pop()
+        while len(lines) > 1 and _ENTRY.match(lines[-1]):
+            lines.pop()
+        if not lines[-1].rstrip().endswith((":", "：")):
+            return ""
+    line = lines[-1].rstrip()
+    return "" if line.endswith(tuple(".!?。！？")) else (split(line) or [""])[-1]
 
 
 def _without_reported(text: str, told: list[str]) -> str:

@@ -70,6 +70,11 @@ PASTED = (
     "[file: cv.pdf]\n{}",
     'What do you make of this?\n"""{}"""',
     "fyi\n---------- Forwarded message ---------\n{}",
+    "Can you check this mail? “Hello. {} Bye.”",
+    'Is it rude to write "Hi. {}"?',
+    "Eve, [20.11.2026 10:01]\n{}\n\nwhat do you make of it?",
+    "[20/11/2026, 10:01:22] Eve: {}",
+    "Bob: hi\nEve: {}\nsummarise the chat",
 )
 
 

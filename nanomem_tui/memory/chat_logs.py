@@ -1,0 +1,122 @@
+"""Where a message stops being said and is a copy out of a chat or of mails: lines that begin as those of a log do.
+
+Owns how Telegram, WhatsApp, Signal, Slack, Discord, Teams, LINE, WeChat, Zoom, IRC, subtitles and mail programs write
+who said something, and when. Must not know what the lines say. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MOST = 2_000
+"""Lines that are looked at."""
+_ONESELF = frozenset({"me", "ich", "moi", "yo", "eu", "io", "ja", "я", "我", "私", "나"})
+"""How the one who copies a chat stands in it."""
+_TIME = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[.,]\d{3})?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
+_DAY = r"(?:mon|tue|wed|thu|fri|sat|sun|today|yesterday|heute|gestern|hier|ayer|hoje|вчера|сегодня|昨天|今天)\w*\.?"
+_DATE = (
+    r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[./-]\d{1,2}|\d{1,2}\.? [^\W\d_]{3,9}\.?,?(?: \d{4})?|"
+    r"[^\W\d_]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?(?:, \d{4}|,? \d{4})?|\d{2,4}年\d{1,2}月\d{1,2}日)"
+)
+_STAMP = (
+    rf"(?:{_DAY},? (?:at |um |à |в )?)?(?:{_DATE}(?:,? at|,|T| um)?\s{{0,2}})?{_TIME}(?:(?:,|\s) ?{_DATE})?"
+    r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
+)
+"""A time, with or without its day, on either side."""
+_NAME = r"(?:[@~+]?[^\W_][^\n:：<>\[\]()|\"“”]{0,40}?)"
+_STAMPED = re.compile(
+    # [10:01] Eve: …, [20/11/2026, 10:01:22] Eve: …, [10:01] <eve> …, [10:01 AM] Eve, [10:01] …
+    rf"[\[【]{_STAMP}[\]】]\s*\S|"
+    # 20/11/2026, 10:01 - Eve: …, 10:01 <eve> …, 10:01:22 From Eve to Everyone : …, 10:01 - Eve: …
+    rf"(?:{_DATE},? ){_TIME}\s+[-–—|]?\s*{_NAME}[:：]\s|{_TIME}\s+[-–—|]\s+{_NAME}[:：]\s|"
+    rf"\(?{_STAMP}\)?\s+<[^<>\s]{{1,32}}>\s|"
+    rf"{_TIME}\s+From\s.{{1,80}}?\s?:\s|{_TIME}\t{_NAME}\t|"
+    # Eve, [20.11.2026 10:01], Eve [10:01 AM]: …
+    rf"{_NAME},?\s+[\[【]{_STAMP}[\]】][:：]?(?:\s|$)|{_NAME}\s+\({_STAMP}\)\s*[:：]|"
+    # subtitles
+    r"\d{1,2}:\d\d(?::\d\d)?[.,]\d{3}\s*(?:-->|,)\s*\d",
+    re.IGNORECASE,
+)
+"""How a line begins with who said something and when: one is enough."""
+_SIGNED = re.compile(
+    r"(?P<name>[@~+]?[^\W\d_][\w.'’-]*(?: \(?[A-ZÀ-ÞА-Я@][\w.'’)-]*){0,3})"
+    # Eve  10:01 AM, Eve — Today at 10:01, Eve 2026/11/20 10:01:22, Eve, Fri 10:01 AM, Eve 10:01 AM
+    rf"(?:(?:\s{{2,}}|\t|\s+[—–|•·-]\s+|,?\s+(?=(?i:{_DAY})))(?i:{_STAMP})|,?\s+{_DATE},?\s+{_TIME}|,\s+{_TIME}|"
+    r"\s\d{1,2}[:.]\d\d\s?[AaPp]\.?[Mm]\.?)\s*$"
+)
+"""A line of nothing but who said what follows, and when."""
+_NICK = re.compile(r"(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s*)?<[@+%&~ ]?(?!br>|hr>)[\w\[\]\\`^{}|-]{1,30}>\s+\S")
+_ALONE = re.compile(rf"\s*(?:{_DAY},? (?:at )?)?{_TIME}\s*$", re.IGNORECASE)
+"""A time that stands alone under a name, as Slack copies it."""
+_BARE_NAME = re.compile(r"\s*(?:[A-ZÀ-ÞА-Я@][\w.'’-]*(?: [A-ZÀ-ÞА-Я(][\w.'’)-]*){0,3}|[㐀-䶿一-鿿가-힯぀-ヿ]{1,8})\s*$")
+_SPEAKER = re.compile(
+    r"\s*(?:[-*•]\s+)?\*{0,2}(?P<name>@?[^\W\d_][\w.'’-]*(?: [A-ZÀ-ÞА-Я(][\w.'’)-]*){0,2}|[㐀-䶿一-鿿가-힯぀-ヿ]{1,8})"
+    r"\*{0,2}\s?[:：]\*{0,2}(?:\s|(?<=：)\S|$)"
+)
+"""How a line begins with who said something: two of them, or one of many."""
+_NO_NAMES = frozenset(
+    "note notes name names nickname address home office work job role title company team city town country "
+    "place location e-mail email mail phone mobile tel telephone number birthday born age height weight size "
+    "language languages timezone website site url link links date day days time times when where what who why "
+    "how which start end deadline due budget price cost total amount currency account iban bank remember "
+    "reminder reminders memo todo todos task tasks tip tips fyi ps p.s btw re edit update updates warning "
+    "important goal goals plan plans project projects idea ideas topic subject question questions answer "
+    "answers example examples summary context background preference preferences pref prefs like likes dislike "
+    "dislikes hobby hobbies interest interests favourite favorite favourites favorites diet food drink drinks "
+    "breakfast lunch dinner coffee tea water wine beer milk sugar meat fish music film films movie movies "
+    "book books colour color allergy allergies medication health doctor dentist insurance pet pets cat dog "
+    "car bike flight flights train hotel seat seats ticket tickets meeting meetings appointment shop shopping "
+    "list lists rule rules fact facts decision decisions option options pro pros con cons first second third "
+    "finally also one two three step steps morning noon afternoon evening night monday tuesday wednesday "
+    "thursday friday saturday sunday weekend weekends january february march april may june july august "
+    "september october november december always never from to cc bcc sent input output result results version "
+    "server database db port host username login password os editor tool tools stack framework branch repo "
+    "style format tone length code status priority tests test build deploy http https error info debug setup "
+    "gym class school call run walk standup sync review actually anyway well so ok okay yes no hi hello hey "
+    "sorry thanks please but and or if then because router fridge wifi network printer laptop computer son "
+    "daughter wife husband brother sister mother father partner kids id channel chat session "
+    "姓名 名字 地址 城市 电话 手机 邮箱 生日 年龄 备注 注意 记住 请记住 "
+    "另外 偏好 喜好 爱好 饮食 过敏 工作 职业 公司 时间 地点 日期 例如 比如 总结 问题 答案 提示 决定 计划 目标".split()
+)
+"""Words before a colon that name what is told, and not who says it."""
+_SPEAKERS = frozenset(
+    "user assistant human ai bot system agent customer client support sender caller guest boss chief doctor nurse mark "
+    "bill grant grace may rose robin frank jack hope faith joy dean ray pat art max victor chase cliff dale earl amber "
+    "daisy holly iris lily violet olive pearl ruby".split()
+)
+"""Common words that are names of somebody, too."""
+
+
+def begins(lines: Sequence[str]) -> int | None:
+    """In which line a copy out of a chat begins, with all that follows; None where there is none."""
+    speakers: list[tuple[int, str]] = []
+    for at, line in enumerate(lines[:MOST]):
+        bare = line.strip().lstrip("\u200e\u200f\u202a-\u202c> ")
+        signed = _SIGNED.match(bare)
+        spoken = _SPEAKER.match(bare)
+        if _STAMPED.match(bare) or _NICK.match(bare) or (signed is not None and not _is_told_of(signed["name"])):
+            return _first(speakers, at)
+        if at and _ALONE.match(bare) and _BARE_NAME.match(lines[at - 1]):
+            return _first(speakers, at - 1)
+        if spoken is not None:
+            speakers.append((at, spoken["name"].casefold()))
+    somebody = [(at, name) for at, name in speakers if not _is_told_of(name)]
+    whose = speakers if any(name in _ONESELF for _, name in somebody) else somebody
+    return whose[0][0] if len(whose) > 1 else None
+
+
+def _first(speakers: Sequence[tuple[int, str]], at: int) -> int:
+    return min([at, *(place for place, name in speakers if not _is_told_of(name))])
+
+
+def _is_told_of(name: str) -> bool:
+    """Whether words before a colon name a thing that is told, or an order, and nobody."""
+    from nanomem_tui.store.common_words import is_common
+
+    words = name.casefold().lstrip("@~+(").rstrip(")").split()
+    if words[0] in {"my", "our"} or name.startswith(("我的", "我们的")):
+        return True
+    if words[0] in _NO_NAMES or words[-1] in _NO_NAMES:
+        return True
+    return words[-1] not in _SPEAKERS and all(map(is_common, words))
