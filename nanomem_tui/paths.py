@@ -188,11 +188,11 @@ def workspace_id(found: Paths) -> str:
     """
     own = kept_id(found.own_id)
     if not found.own_id.exists() or (own and (found.ledger / own).is_dir()):
-        return own or _derived_id(found)
+        return own or derived_id(found)
     others = {kept_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
     folders = found.ledger.iterdir() if found.ledger.is_dir() else ()
     ours = sorted({folder.name for folder in folders if _is_id(folder.name)} - others)
-    derived = own or _derived_id(found)
+    derived = own or derived_id(found)
     if len(ours) > 1 and derived not in ours:
         fix = f"write the id of its memory into that file, one of {', '.join(ours)} (the names in {found.ledger})"
         raise StoreError("the id of this workspace cannot be read", str(found.own_id), fix)
@@ -208,11 +208,21 @@ def kept_id(file: Path) -> str:
     return text if _is_id(text) else ""
 
 
+def sharing(found: Paths) -> dict[str, str]:
+    """The other workspaces that share our folder, its database and its settings: name and id."""
+    ids = found.own_id.parent
+    try:
+        files = sorted(file for file in ids.iterdir() if file != found.own_id and file.is_file())
+    except OSError:
+        return {}
+    return {file.name: known for file in files if (known := kept_id(file))}
+
+
 def _is_id(text: str) -> bool:
     return 0 < len(text) <= 64 and text.isalnum()
 
 
-def _derived_id(found: Paths) -> str:
+def derived_id(found: Paths) -> str:
     """The id of a workspace that we did not begin with yet."""
     if named := kept_id(found.workspace_id_file):
         return named

@@ -216,7 +216,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import forgotten_again, health, health_store
-        from nanomem_tui.store import reindex, verifying
+        from nanomem_tui.store import reindex, strayed, verifying
         from nanomem_tui.tiers import collector, spool
         from nanomem_tui.tiers import health as tiers
         from nanomem_tui.vectors import health as vectors
@@ -235,7 +235,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         unfinished, meaning = partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings)
         indexed = partial(reindex.problems, self.store)
         again = partial(forgotten_again.problems, self.paths, self.layout)
-        more = (named, held, chained, indexed, unfinished, meaning, trail, again)
+        strays = partial(strayed.problems, self.store, whole=True)
+        more = (strays, named, held, chained, indexed, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ Reads the documents only, which are small. Must not import click: the plain comm
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ def note(ws: Workspace, words: str = "", audience: Audience | None = None, *, ou
     nowhere. Counts the lines with `words`. `ours_only`: what the other systems' rows say was not looked at."""
     if audience is not None and audience.channel and audience.chat_id is None and audience.sender_id is None:
         return "Note: a channel alone sees what is global; give --chat-id or --sender-id too, or leave --channel out."
+    if stray := strayed_memory(ws):
+        return stray
     if waiting := _to_import(ws, with_rows=ours_only):
         return waiting
     if not ws.layout.has_history_jsonl:
@@ -35,6 +38,15 @@ def note(ws: Workspace, words: str = "", audience: Audience | None = None, *, ou
     found = [f"{name} ({counted(lines, 'line')})" for name, lines in counts.items() if lines]
     here = f"; your words are in {', '.join(found)}" if found else ""
     return f"Note: {_WHERE}{here}: see {_WAYS}."
+
+
+def strayed_memory(ws: Workspace) -> str:
+    """That the database has a memory that nothing shows; "" where it has none, or this workspace has one."""
+    from nanomem_tui.store import strayed
+
+    with contextlib.suppress(NanomemError):
+        return next((f"Note: {one.text()}" for one in strayed.problems(ws.store) if one.severity == "error"), "")
+    return ""
 
 
 def _to_import(ws: Workspace, *, with_rows: bool) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui import clock
-from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli import elsewhere, output, values, words
 from nanomem_tui.cli.planned import planned
 from nanomem_tui.cli.shared import Command, Count, Words, completing, pass_state, rehearsable
 from nanomem_tui.cli.state import State
@@ -63,8 +63,10 @@ def log(
     with state.open() as ws:
         entries = ws.log(limit=limit, offset=offset, key=key)
         state.tell_damage(ws)
+        note = "" if entries else elsewhere.strayed_memory(ws)
     body = [values.log_entry(entry, changes=full) for entry in entries]
     state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
+    elsewhere.say(state, note)
     return 0
 
 
@@ -95,6 +97,7 @@ def _verify(state: State, asked: str, receipt: str) -> int:
             raise BadInput("the receipt of another memory", asked, f"this one is {ws.store.workspace_id}")
         found = verifying.verify(ws.store, expected)
         workspace = ws.store.workspace_id
+        note = "" if found.operations.operations else elsewhere.strayed_memory(ws)
     operations = found.operations
     lost = bool(expected) and operations.met is None
     lines = [f"{words.counted(operations.operations, 'operation')}; the head of the chain is {operations.head}"]
@@ -127,6 +130,7 @@ def _verify(state: State, asked: str, receipt: str) -> int:
     elif receipt:
         lines.append("No receipt was written.")
     state.show(values.plain({**told, "receipt": receipt if written else ""}), lines)
+    elsewhere.say(state, note)
     return 1 if broken else 0
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 class Repair(NamedTuple):
     """One thing that can be put right: what is wrong where, what is done, and `do`, which does it. `held`: why it has
-    to wait, "" when it need not. `aside`: it touches nothing of what is remembered."""
+    to wait, "" when it need not. `aside`: it touches nothing of what is remembered. `alone`: it changes which memory
+    this is, and tells the log of that itself: nothing else is put right before."""
 
     what: str
     where: str
@@ -25,6 +26,7 @@ class Repair(NamedTuple):
     do: Callable[[], object]
     held: str = ""
     aside: bool = False
+    alone: bool = False
 
 
 def aside(ws: Workspace, path: Path, what: str) -> Repair:

@@ -23,8 +23,9 @@ from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
 from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.repair import Repair, aside
-from nanomem_tui.operations import new_operation
-from nanomem_tui.store import atomic, oplog
+from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.paths import workspace_id
+from nanomem_tui.store import atomic, oplog, strayed
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ NAMED = 3
 
 def repairs(ws: Workspace) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
+    if alone := list(_each(ws, _strayed)):
+        return alone
     found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
@@ -57,14 +60,16 @@ def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple
     be put right, once it is.
     """
     can = [one for one in found if not one.held]
-    told = _tell(ws, can, backup)
+    if any(one.alone for one in can):
+        return [(one, _failure(one) or _told_there(ws, one, backup)) for one in can]
+    told = _tell(ws.perform, can, backup)
     done = [(one, _failure(one)) for one in can]
     if not told:
-        _tell(ws, [one for one, why in done if not why], backup)
+        _tell(ws.perform, [one for one, why in done if not why], backup)
     return done
 
 
-def _tell(ws: Workspace, wanted: Sequence[Repair], backup: str) -> bool:
+def _tell(perform: Callable[[Operation], object], wanted: Sequence[Repair], backup: str) -> bool:
     if not wanted:
         return True
     names = list(dict.fromkeys(one.where for one in wanted))
@@ -73,7 +78,7 @@ def _tell(ws: Workspace, wanted: Sequence[Repair], backup: str) -> bool:
     fixes = [[one.where, one.what, one.how] for one in wanted]
     with contextlib.suppress(NanomemError, OSError):
         meta = {"backup": backup, "fixes": fixes} | ({oplog.ASIDE: True} if all(one.aside for one in wanted) else {})
-        ws.perform(new_operation(oplog.MENDED, label, (), meta=meta))
+        perform(new_operation(oplog.MENDED, label, (), meta=meta))
         return True
     return False
 
@@ -86,6 +91,27 @@ def _failure(one: Repair) -> str:
     except OSError as error:
         return error.strerror or str(error)
     return ""
+
+
+def _told_there(ws: Workspace, one: Repair, backup: str) -> str:
+    """The same in the log of the memory that this is now; why it could not be, "" when it was."""
+    from nanomem_tui.store.memory_store import MemoryStore
+
+    try:
+        with contextlib.closing(MemoryStore(ws.paths, workspace_id(ws.paths), ws.settings)) as now:
+            _tell(now.perform, [one], backup)
+    except NanomemError as error:
+        return error.what
+    return ""
+
+
+def _strayed(ws: Workspace) -> Iterator[Repair]:
+    """The memory of this workspace under the id that it had in another place, or under another name."""
+    for one in strayed.found(ws.store, whole=True):
+        if one.ours:
+            how = "this workspace takes it over, and what is remembered there is shown here"
+            where, do = ws.paths.relative(ws.paths.own_id), partial(strayed.take_over, ws.paths, one)
+            yield Repair(one.what, where, how, do, alone=True)
 
 
 def _misplaced(ws: Workspace) -> Iterator[Repair]:

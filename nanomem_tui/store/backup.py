@@ -19,7 +19,7 @@ from typing import NamedTuple
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.paths import Paths, kept_id, user_settings, workspace_id
+from nanomem_tui.paths import Paths, derived_id, sharing, user_settings, workspace_id
 from nanomem_tui.store import atomic, backup_files, backup_marker, backup_place, backup_server, forgotten, openers
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
@@ -327,7 +327,8 @@ def _refuse_damaged(archive: Archive) -> None:
 
 def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     manifest, base = archive.manifest, base_of(paths)
-    if manifest.workspace_id != workspace_id(paths) and paths.data.exists():
+    # One of before an id was taken over (`strayed`) has that of the place.
+    if manifest.workspace_id not in (workspace_id(paths), derived_id(paths)) and paths.data.exists():
         what = f"a backup of another memory, of {manifest.place}"
         raise Refused(what, str(archive.path), "bring it back to a place of its own: --to FOLDER")
     if base / manifest.workspace != paths.workspace:
@@ -405,16 +406,6 @@ def _move_config(path: Path, old: str, new: str) -> None:
         return
     defaults["workspace"] = new
     atomic.write_atomic(path, json.dumps(config, ensure_ascii=False, indent=2).encode())
-
-
-def sharing(paths: Paths) -> dict[str, str]:
-    """The other workspaces that share our folder, its database and its settings: name and id."""
-    ids = paths.own_id.parent
-    try:
-        files = sorted(file for file in ids.iterdir() if file != paths.own_id and file.is_file())
-    except OSError:
-        return {}
-    return {file.name: found for file in files if (found := kept_id(file))}
 
 
 def refuse_beside(paths: Paths) -> None:

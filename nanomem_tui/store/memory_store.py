@@ -393,7 +393,7 @@ class MemoryStore(ExportedRows):
 
     def problems(self) -> list[Problem]:
         """What could not be read or written, here and in the shared files."""
-        from nanomem_tui.store import beside
+        from nanomem_tui.store import beside, strayed
 
         found = [*self.source.repaired, *self._row_problems, *self._ledger_problems, *self.files.problems()]
         others = (self.source.damage, self._copy_problem, forgotten.trouble(self.paths), beside.gone(self))
@@ -402,6 +402,8 @@ class MemoryStore(ExportedRows):
             what = "the file that keeps the id of this workspace is damaged; its ledger tells the id"
             where = self.paths.relative(self.paths.own_id)
             found.append(Problem(what, where, fix="the next change writes it anew", severity="warning"))
+        with contextlib.suppress(NanomemError):  # told where the rows are read
+            found += strayed.problems(self)
         if self.degraded:
             fix = "changes are kept in RAM and in the ledger"
             found.append(Problem(f"degraded: {self.degraded}", "store", fix=fix))

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
-from nanomem_tui.paths import Paths
+from nanomem_tui.paths import Paths, sharing
 from nanomem_tui.store import atomic, here, moved, reader
-from nanomem_tui.store.backup import sharing
 from nanomem_tui.store.database import LOCK as STORE
 from nanomem_tui.store.database import LOCK_WAIT
 from nanomem_tui.store.moved import ARRIVED, ARRIVING, MOVED, Mark
