@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.memory import health_store
 from nanomem_tui.memory.repair import Repair, aside
-from nanomem_tui.store import chain, kept_operations, operation_mending, reader, schema, schema_mending
+from nanomem_tui.store import (
+    chain,
+    counters,
+    kept_operations,
+    operation_mending,
+    reader,
+    schema,
+    schema_mending,
+    verifying,
+)
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -36,6 +45,25 @@ def _guards_and_indexes(ws: Workspace) -> Iterator[Repair]:
     if harmed := schema.of_indexes(found):
         how = "they are made anew from their tables; where these hold a row twice, a copy takes the place of the file"
         yield Repair(health_store.index_line(harmed), where, how, partial(schema_mending.make_indexes, store))
+
+
+def _counters(ws: Workspace) -> Iterator[Repair]:
+    """Markers of a checkpoint that are no value of their kind, or that the tables contradict."""
+    store, where = ws.store, ws.paths.relative(ws.paths.database)
+    if store.server is not None or not store.has_database or store.source.damage is not None:
+        return
+    found = verifying.verify(store).counters
+
+    def put_right() -> None:
+        names = {one.name for one in found}
+        with store.database.writing() as connection:
+            meta = reader.meta_as_found(connection, store.workspace_id)
+            wrong = counters.judged(connection, store.workspace_id, meta)
+            wrong += [one for one in counters.untrue(connection, store.workspace_id, meta) if one.name in names]
+            counters.put_right(connection, store.workspace_id, wrong)
+
+    for one in found:
+        yield Repair(one.line(), where, "it becomes what the tables say", put_right)
 
 
 def _operations(ws: Workspace) -> Iterator[Repair]:
@@ -102,5 +130,7 @@ def _copy(ws: Workspace) -> None:
         ws.store.copies.make(ws.paths.database)
 
 
-FINDERS: tuple[Callable[[Workspace], Iterator[Repair]], ...] = (_guards_and_indexes, _operations, _database, _kept)
+FINDERS: tuple[Callable[[Workspace], Iterator[Repair]], ...] = (
+    _guards_and_indexes, _counters, _operations, _database, _kept,
+)  # fmt: skip
 """In the order in which they are put right: what keeps a change from being written comes first."""

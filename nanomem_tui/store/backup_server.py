@@ -15,13 +15,13 @@ from nanomem_tui.errors import Conflict, Refused
 from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store import backup_files, here, reader, tier_schema
 from nanomem_tui.store.backup_archive import Archive, Entry
+from nanomem_tui.store.counters import AHEAD
 from nanomem_tui.store.database import Database
 from nanomem_tui.store.markers import PUT
 from nanomem_tui.store.moving import copying, index
 from nanomem_tui.store.moving.copying import Copying, End, Part
 from nanomem_tui.store.moving.naming import Naming
 from nanomem_tui.store.moving.places import ServerPlace, WorkOnServer
-from nanomem_tui.store.source import AHEAD
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_database import LOCK
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import chain, item_words, ledger, reader, sql, stored_operations
+from nanomem_tui.store import chain, counters, item_words, ledger, reader, sql, stored_operations
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.provenance import UNKNOWN
@@ -44,7 +44,7 @@ OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touch
 class Batch:
     """What one checkpoint writes; `memos`: what it is to remember of the agent's files; `lines`: the operations as the
     ledger has them, where they are encoded already; `back`: rows that were written once, and were taken out of the
-    database behind our back."""
+    database behind our back; `recount`: how many rows there are was not kept right."""
 
     operations: Sequence[Operation]
     rows: Sequence[DirtyRow]
@@ -52,6 +52,7 @@ class Batch:
     meta: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[bytes] = ()
     back: frozenset[RowKey] = frozenset()
+    recount: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     An index that another version's tokenizer made is left alone, and marked as old: `reindex` makes it anew without
     keeping others from writing.
     """
-    meta = reader.meta(connection, workspace_id)
+    found = reader.meta_as_found(connection, workspace_id)
+    wrong = counters.judged(connection, workspace_id, found)
+    counters.put_right(connection, workspace_id, wrong)
+    meta = counters.believed(found, wrong)
     revision = reader.revision_of(meta) + 1
     indexed = reader.index_is_current(meta) or ("tokens" not in meta and _has_none(connection, workspace_id))
     counted_already = _lacking(connection, workspace_id, batch)
@@ -81,7 +85,7 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
         lessons, new_lessons = _write_rows(connection, workspace_id, "lesson", batch, revision)
         records, new_records = _write_rows(connection, workspace_id, "record", batch, revision)
     new = new_items + new_lessons + new_records - counted_already
-    counted = int(meta["rows"]) + new if meta.get("rows", "").isdigit() else None
+    counted = int(meta["rows"]) + new if "rows" in meta and not batch.recount else None
     rows = reader.row_count(connection, workspace_id) if counted is None else counted
     made_by = str(tokens.VERSION) if indexed else OLD_INDEX
     seen = _mark_seen(connection, workspace_id, batch, meta)

@@ -331,8 +331,8 @@ class MemoryStore(ExportedRows):
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
         lines = [self.ledger.line_of(operation) for operation in operations]
-        back = self._mended.back if self._mended is not None else frozenset()
-        return checkpoint.Batch(operations, rows, self.files.memo(), marks, lines, back), len(self._noticed)
+        back, recount = (self._mended.back, self._mended.recount) if self._mended is not None else (frozenset(), False)
+        return checkpoint.Batch(operations, rows, self.files.memo(), marks, lines, back, recount), len(self._noticed)
 
     def _repair(self) -> None:
         """Put what stands in for a damaged database in its place, and read everything anew from there."""

@@ -27,8 +27,8 @@ WHERE = "nanomem.db"
 
 
 class Altered(NamedTuple):
-    """The rows that differ from what was written, whether rows are missing, and those of the first that no operation
-    touched."""
+    """The rows that differ from what was written, how many are missing (less than 0: that are more than were counted),
+    and those of the first that no operation touched."""
 
     keys: Sequence[RowKey]
     missing: int
@@ -36,11 +36,13 @@ class Altered(NamedTuple):
 
 
 class Mended(NamedTuple):
-    """What there is to say, the altered rows by layer as they were found, and those that were missing and are back."""
+    """What there is to say, the altered rows by layer as they were found, and those that were missing and are back.
+    `recount`: how many rows there are was not kept right."""
 
     problems: Sequence[Problem] = ()
     found: Sequence[tuple[str, AnyRow]] = ()
     back: frozenset[RowKey] = frozenset()
+    recount: bool = False
 
 
 def altered(
@@ -51,9 +53,9 @@ def altered(
     Raises CorruptDatabase where an index does not lead to such a row: what is written over it would miss it.
     """
     expected = meta.get("rows", "")
-    missing = int(expected) - len(rows) if expected.isdigit() else 0
+    missing = int(expected) - len(rows) if expected else 0
     if len(rows) > VERIFIED and missing <= 0:
-        return None
+        return Altered((), missing) if missing else None
     hashes = reader.row_hashes(connection, workspace_id)
     keys = [(layer_of(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
     if keys and sql.is_sqlite(connection):
@@ -61,7 +63,7 @@ def altered(
         if verdict != "ok":
             raise CorruptDatabase(verdict, WHERE, "run `nanomem doctor`")
     unknown = stored_operations.untouched(connection, workspace_id, keys)
-    return Altered(keys, max(0, missing), unknown) if keys or missing > 0 else None
+    return Altered(keys, missing, unknown) if keys or missing else None
 
 
 def unmended(place: RowKey, *, unknown: bool) -> Problem:
@@ -97,10 +99,27 @@ def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) 
     for layer, key in back:
         snapshot.put(layer, written[layer, key]._replace(revision=0))
         problems.append(Problem(f"{key} was missing; it is back", WHERE, None, "the next change writes it", "warning"))
-    if found.missing > len(back):
+    recount = found.missing < 0 or (found.missing > len(back) and bool(written) and _has_all(copies))
+    if found.missing > len(back) and not recount:
         what = f"{found.missing - len(back)} rows are missing, and no copy has them"
         problems.append(Problem(what, WHERE, fix="run `nanomem doctor`"))
-    return Mended(problems, as_found, frozenset(back))
+    return Mended(problems, as_found, frozenset(back), recount)
+
+
+def is_complete(copies: Copies, connection: Connection) -> bool:
+    """Whether a copy, with all that was kept since, knows every row that was written, and each of them is there. Raises
+    the driver's errors."""
+    written = _as_written(copies, copies.workspace_id)
+    ids = reader.row_hashes(connection, copies.workspace_id)
+    return bool(written) and _has_all(copies) and all(key in ids for _, key in written)
+
+
+def _has_all(copies: Copies) -> bool:
+    """Whether nothing is known to be gone of what was done since the newest whole copy."""
+    try:
+        return copies.since(copies.good()).gone == 0
+    except NanomemError:
+        return False
 
 
 def keep(mended: Mended, written: Iterable[RowKey], quarantine: Path) -> None:

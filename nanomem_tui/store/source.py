@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
-from nanomem_tui.store import atomic, copies, owners, reader, unmarked
+from nanomem_tui.store import atomic, copies, counters, owners, reader, unmarked
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ SMALL = 1_000_000
 """Bytes up to which every page is looked at before the first answer: some milliseconds."""
 WAIT = 2.0
 """Seconds that a reader waits for a writer to end, before it calls a database damaged."""
-AHEAD = 1_000
-"""By how much the revision moves on at a repair: no process that read later commits may take new ones for known."""
 
 
 class Source:
@@ -216,7 +214,7 @@ def stamp(path: Path) -> Stamp:
 def _move_on(database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute(
-            "UPDATE memory_meta SET value = CAST(value AS INTEGER) + ? WHERE key LIKE '%:revision'", (AHEAD,)
+            "UPDATE memory_meta SET value = CAST(value AS INTEGER) + ? WHERE key LIKE '%:revision'", (counters.AHEAD,)
         )
         connection.commit()
 

@@ -16,7 +16,9 @@ from nanomem_tui.store import (
     chain,
     checkpoint,
     copies,
+    counters,
     kept_operations,
+    mending,
     operation_mending,
     reader,
     schema,
@@ -28,6 +30,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.rows import RowStore
+    from nanomem_tui.store.sql import Connection
 
 _TOLD = 20
 """Lines that the doctor tells of it at most."""
@@ -39,7 +42,8 @@ class Found(NamedTuple):
     how many there were when the database was last written; `unmarked`: its markers were taken out; `gone`: that there
     is no database, though it is known that there was one; `waiting`: operations in
     ledger files, which are in no chain yet; `damage`: why that was not the database itself; `beside`: what is
-    kept beside it, to make it anew of; `schema`: what of its tables and guards is not as it was made."""
+    kept beside it, to make it anew of; `schema`: what of its tables and guards is not as it was made;
+    `counters`: markers that are not to be believed."""
 
     operations: chain.Verified
     altered: tuple[tuple[str, str], ...]
@@ -52,14 +56,15 @@ class Found(NamedTuple):
     unmarked: bool = False
     gone: Problem | None = None
     schema: tuple[str, ...] = ()
+    counters: tuple[counters.Wrong, ...] = ()
 
     @property
     def whole(self) -> bool:
         """Whether nothing was changed."""
         rows = not self.altered and not self.fewer
-        there = self.damage is None and self.gone is None and not self.unmarked and not self.schema
+        there = self.damage is None and self.gone is None and not self.unmarked
         operations = self.operations.whole and not self.kept and not self.fewer_operations
-        return operations and rows and there and self.beside.whole
+        return operations and rows and there and not self.schema and not self.counters and self.beside.whole
 
     @property
     def readable(self) -> bool:
@@ -69,7 +74,8 @@ class Found(NamedTuple):
     @property
     def fewer_operations(self) -> int:
         """How many operations are not there of those that were."""
-        return max(0, self.noted - self.operations.operations) if self.readable else 0
+        stands = self.readable and not any(one.name == checkpoint.COUNT for one in self.counters)
+        return max(0, self.noted - self.operations.operations) if stands else 0
 
     def lines(self) -> Iterator[str]:
         """What is wrong, each in a line."""
@@ -79,6 +85,7 @@ class Found(NamedTuple):
         if self.unmarked:
             yield unmarked.WHAT
         yield from (f"the database: {line}" for line in self.schema)
+        yield from (f"the database: {one.line()}" for one in self.counters)
         if found.head != (found.kept or found.head):
             yield f"the head that was kept is {found.kept}: an operation was changed, taken out or put in"
         yield from found.missing
@@ -114,14 +121,31 @@ def verify(store: RowStore, expected: str = "") -> Found:
             return Found(operations._replace(head="", kept="", wrong=()), (), 0, kept, waiting, damage)
         meta = reader.meta(connection, store.workspace_id)
         altered = tuple(copies.altered(connection, store.workspace_id))
+        wrong = tuple(_wrong_counters(store, connection, operations, known.noted))
         there = reader.row_count(connection, store.workspace_id, by_index=False) if "rows" in meta else 0
-        fewer = _number(meta, "rows") - there
+        fewer = 0 if any(one.name == "rows" for one in wrong) else _number(meta, "rows") - there
         kept = known.lacking(connection, store.workspace_id)
         unlike = kept_operations.check(store, connection)
         noted = max(known.noted, _number(meta, checkpoint.COUNT))
         lost = unmarked.is_unmarked(connection, store.workspace_id)
         lines = tuple(schema.lines(connection)) if isinstance(connection, sqlite3.Connection) else ()
-    return Found(operations, altered, max(0, fewer), kept, waiting, None, unlike, noted, lost, schema=lines)
+    fewer = max(0, fewer)
+    return Found(operations, altered, fewer, kept, waiting, None, unlike, noted, lost, schema=lines, counters=wrong)
+
+
+def _wrong_counters(
+    store: RowStore, connection: Connection, operations: chain.Verified, noted: int
+) -> Iterator[counters.Wrong]:
+    """The markers that are not to be believed: those that say more than there is where all is known to be there, too.
+    Raises the driver's errors."""
+    found = reader.meta_as_found(connection, store.workspace_id)
+    yield from counters.judged(connection, store.workspace_id, found)
+    for one in counters.untrue(connection, store.workspace_id, found):
+        if one.more:
+            chained = bool(operations.kept) and operations.head == operations.kept and noted <= operations.operations
+            if not (chained if one.name == "operations" else mending.is_complete(store.copies, connection)):
+                continue
+        yield one
 
 
 def _number(meta: Mapping[str, str], name: str) -> int:
@@ -138,7 +162,9 @@ def problems(store: RowStore) -> Iterator[Problem]:
         yield Problem(error.what, error.where, fix=error.fix)
         return
     fix = _fix(store, told)
-    found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept(), schema=())
+    found = told._replace(altered=(), fewer=0, beside=kept_operations.Kept(), schema=(), counters=())
+    mends = "`nanomem doctor --fix` puts it right"
+    yield from (Problem(one.line(), "nanomem.db", None, mends) for one in told.counters)
     lines = list(found.lines())
     yield from (Problem(line, "nanomem.db", None, fix) for line in lines[:_TOLD])
     if (more := len(lines) - _TOLD) > 0:
