@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,7 +210,9 @@ def dated_after(operation: Operation, latest: str) -> Operation:
     """The operation at a later time than `latest` (ISO), whatever the clock did."""
     if operation.at > latest or (moment := clock.parse(latest)) is None:
         return operation
-    return operation._replace(at=clock.iso(moment + timedelta(microseconds=1)))
+    with contextlib.suppress(OverflowError):  # the end of all time, as somebody wrote it
+        return operation._replace(at=clock.iso(moment + timedelta(microseconds=1)))
+    return operation
 
 
 def new_key(prefix: str) -> str:

@@ -123,9 +123,7 @@ class MemoryStore(ExportedRows):
         """Check, record and apply. `recorded`: a person made it; called once other processes can see it."""
         if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
             self.load()
-        if recorded is not None:
-            latest = max([self.last_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
-            operation = dated_after(operation, latest)
+        operation = dated_after(operation, self._newest_at())
         provenance.check(operation, by_layer, self.snapshot)
         for name, changes in by_layer:
             self.layers[name].check(changes)
@@ -311,6 +309,7 @@ class MemoryStore(ExportedRows):
             self.ledger.moved(batch.operations, self.paths.quarantine)
             self._revision = max(self._revision, written.revision)
             self._changed_at = None if not self.dirty else time.monotonic()
+            self._written_at = max([self._written_at, *(operation.at for operation in batch.operations)])
             self.last_at, self.last_ms = batch.meta["last_at"], (time.perf_counter() - started) * 1000
             self._writing, self._looked_in = False, ()
             if changed:  # by us, or by another process that was looked at meanwhile: who writes it is told apart

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreError
-from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.operations import Change, Operation, dated_after, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import forgotten, ledger_order, moved, reader, signing, stored_operations, where_kept
@@ -46,7 +46,7 @@ class RowStore:
         self.copies, self.source = where_kept.read_from(paths, workspace_id, self.server)
         self.journal = Journal(self)
         self.signature = signing.signature(settings, paths)
-        self.last_at = self._seen_at = ""
+        self.last_at = self._seen_at = self._written_at = ""
         self.last_ms: float | None = None
         self._lock = self.snapshot.lock
         self._loaded = False
@@ -58,6 +58,7 @@ class RowStore:
         self._changed_at: float | None = None
         self._export_due = False
         self._looked: tuple[object, object] | None = None
+        self._looked_at: tuple[object, object] | None = None
         self._looked_in: ledger_files.Stamps = ()
         self._seen: Mapping[RowKey, frozenset[str]] = {}
         self._writing = False
@@ -294,12 +295,30 @@ class RowStore:
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
         self.last_at, self.last_ms = meta.get("last_at", ""), number_of(meta.get("last_ms"))
+        self._written_at = max(self._written_at, stored_operations.newest_at(connection, self.workspace_id))
         self.moved = moved.trouble(meta, self.where)
         self.files.recall(meta, lambda name: reader.foreign_rows(connection, self.workspace_id, name))
 
     @property
     def _adopted(self) -> bool:
         return self._revision > 0
+
+    def _newest_at(self) -> str:
+        """When the newest known operation was made, in the database, in a ledger, or here: what is done now is dated
+        after it, whatever the clock did."""
+        if not self._loaded and self.server is None:
+            stamps = self.ledger.stamps(), self.source.stamps()
+            if stamps != self._looked_at:
+                self._look_for_newest()
+                self._looked_at = stamps
+        return max([self._written_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
+
+    def _look_for_newest(self) -> None:
+        times = [operation.at for file in self.ledger.files() for operation in file.operations]
+        with contextlib.suppress(StoreError, AccessDenied, DiskFull):  # who loads the rows tells it
+            if self.has_database:
+                times.append(self.read(lambda connection: stored_operations.newest_at(connection, self.workspace_id)))
+        self._seen_at = max([self._seen_at, *times])
 
     def _adopt_files(self) -> None:
         """Before the first checkpoint the agent's files are the rows; taking them over is no operation."""
@@ -332,7 +351,8 @@ class RowStore:
         if changes:
             names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
             label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
-            self._noticed.append(new_operation("agent.changed", label, changes, actor="agent", meta=self.signature))
+            noticed = new_operation("agent.changed", label, changes, actor="agent", meta=self.signature)
+            self._noticed.append(dated_after(noticed, self._newest_at()))
             self._touch()
 
     def refresh(self) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text
+from nanomem_tui import clock, json_text
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store.reader import fetched
@@ -22,6 +22,8 @@ LARGE = 100
 
 _TAIL = 16_384
 """Bytes in which what follows the changes in a body is looked for."""
+_LAST = 100
+"""Operations among which the newest is looked for."""
 _PART = 1_000_000
 """Bytes of a body that are read at once: more than one change has."""
 _A_CHANGE = 2_000
@@ -244,6 +246,14 @@ def untouched(
         query = f"SELECT DISTINCT layer, key FROM operation_keys WHERE workspace_id = ? AND key IN ({marks})"
         touched |= {(str(layer), str(key)) for layer, key in connection.execute(query, (workspace_id, *part))}
     return frozenset(places) - touched
+
+
+def newest_at(connection: Connection, workspace_id: str) -> str:
+    """When the newest operation was made; "" where there is none. The last ones are looked at, as an older release may
+    have written them with a clock that was set back."""
+    query = "SELECT at FROM operations WHERE workspace_id = ? ORDER BY seq DESC LIMIT ?"
+    times = (row[0] for row in fetched(connection, tuple, query, (workspace_id, _LAST)))
+    return max((at for at in times if isinstance(at, str) and clock.parse(at) is not None), default="")
 
 
 def operation_count(connection: Connection, workspace_id: str) -> int:

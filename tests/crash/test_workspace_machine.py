@@ -67,8 +67,9 @@ class Whole(RuleBasedStateMachine):
         (self.workspace / "USER.md").write_text("# User\n\n- Name: Mira\n")
         (self.workspace / "memory" / "MEMORY.md").write_text("# Memory\n\n- first\n")
         self.now = START
-        self.real = clock.now
+        self.real = clock.now, clock.stamp
         clock.now = lambda: self.now  # in every thread
+        clock.stamp = lambda: (clock.ms_of(self.now), clock.iso(self.now))
         self.ws: Workspace = open_workspace(self.workspace)
         self.things = seen(self.ws)
         self.number = 0
@@ -88,7 +89,7 @@ class Whole(RuleBasedStateMachine):
                     with reader.open_database(ws.paths.database) as connection:
                         assert chain.verify(connection, ws.id).whole
         finally:
-            clock.now = self.real
+            clock.now, clock.stamp = self.real
             shutil.rmtree(self.base)
 
     # -- how a step is kept -------------------------------------------------------------------------------------------

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import sqlite3
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import Conflict, NotFound, NothingToDo
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.workspace import Workspace
@@ -35,6 +40,62 @@ def _change(ws: Workspace, step: int) -> None:
             ws.items.delete([ids[step % len(ids)]])
         case _:
             ws.lessons.edit("lesson_2", better_action=f"better in step {step}")
+
+
+def _all(workspace: Path) -> dict[str, Any]:
+    return {**state(workspace), "SOUL.md": (workspace / "SOUL.md").read_text()}
+
+
+JUMPS = (-400 * 24, -24, -1, 0, 0, 1, 24, 30 * 24)
+"""Hours by which a clock is set."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("killed", [False, True])
+def test_whatever_the_clock_does_undo_takes_back_the_last_change(tmp_path: Path, seed: int, killed: bool) -> None:
+    """Each change in a process of its own."""
+    chance, now = random.Random(seed), datetime(2026, 3, 1, 12, tzinfo=UTC)
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_4"], True)
+    (workspace / "SOUL.md").write_text("# Soul\n")
+    states = [_all(workspace)]
+    for step in range(9):
+        now += timedelta(hours=chance.choice(JUMPS))
+        ws = open_workspace(workspace)
+        with clock.at(now):
+            if step == 5:
+                ws.documents.edit("SOUL.md", "# Soul\nkind\n")
+            else:
+                _change(ws, step * 5 + chance.randrange(5))
+            kill(ws) if killed and chance.random() < 0.5 else ws.close()
+        states.append(_all(workspace))
+    for before in states[-2::-1]:
+        now += timedelta(hours=chance.choice(JUMPS))
+        with clock.at(now), open_workspace(workspace) as ws:
+            [done] = ws.undo()
+        assert _all(workspace) == before, done.label
+    with open_workspace(workspace) as ws:
+        times = [entry.operation.at for entry in ws.log(100) if entry.operation.actor == "human"]
+        assert times == sorted(times, reverse=True)
+        assert len(times) == len(set(times))
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999999+00:00", "no time", ""])
+@pytest.mark.sqlite("the file itself")
+def test_a_time_that_somebody_wrote_keeps_no_change_from_being_made(tmp_path: Path, at: str) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.add("the first")
+    with contextlib.closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
+        connection.execute("UPDATE operations SET at = ?", (at,))
+        connection.commit()
+    before = state(workspace)
+    with open_workspace(workspace) as ws:
+        ws.items.add("the second")
+    with open_workspace(workspace) as ws:
+        ws.undo()
+    assert state(workspace) == before
 
 
 @pytest.mark.slow
