@@ -292,8 +292,8 @@ def _settled(state: State, paths: Paths) -> bool:
 
 
 def _taken_out_again(state: State) -> TakenOutAgain:
+    from nanomem_tui.purge.databases import Memory
     from nanomem_tui.purge.kept import TakenOutAgain
-    from nanomem_tui.purge.run import Memory
 
     with state.open(forgiving=True) as ws:
         return TakenOutAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))

@@ -14,7 +14,8 @@ from nanomem_tui.cli.state import State
 from nanomem_tui.errors import AccessDenied, DiskFull, NotFound
 
 if TYPE_CHECKING:
-    from nanomem_tui.purge.run import Looked, Memory, Wanted
+    from nanomem_tui.purge.databases import Memory
+    from nanomem_tui.purge.run import Looked, Wanted
     from nanomem_tui.purge.texts import Sought
     from nanomem_tui.purge.unknown import Name
     from nanomem_tui.purge.wishes import Wish
@@ -202,7 +203,7 @@ def _sought(
 
 def _memory(state: State) -> Memory:
     """The memory, with all that waited written where that can be done, and closed again."""
-    from nanomem_tui.purge.run import Memory
+    from nanomem_tui.purge.databases import Memory
 
     with state.open(forgiving=True) as ws:
         if ws.paths.data.is_dir():

@@ -9,8 +9,9 @@ from nanomem_tui.cli import words
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.purge.databases import Memory
     from nanomem_tui.purge.receipts import Receipt
-    from nanomem_tui.purge.run import Looked, Memory, Wanted
+    from nanomem_tui.purge.run import Looked, Wanted
 
 SHOWN = 40
 """Places and rows that are named; the rest are counted."""

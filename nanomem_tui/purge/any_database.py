@@ -14,6 +14,7 @@ from typing import Any
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.purge import raw_bytes
+from nanomem_tui.purge.packed import unpacked
 from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value
 from nanomem_tui.store.reader import open_database
 
@@ -23,7 +24,7 @@ _DERIVED = frozenset({"content_norm", "content_hash", "row_hash"})
 
 
 def look(path: Path, sought: Sought, found: Found) -> None:
-    """What the text columns of any database hold. Changes nothing."""
+    """What the text columns of any database hold, and what is packed in others. Changes nothing."""
     try:
         with open_database(path, newest=1 << 31) as connection:
             query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
@@ -35,8 +36,9 @@ def look(path: Path, sought: Sought, found: Found) -> None:
                 for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)}"):
                     found.update({"row": 1} if _is_taken(dict(zip(names, row, strict=True)), sought) else {})
                     for value in row:
-                        if isinstance(value, str):
-                            in_value(value, sought, found)
+                        text = _unpacked(value) if isinstance(value, bytes) else value
+                        if isinstance(text, str):
+                            in_value(text, sought, found)
     except (sqlite3.Error, NanomemError, UnicodeDecodeError):
         found.update(_raw(regular.read(path, regular.MOST_OF_A_LOG), sought))
 
@@ -53,6 +55,12 @@ def in_bytes_of(data: bytes, sought: Sought) -> Found:
         if not found and raw_bytes.in_freed(copy, sought):
             found.update(_raw(data, sought))
     return found
+
+
+def _unpacked(value: bytes) -> str | None:
+    """The long fields of a record lie packed in its row."""
+    data = unpacked(value)
+    return None if data is None else data.decode("utf-8", "replace")
 
 
 def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:

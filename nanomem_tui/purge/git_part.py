@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import Refused
-from nanomem_tui.purge import stored_files
+from nanomem_tui.purge import archived
 from nanomem_tui.store import backup_files, git_hindrance, git_purge
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def is_in(paths: Paths, sought: Sought) -> bool:
     found: Found = Counter()
     for git_dir in histories(paths)[0]:
         for _, _, data in git_purge.texts(git_dir):
-            stored_files.in_history(data, sought, found)
+            archived.in_history(data, sought, found)
     return bool(found)
 
 
@@ -59,7 +59,7 @@ def clean(
     """Tell what one holds; `write`, and wanted: without it. Raises the errors of `git_purge.rewrite`."""
     found: Found = Counter()
     for _, _, data in git_purge.texts(git_dir):
-        stored_files.in_history(data, sought, found)
+        archived.in_history(data, sought, found)
     stays = "" if wanted.git else GIT
     if wanted.git and (found or git_purge.is_unfinished(git_dir)):
         try:
@@ -67,6 +67,6 @@ def clean(
         except Refused as error:
             stays = f"{error.what}: {error.fix}"
         if write and not stays:
-            cleaned = partial(stored_files.in_history, sought=sought, found=Counter())
+            cleaned = partial(archived.in_history, sought=sought, found=Counter())
             git_purge.rewrite(git_dir, cleaned, cleaned, backup_files.folder_of(paths) if wanted.bundle else None)
     tell(paths.relative(git_dir), found, stays)

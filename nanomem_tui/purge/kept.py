@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from nanomem_tui.purge import git_part, run, stored_files
+from nanomem_tui.purge import archived, git_part, run
+from nanomem_tui.purge.databases import Memory
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
@@ -75,7 +76,7 @@ class TakenOutAgain:
     none of it is written anew, without a bundle, as the backup has what it was; one that held it before, because nobody
     asked for more, stays."""
 
-    def __init__(self, memory: run.Memory) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
         kept = forgotten.load(memory.paths)
         self._held = bool(kept) and git_part.is_in(memory.paths, KeptWords(kept))
@@ -95,4 +96,4 @@ class TakenOutAgain:
         """How often a backup holds it: that of what was there before the restore, which nobody has looked at yet.
         Raises BadInput where it cannot be read."""
         kept = forgotten.load(self._memory.paths)
-        return stored_files.in_archive(archive, KeptWords(kept)).total() if kept else 0
+        return archived.in_archive(archive, KeptWords(kept)).total() if kept else 0

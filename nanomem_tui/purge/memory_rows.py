@@ -170,13 +170,12 @@ def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]],
     """The operation without the changes that hold what is sought, or are of a row that is `broken`; None: it has none
     of these."""
     meta = unmarked(in_value(dict(operation.meta), sought, found), sought, found)
-    marks = sought.marks if isinstance(sought, Words) else Marks()
     stay: list[Change] = []
     files = False
     for change in reversed(operation.changes):
         mine: Found = Counter()
         value = [change.key, dict(change.before or {}), dict(change.after or {})]
-        if change.layer == "session" and change.key in marks.sessions:
+        if change.layer == "session" and _is_session(change.key, sought):
             mine["session"] += 1
         if (
             mine
@@ -197,6 +196,32 @@ def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]],
         taken, stay = len(operation.changes), []
     withheld = int(meta.get(WITHHELD, 0)) + taken
     return operation._replace(changes=tuple(reversed(stay)), meta={**meta, WITHHELD: withheld} if withheld else meta)
+
+
+def kept_transcripts(connection: Connection, workspace_id: str, sought: Words) -> set[str]:
+    """The names of the files in `backups` that operations need to put back a conversation that goes: one whose first
+    line was torn does not say itself whose it is. Raises the driver's errors."""
+    query = (
+        "SELECT o.body_json FROM operations o JOIN operation_keys k ON k.workspace_id = o.workspace_id"
+        " AND k.seq = o.seq WHERE k.workspace_id = ? AND k.layer = 'session' AND k.key = ?"
+    )
+    touched = "SELECT DISTINCT key FROM operation_keys WHERE workspace_id = ? AND layer = 'session'"
+    keys = [key for (key,) in connection.execute(touched, (workspace_id,)) if _is_session(key, sought)]
+    bodies = [body for key in keys for (body,) in connection.execute(query, (workspace_id, key)).fetchall()]
+    changes = [change for body in bodies for change in Operation.from_json(json.loads(body)).changes]
+    return {
+        value["blob"]
+        for change in changes
+        if change.layer == "session" and _is_session(change.key, sought)
+        for value in (change.before, change.after)
+        if value and isinstance(value.get("blob"), str)
+    }
+
+
+def _is_session(key: str, sought: Sought) -> bool:
+    """Whether a change of that key is of a session that goes; that of a file which one was joined with ends with the
+    name of the file."""
+    return sought.drops(key) or sought.drops(key.rpartition(" (")[0])
 
 
 def _is_meant(change: Change, sought: Sought) -> bool:

@@ -15,21 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
-from nanomem_tui.purge import git_part, memory_rows, names, raw_bytes, stored_files, work_rows
+from nanomem_tui.purge import archived, databases, git_part, memory_rows, names, raw_bytes, stored_files
 from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.purge.wanted_words import Words
-from nanomem_tui.store import atomic, backup, moved, openers, reader, sql, tier_schema
-from nanomem_tui.store.copies import Copies
-from nanomem_tui.store.database import Database
-from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
+from nanomem_tui.store import atomic, backup, openers
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
-    from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.paths import Paths
-    from nanomem_tui.store.postgres.server import Server
-    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.purge.databases import Memory
 
 Progress = Callable[[str], None]
 FOREIGN = "a database of another system, which nanomem never writes"
@@ -75,17 +67,6 @@ class Looked(NamedTuple):
     @property
     def total(self) -> int:
         return sum(sum(place.found.values()) for place in self.places)
-
-
-class Memory(NamedTuple):
-    """The memory that is looked through, with nobody else in it: its paths, its form, its id, the agent's state, and
-    the server where its rows lie, if they lie on one."""
-
-    paths: Paths
-    layout: Layout
-    workspace_id: str
-    agent: Presence
-    server: Server | None = None
 
 
 class Wanted(NamedTuple):
@@ -179,13 +160,16 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
             unread.append((where, error.line()))
 
     paths = memory.paths
-    tried("nanomem.db", partial(_memory, memory, sought, tell, name, write=write))
-    tried("tiers.db", partial(_work, memory, sought, tell, name, write=write))
+    for path in (kept := databases.kept_transcripts(memory, sought)):  # as long as operations tell whose they are
+        rows += [] if write else [Goes("file", paths.relative(path), "the whole conversation")]
+        stored_files.remove(path, tell, paths.relative(path.parent), write=write)
+    tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write))
+    tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
     if write and paths.database.exists():
-        tried("copies of nanomem.db", partial(_copies, memory, sought, files, tell))
-    for place in files:
+        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
+    for place in (one for one in files if one.path not in kept):
         told = partial(tell, stays=STAYS.get(place.kind, ""))
         before = len(places)
         if not write and stored_files.is_whole(place, sought):
@@ -200,7 +184,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     if isinstance(sought, Words) and sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []
-    for path in stored_files.archives(paths) if wanted.archives else ():
+    for path in archived.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
@@ -208,135 +192,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     return Looked(tuple(places), tuple(unread), tuple(rows), lines, tuple(passed))
 
 
-def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
-    if memory.server is not None:
-        _on_server(memory, memory.server, sought, tell, name, write=write)
-    path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
-    if not reader.is_made(path):
-        return
-    if not write:
-        with reader.open_database(path) as connection:
-            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
-        return
-    database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
-    found: Found = Counter()
-
-    def told(where: str, here: Found) -> None:
-        found.update(here)
-        tell(where, here)
-
-    try:
-        with database.writing() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
-        if found or raw_bytes.may_hold(path, sought):
-            _compact(database)
-    finally:
-        database.close()
-
-
-def _on_server(
-    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
-) -> None:
-    from nanomem_tui.store.postgres import schema
-    from nanomem_tui.store.postgres.database import PgDatabase
-
-    with server.alone() as raw:
-        if not schema.found_in(raw):
-            return
-    if not write:
-        with server.reading() as connection:
-            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
-        return
-    with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
-        memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-    _vacuum(server, schema.TABLES)
-
-
-def _vacuum(server: Server, tables: Iterable[str]) -> None:
-    """Let the server take what is gone out of its files, as far as this role may."""
-    with server.alone() as raw:
-        for table in tables:
-            raw.execute(f"VACUUM {table}")
-
-
-def _guard(memory: Memory, where: str) -> Callable[[sql.Connection], None]:
-    """Refuses a store that the memory has left."""
-    return lambda connection: moved.refuse(connection, memory.workspace_id, where)
-
-
-def _compact(database: Database) -> None:
-    with database.locked():
-        connection: Connection = database.opened()
-        memory_rows.compact(connection, memory_rows.indexes(connection))
-
-
-def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
-    if memory.server is not None:
-        _work_on_server(memory, memory.server, sought, tell, name, write=write)
-    path = memory.paths.tiers_database  # beside a server what a move there left behind
-    if not reader.is_made(path, tier_schema.VERSION):
-        return
-    if not write:
-        with reader.open_database(path, tier_schema.VERSION) as connection:
-            work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
-        return
-    database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
-    try:
-        with database.writing() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            found = work_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-        if found or raw_bytes.may_hold(path, sought):
-            _compact(database)
-    finally:
-        database.close()
-
-
-def _work_on_server(
-    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
-) -> None:
-    from nanomem_tui.store.postgres import tier_schema as tables
-    from nanomem_tui.store.postgres.tiers import PgTiers
-
-    tiers = PgTiers(server, memory.paths.tiers_database)
-    if not tiers.exists:
-        return
-    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name)
-    found = tiers.write(clean, durable=True) if write else tiers.read(clean)
-    if write and found:
-        _vacuum(server, tables.tables())
-
-
-def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell) -> None:
-    """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now."""
-    paths = memory.paths
-    found: Found = Counter()
-
-    def told(where: str, here: Found) -> None:
-        found.update(here)
-        tell(where, here)
-
-    held = [place for place in files if place.kind == "copy"]
-    for place in held:
-        stored_files.clean(place, sought, told, write=False)
-    if not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
-        return
-    copies = Copies(paths.backups, paths.ledger, memory.workspace_id)
-    old = copies.found()
-    database = Database(paths.database, paths.backups)
-    try:
-        with database.locked():
-            copies.make(paths.database)
-            for path in [*old, *(place.path for place in held if place.path.suffix == ".kept")]:
-                path.unlink(missing_ok=True)
-                atomic.sync_folder(path.parent)
-    finally:
-        database.close()
-
-
-def _names(
-    memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]
-) -> None:
+def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Names stay, and are told; also those in these histories in git."""
     paths = memory.paths
     for one in names.on_disk(paths, memory.layout, sought):
@@ -347,7 +203,7 @@ def _names(
 
 
 def _archive(path: Path, sought: Sought, tell: memory_rows.Tell, held: list[Path]) -> None:
-    found = stored_files.in_archive(path, sought)
+    found = archived.in_archive(path, sought)
     if isinstance(sought, Words) and (number := names.in_backup(path, sought)):
         found["name"] += number
     if found:

@@ -9,31 +9,27 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock, json_text, regular
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
-from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
-from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge import answers, any_database, raw_bytes, session_state
+from nanomem_tui.purge import answers, any_database, raw_bytes
 from nanomem_tui.purge.memory_rows import Tell
+from nanomem_tui.purge.of_session import is_of
+from nanomem_tui.purge.packed import unpacked
 from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in
-from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, backup_files, year_archive
-from nanomem_tui.store.backup_archive import SUFFIX, Archive
 from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
 
-GONE = b"[a database that held what was taken out]\n"
-"""What stands in a git history where such a database was."""
 _SQLITE = b"SQLite format 3\0"
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _LINE_ROWS = ("LESSONS.jsonl", "LESSONS_AUDIT.jsonl", "LTM_AUDIT.jsonl")
@@ -161,12 +157,6 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
         yield Place(path, path.relative_to(base).as_posix(), kind)
 
 
-def archives(paths: Paths) -> list[Path]:
-    """The backups, and the bundles of old git histories."""
-    folder = backup_files.folder_of(paths)
-    return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob("*.bundle")))
-
-
 def _kind_of_other(path: Path) -> str:
     """What a file of no memory is: nobody but a person changes one that is no text."""
     if _is_database(path):
@@ -185,42 +175,12 @@ def _is_database(path: Path) -> bool:
         return False
 
 
-def _is_of(place: Place, marks: Marks) -> bool:
-    """Whether a file as a whole is that of a session: its transcript, the turn in flight beside it, its log."""
-    if not marks.sessions or place.kind not in ("file", "transcript", "other", "binary"):
-        return False
-    name, head = place.path.name, b""
-    if place.kind == "transcript" or ".jsonl" in name or name.endswith(".md"):
-        with contextlib.suppress(OSError), regular.opened(place.path) as file:
-            head = file.read(1 << 12) if name.endswith(".md") else file.readline(1 << 20)
-    return _is_session(name, head, marks)
-
-
-def _is_session(name: str, head: bytes, marks: Marks) -> bool:
-    """The same of a file of that name, or none, that begins so. Two sessions may have one name: a log of turns says
-    itself whose it is."""
-    if session_state.is_one(head) and (key := session_state.key_of(head[: 1 << 12])):
-        return key in marks.sessions
-    for key in marks.sessions:
-        named = (key_to_own_name(key), key_to_lossy_name(key))
-        if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
-            return True
-    if head[:1] == b"{":
-        with contextlib.suppress(ValueError, RecursionError):
-            told = json_text.loads(head.partition(b"\n")[0])
-            return isinstance(told, dict) and told.get("key") in marks.sessions
-    return False
-
-
 def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
     """Look through one file, and with `write` take out of it what is sought. Raises the errors of `from_os_error`, and
     Conflict where somebody wrote the file meanwhile."""
     found: Found = Counter()
-    if isinstance(sought, Words) and _is_of(place, sought.marks):
-        if write:
-            place.path.unlink(missing_ok=True)
-            atomic.sync_folder(place.path.parent)
-        tell(f"{Path(place.where).parent.as_posix()}/{FORGOTTEN}", Counter({"file": 1}))  # its name says whose it was
+    if is_whole(place, sought):
+        remove(place.path, tell, Path(place.where).parent.as_posix(), write=write)
         return
     try:
         if place.kind == "manifest":
@@ -243,9 +203,17 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
     tell(place.where, found)
 
 
+def remove(path: Path, tell: Tell, folder: str, *, write: bool) -> None:
+    """A file goes as a whole. It is told by its folder alone: its name says whose it was."""
+    if write:
+        path.unlink(missing_ok=True)
+        atomic.sync_folder(path.parent)
+    tell(f"{folder}/{FORGOTTEN}", Counter({"file": 1}))
+
+
 def is_whole(place: Place, sought: Sought) -> bool:
     """Whether a file goes as a whole."""
-    return isinstance(sought, Words) and _is_of(place, sought.marks)
+    return isinstance(sought, Words) and is_of(place.path, place.kind, sought.marks)
 
 
 def lines_of(place: Place, sought: Sought) -> list[Line]:
@@ -257,17 +225,21 @@ def lines_of(place: Place, sought: Sought) -> list[Line]:
         goes, _ = _items(data, sought, Counter())
         return [Line(number, f"{item.id}: {item.text}") for number, item in goes]
     also = answers.lines_gone(data, sought) if place.kind == "transcript" else set()
-    return list(lines_in(data, _sought_in(place, sought), also))
+    return list(lines_in(data, _sought_in(place, sought, data), also))
 
 
-def _sought_in(place: Place, sought: Sought) -> Sought:
-    """What is looked for in a file by what it is: of a blob that is no name, which was a document."""
-    return sought.at("blob.md" if place.kind == "blob" else place.where)
+def _sought_in(place: Place, sought: Sought, data: bytes) -> Sought:
+    """What is looked for in a file by what it is: of a blob that is no name, which was a document or the archive."""
+    if place.kind != "blob":
+        return sought.at(place.where)
+    return sought.at("history.jsonl" if data[:1] == b"{" else "blob.md")
 
 
 def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     data = _read(place.path)
-    sought = _sought_in(place, sought)
+    if place.kind == "blob":
+        data = unpacked(data) or data
+    sought = _sought_in(place, sought, data)
     rows = place.path.name in _LINE_ROWS and sought.whole
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
     left = answers.without(data, sought, found) if redact else data
@@ -342,57 +314,3 @@ def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
         before = year_archive.manifest_of(folder, name)
         made = year_archive.write(folder, name, before.year, before.workspace_id, clock.iso(clock.now()), records)
         year_archive.keep(folder, made._replace(state=before.state))
-
-
-def in_archive(path: Path, sought: Sought) -> Found:
-    """What a backup, or a bundle of a git history, holds. Raises BadInput where it cannot be read."""
-    found: Found = Counter()
-    if path.suffix == ".bundle":
-        for data in _packed(path):
-            in_history(data, sought, found)
-        return found
-    with Archive(path) as archive:
-        for entry in archive.manifest.entries:
-            data = b"".join(archive.data(entry))
-            if data.startswith(_SQLITE):
-                found.update(any_database.in_bytes_of(data, sought))
-            elif "/.git/" in f"/{entry.path}":
-                found.update(_object(data, sought))
-            elif isinstance(sought, Words) and _is_session(Path(entry.path).name, data, sought.marks):
-                found["file"] += 1
-            else:
-                in_bytes(data, sought.at(entry.path), found)
-    return found
-
-
-def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
-    """An object of a git history, which says no name, without what is sought; a database that holds it goes whole, as
-    does a conversation that is forgotten."""
-    if data.startswith(_SQLITE):
-        here = any_database.in_bytes_of(data, sought)
-        found.update(here)
-        return GONE if here else data
-    if isinstance(sought, Words) and sought.marks.sessions and _is_session("", data, sought.marks):
-        found["file"] += 1
-        return b""
-    return in_bytes(data, sought.at("history.jsonl" if data[:1] == b"{" else "document.md"), found)
-
-
-def _object(data: bytes, sought: Sought) -> Found:
-    found: Found = Counter()
-    try:
-        in_history(zlib.decompress(data).partition(b"\0")[2], sought, found)
-    except zlib.error:
-        in_history(data, sought, found)
-    return found
-
-
-def _packed(path: Path) -> Iterator[bytes]:
-    """What the objects of a bundle of ours hold, which are not differences of each other."""
-    data = regular.read(path, regular.MOST_OF_A_LOG)
-    data = data[data.index(b"PACK") + 12 : -20]
-    while data:
-        end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1
-        reader = zlib.decompressobj()
-        yield reader.decompress(data[end:])
-        data = reader.unused_data

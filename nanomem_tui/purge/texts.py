@@ -344,6 +344,9 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
+        if line[:1] == "{" and sought.takes(_fields_of(line)):
+            found["line"] += 1
+            return FORGOTTEN if redact else None
         return torn(line, sought, found) if line else line
     if isinstance(value, dict):
         sought = sought.of_line(value)
@@ -365,6 +368,14 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
         return again + ("\r" if line.endswith("\r") else "")
     raw = again.encode("utf-8", "surrogatepass")
     return f'{{"c":"{zlib.crc32(raw):08x}","r":{raw.decode("utf-8", "surrogateescape")}}}'
+
+
+_FIELD = re.compile(r'"(\w+)" ?: ?"((?:[^"\\]|\\.)*)"')
+
+
+def _fields_of(line: str) -> dict[str, str]:
+    """What a line that was torn says of itself: the texts in it that stand beside their names."""
+    return dict(_FIELD.findall(line))
 
 
 def _written(value: Any, before: str, indent: int | None = None) -> str:

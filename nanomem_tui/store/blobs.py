@@ -21,6 +21,11 @@ PIECE = 4 * 1024 * 1024
 _NAME = re.compile(r"[0-9a-f]{64}")
 
 
+def is_name(name: str) -> bool:
+    """Whether a text names a backup."""
+    return _NAME.fullmatch(name) is not None
+
+
 def put(folder: Path, data: bytes) -> str:
     """Keep `data` durably and return its name; the same bytes are kept once. Raises the errors of `from_os_error`."""
     name = sha256(data)
@@ -82,7 +87,7 @@ def get(folder: Path, name: str) -> bytes:
 
 @contextlib.contextmanager
 def _opened(folder: Path, name: str) -> Iterator[BinaryIO]:
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise BadInput("not the name of a backup", name)
     path = folder / name
     try:

@@ -71,6 +71,8 @@ def everything(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield where, zlib.decompress(data)
         if where.endswith(".gz"):
             yield where, gzip.decompress(data)
+        if re.fullmatch(r"[0-9a-f]{64}", path.name) and data.startswith(b"\x78"):
+            yield where, zlib.decompress(data)
         if where.endswith(".nanomem-backup"):
             with tarfile.open(path) as tar:
                 for member in tar:

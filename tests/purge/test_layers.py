@@ -87,3 +87,18 @@ def test_where_it_cannot_be_read_what_stays_forgotten_nothing_is_taken_in_and_al
     assert (refused.code, "forgotten.json" in refused.err) == (2, True)
     (workspace.parent / "nanomem" / "forgotten.json").unlink()
     assert run("memory", "add", "--text", "tea").code == 0
+
+
+def test_what_was_packed_for_the_undo_of_documents_goes_too(
+    home: Callable[[str], Path], run: Run, tmp_path: Path
+) -> None:
+    workspace = home("nb035")
+    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    page.write_text("# Sailing\n\nThe Quxwhalery harbour lies in the north.\n")
+    other.write_text("# Tea\n\nTea grows on hills.\n")
+    assert run("knowledge", "add", str(page), str(other)).code == 0
+    assert run("forget", "--text", "Quxwhalery", "--yes").code == 0
+    assert planted.holding(workspace.parent) == []
+    assert run("doctor").code == 0
+    assert "Tea grows" in run("knowledge", "search", "tea hills", "--json").out
+    assert run("knowledge", "add", str(other)).code == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.formats.session_names import key_to_lossy_name, key_to_own_name
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -131,3 +132,51 @@ def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(
     planted.git(workspace, "add", "-f", "copied.jsonl")
     planted.git(workspace, "commit", "-q", "-m", "a conversation")
     planted.told_then_cleaned(workspace, run, ("--session", "telegram:99"), "Bathsheba")
+
+
+def test_what_undo_needs_of_a_conversation_goes_with_it(workspace: Path, run: Run) -> None:
+    said = "I prefer window seats, and my bike is blue."
+    path = _conversation(workspace, said)
+    other = _conversation(workspace, "Another chat of somebody else.", "telegram:2")
+    assert run("session", "compact", "telegram:1", "--keep", "1", "--yes").code == 0
+    assert run("session", "compact", "telegram:2", "--keep", "1", "--yes").code == 0
+    assert planted.holding(workspace.parent, said) != []
+    assert "backups/" in run("forget", "--session", "telegram:1", "--dry-run").out
+    assert run("forget", "--session", "telegram:1", "--yes").code == 0
+    assert (planted.holding(workspace.parent, said), path.exists()) == ([], False)
+    (kept,) = [one["id"] for one in run("log", "--json").json if "compact session telegram:2" in one["label"]]
+    assert run("undo", kept).code == 0  # of the other conversation nothing is lost
+    assert "Another chat" in other.read_text()
+
+
+TORN = [
+    (0, ("session", "compact", "telegram:1", "--keep", "1", "--yes")),  # its first line, which says whose it is
+    (1, ("doctor", "--fix", "--yes")),
+]
+
+
+@pytest.mark.parametrize(("torn", "line"), TORN)
+@pytest.mark.parametrize("wish", [("--session", "telegram:1"), ("--person", "mallory")])
+def test_what_was_kept_of_a_torn_conversation_goes_too(
+    wish: tuple[str, str], torn: int, line: tuple[str, ...], home: Callable[[str], Path], run: Run
+) -> None:
+    workspace = home("nb035")
+    folder = next((workspace.parent / "sessions").rglob("*.jsonl")).parent
+    path = _conversation(workspace, "The Quxwhalery is mine.", path=folder / key_to_own_name("telegram:1"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[torn] = lines[torn].rstrip(b"}\n") + b"\n"
+    path.write_bytes(b"".join(lines))
+    assert run(*line).code in (0, 1)
+    assert run("log", "--limit", "3").out.count("session telegram:1") == 1
+    assert run("forget", *wish, "--backups", "--yes").code == 0
+    assert planted.holding(workspace.parent) == []
+
+
+def _conversation(workspace: Path, said: str, key: str = "telegram:1", *, path: Path | None = None) -> Path:
+    """A transcript in which mallory said something, and was answered."""
+    path = path or workspace.parent / "sessions" / key_to_lossy_name(key)
+    head = {"_type": "metadata", "key": key, "metadata": {}, "last_consolidated": 0}
+    told = {"role": "user", "content": said, "sender_id": "mallory", "timestamp": "2026-02-15T09:00:00"}
+    answer = {"role": "assistant", "content": "Noted.", "timestamp": "2026-02-15T09:00:01"}
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in (head, told, answer)))
+    return path

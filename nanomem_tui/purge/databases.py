@@ -1,0 +1,191 @@
+"""The databases of a memory without what is sought: the memory and the work of agents, in files or on a server, and the
+copies of the one in a file. Must not know the other places."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import NanomemError, NotFound
+from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.purge.texts import Found, Sought
+from nanomem_tui.purge.wanted_words import Words
+from nanomem_tui.store import atomic, blobs, moved, reader, sql, tier_schema
+from nanomem_tui.store.copies import Copies
+from nanomem_tui.store.database import Database
+from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.store.postgres.server import Server
+    from nanomem_tui.store.presence import Presence
+
+
+class Memory(NamedTuple):
+    """The memory that is looked through, with nobody else in it: its paths, its form, its id, the agent's state, and
+    the server where its rows lie, if they lie on one."""
+
+    paths: Paths
+    layout: Layout
+    workspace_id: str
+    agent: Presence
+    server: Server | None = None
+
+
+def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
+    """What `backups` keeps of the conversations that go, for their undo. That the database cannot be read is told
+    where it is looked through."""
+    names: set[str] = set()
+    if isinstance(sought, Words) and sought.marks.sessions:
+        with contextlib.suppress(NanomemError), _reading(memory) as connection:
+            names = memory_rows.kept_transcripts(connection, memory.workspace_id, sought)
+    found = [memory.paths.backups / name for name in sorted(names) if blobs.is_name(name)]
+    return [path for path in found if path.is_file()]
+
+
+@contextlib.contextmanager
+def _reading(memory: Memory) -> Iterator[sql.Connection]:
+    if memory.server is not None:
+        with memory.server.reading() as connection:
+            yield connection
+    elif reader.is_made(memory.paths.database):
+        with reader.open_database(memory.paths.database) as connection:
+            yield connection
+    else:
+        raise NotFound("no database", str(memory.paths.database))
+
+
+def memory_db(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
+    """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
+    if memory.server is not None:
+        _on_server(memory, memory.server, sought, tell, name, write=write)
+    path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
+    if not reader.is_made(path):
+        return
+    if not write:
+        with reader.open_database(path) as connection:
+            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
+        return
+    database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
+    found: Found = Counter()
+
+    def told(where: str, here: Found) -> None:
+        found.update(here)
+        tell(where, here)
+
+    try:
+        with database.writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
+        if found or raw_bytes.may_hold(path, sought):
+            _compact(database)
+    finally:
+        database.close()
+
+
+def _on_server(
+    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+) -> None:
+    from nanomem_tui.store.postgres import schema
+    from nanomem_tui.store.postgres.database import PgDatabase
+
+    with server.alone() as raw:
+        if not schema.found_in(raw):
+            return
+    if not write:
+        with server.reading() as connection:
+            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
+        return
+    with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
+        memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+    _vacuum(server, schema.TABLES)
+
+
+def _vacuum(server: Server, tables: Iterable[str]) -> None:
+    """Let the server take what is gone out of its files, as far as this role may."""
+    with server.alone() as raw:
+        for table in tables:
+            raw.execute(f"VACUUM {table}")
+
+
+def _guard(memory: Memory, where: str) -> Callable[[sql.Connection], None]:
+    """Refuses a store that the memory has left."""
+    return lambda connection: moved.refuse(connection, memory.workspace_id, where)
+
+
+def _compact(database: Database) -> None:
+    with database.locked():
+        connection: Connection = database.opened()
+        memory_rows.compact(connection, memory_rows.indexes(connection))
+
+
+def tiers_db(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
+    """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
+    if memory.server is not None:
+        _work_on_server(memory, memory.server, sought, tell, name, write=write)
+    path = memory.paths.tiers_database  # beside a server what a move there left behind
+    if not reader.is_made(path, tier_schema.VERSION):
+        return
+    if not write:
+        with reader.open_database(path, tier_schema.VERSION) as connection:
+            work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
+        return
+    database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
+    try:
+        with database.writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            found = work_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+        if found or raw_bytes.may_hold(path, sought):
+            _compact(database)
+    finally:
+        database.close()
+
+
+def _work_on_server(
+    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+) -> None:
+    from nanomem_tui.store.postgres import tier_schema as tables
+    from nanomem_tui.store.postgres.tiers import PgTiers
+
+    tiers = PgTiers(server, memory.paths.tiers_database)
+    if not tiers.exists:
+        return
+    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name)
+    found = tiers.write(clean, durable=True) if write else tiers.read(clean)
+    if write and found:
+        _vacuum(server, tables.tables())
+
+
+def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell) -> None:
+    """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now.
+    Raises the store's errors."""
+    paths = memory.paths
+    found: Found = Counter()
+
+    def told(where: str, here: Found) -> None:
+        found.update(here)
+        tell(where, here)
+
+    held = [place for place in files if place.kind == "copy"]
+    for place in held:
+        stored_files.clean(place, sought, told, write=False)
+    if not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
+        return
+    kept = Copies(paths.backups, paths.ledger, memory.workspace_id)
+    old = kept.found()
+    database = Database(paths.database, paths.backups)
+    try:
+        with database.locked():
+            kept.make(paths.database)
+            for path in [*old, *(place.path for place in held if place.path.suffix == ".kept")]:
+                path.unlink(missing_ok=True)
+                atomic.sync_folder(path.parent)
+    finally:
+        database.close()
