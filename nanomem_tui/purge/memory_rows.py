@@ -16,7 +16,7 @@ from nanomem_tui.purge.wanted_words import Marks, Words
 from nanomem_tui.store import chain, checkpoint, reader
 from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, lesson_key
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
 from nanomem_tui.text import FORGOTTEN
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -90,16 +90,8 @@ def _said(row: AnyRow) -> str:
 
 
 def belongs(row: AnyRow, marks: Marks) -> bool:
-    """Whether a row belongs to what is forgotten, by its id, its session or chat, its sender."""
-    if row.id in marks.ids or (marks.sessions and row.session_key in marks.sessions):
-        return True
-    if not isinstance(row, Item):
-        return False
-    chat = f"{row.channel}:{row.chat_id}"
-    return bool(
-        (marks.sessions and row.scope_type == "chat" and chat in marks.sessions)
-        or (marks.senders and row.sender_id in marks.senders)
-    )
+    """Whether a row belongs to what is forgotten, by its id, its session or chat, who sent it or taught it."""
+    return row.id in marks.ids or (bool(marks.sessions or marks.senders) and marks.mean(row.to_json()))
 
 
 def _cleaned(layer: str, row: AnyRow, sought: Sought, found: Found) -> AnyRow | None:

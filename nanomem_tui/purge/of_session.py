@@ -28,7 +28,7 @@ def is_session(name: str, head: bytes, marks: Marks) -> bool:
     """The same of a file of that name, or none, that begins so. Two sessions may have one name: a log of turns says
     itself whose it is."""
     if session_state.is_one(head) and (key := session_state.key_of(head[: 1 << 12])):
-        return key in marks.sessions
+        return marks.has_session(key)
     for key in marks.sessions:
         named = (key_to_own_name(key), key_to_lossy_name(key))
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.purge.texts import SHORTEST, Found, Sought
 from nanomem_tui.store import word_parts
+from nanomem_tui.store.forgotten import called
+from nanomem_tui.store.provenance import SAID_AGAIN
 from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
 from nanomem_tui.text import FORGOTTEN
 
@@ -21,6 +23,27 @@ class Marks(NamedTuple):
     ids: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     senders: frozenset[str] = frozenset()
+
+    def has_session(self, key: str) -> bool:
+        """Whether a key is that of a session, or of what is kept of one chat of it."""
+        return any(name in self.sessions for name in called("session", key))
+
+    def has_sender(self, key: str) -> bool:
+        """Whether a name is that of a sender, or of the scope of one."""
+        return any(name in self.senders for name in called("sender", key))
+
+    def mean(self, value: Mapping[str, Any]) -> bool:
+        """Whether what says so of itself goes: by its id, its session or chat, who sent it or taught it."""
+        ids, sessions, senders = self
+        return bool(
+            (ids and any(isinstance(name := value.get(field), str) and name in ids for field in _IDS))
+            or (
+                sessions
+                and any(isinstance(key := value.get(name), str) and self.has_session(key) for name in _SESSIONS)
+            )
+            or (sessions and value.get("scope_type") == "chat" and _chat(value) in sessions)
+            or (senders and any(map(self.has_sender, persons_of(value))))
+        )
 
 
 class Copied(NamedTuple):
@@ -105,17 +128,11 @@ class Words:
 
     def drops(self, key: str) -> bool:
         """Those named as a session."""
-        return key in self.marks.sessions
+        return self.marks.has_session(key)
 
     def takes(self, value: Mapping[str, Any]) -> bool:
         """By its id, its session or its sender."""
-        ids, sessions, senders = self.marks
-        return bool(
-            (ids and any(_is_in(value.get(name), ids) for name in _IDS))
-            or (sessions and any(_is_in(value.get(name), sessions) for name in _SESSIONS))
-            or (sessions and value.get("scope_type") == "chat" and _chat(value) in sessions)
-            or (senders and sender_of(value) in senders)
-        )
+        return self.marks.mean(value)
 
 
 class LongerWords(Words):
@@ -154,8 +171,21 @@ def sender_of(value: Mapping[str, Any]) -> str:
     return "" if said is None else str(said)
 
 
-def _is_in(value: Any, names: frozenset[str]) -> bool:
-    return isinstance(value, str) and value in names
+def persons_of(value: Mapping[str, Any]) -> set[str]:
+    """Who sent or taught something, or said again what waited, as it says so itself; the owner of a user's scope where
+    nobody sent it."""
+    meta = value.get("meta")
+    again = meta.get(SAID_AGAIN) if isinstance(meta, Mapping) else None
+    told = {sender_of(value), str(value.get("actor_key") or "")}
+    told |= {sender_of(meta)} if isinstance(meta, Mapping) else set()
+    told |= {str(again.get("by") or "")} if isinstance(again, Mapping) else set()
+    if value.get("scope_type") == "user" and not any(told):
+        told.add(str(value.get("scope_key") or ""))
+    return told - {""}
+
+
+def _texts(value: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    return [said for name in names if isinstance(said := value.get(name), str)]
 
 
 def _chat(value: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from nanomem_tui.purge import kept_out, memory_rows
 from nanomem_tui.purge.kept_out import is_telling
 from nanomem_tui.purge.texts import SHORTEST
 from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 from nanomem_tui.store.word_runs import flat
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
             raise BadInput(f"an empty --{what} names nothing", "", "say which one is to be forgotten")
     ws.flush()
     marks = Marks(frozenset(wish.ids), frozenset(wish.sessions), frozenset(wish.persons))
+    if wish.persons:
+        marks = marks._replace(ids=marks.ids | set(_of_turns(ws, wish)))
     known = list(_rows(ws, marks))
     there = {row.id for row in known}
     for key in wish.ids:
@@ -85,12 +87,24 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
 
 
 def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
-    """What the memories of the persons say that is theirs. `alone`: what no row says that stays."""
-    rows = [row for row in known if isinstance(row, Item) and row.sender_id in wish.persons]
+    """What the memories and the lessons of the persons say that is theirs. `alone`: what no row says that stays."""
+    marks = Marks(senders=frozenset(wish.persons))
+    rows = [row for row in known if memory_rows.belongs(row, marks)]
     turns = [one for one in ws.traces.injections.turns() if one.sender_id in wish.persons]
     chats = {one.session_key for one in turns} | {row.session_key for row in rows if row.session_key}
-    theirs = {row.text for row in rows}
+    theirs = {row.better_action if isinstance(row, Lesson) else row.text for row in rows}
     return kept_out.of_persons(ws, [text for text in alone if text in theirs], wish.persons, chats)
+
+
+def _of_turns(ws: Workspace, wish: Wish) -> Iterator[str]:
+    """The ids of the reflections that say what went wrong in a turn of theirs: who asked for it no row says, and the
+    change does that it was last seen in."""
+    turns = {one.turn for one in ws.traces.injections.turns() if one.sender_id in wish.persons}
+    rows = ws.store.load("record").records.values() if turns else ()
+    for row in rows:
+        newest = next(iter(ws.log(limit=1, key=row.id)), None) if row.kind == "reflection" else None
+        if newest is not None and newest.operation.meta.get("turn") in turns:
+            yield row.id
 
 
 def _is_theirs(wish: Wish, turn: Injected) -> bool:

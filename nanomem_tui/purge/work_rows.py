@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from nanomem_tui import json_text
 from nanomem_tui.purge.memory_rows import Name, Tell, unnamed
 from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value
-from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import knowledge_rows, sql, tier_rows, tier_runs
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.tier_kinds import KINDS, Kind
@@ -70,12 +69,8 @@ def _record(
 def _belongs(record: TierRecord, sought: Sought) -> bool:
     if not isinstance(sought, Words):
         return False
-    marks: Marks = sought.marks
-    said: Mapping[str, Any] = record.fields
-    sessions = {said.get(name) for name in ("session", "session_key", "session_id")}
-    if record.id in marks.ids or record.key in marks.ids or marks.sessions & {*map(str, sessions)}:
-        return True
-    return sought.takes(said)
+    ids = sought.marks.ids
+    return record.id in ids or record.key in ids or sought.takes(record.fields)
 
 
 def _changes(connection: Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:

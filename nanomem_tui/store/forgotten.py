@@ -124,9 +124,9 @@ class Forgotten(NamedTuple):
             return self.text(value) if value else None
         if isinstance(value, Mapping):
             for name, inner in value.items():
-                what = _NAMES.get(name)
-                named = self.named(what, inner) if what and isinstance(inner, str) else None
-                if found := named or self.value(inner):
+                what = _NAMES.get(name) if isinstance(inner, str) else None
+                named = (self.named(what, one) for one in called(what, inner)) if what else ()
+                if found := next(filter(None, named), None) or self.value(inner):
                     return found
             return None
         if isinstance(value, (list, tuple)):
@@ -140,7 +140,17 @@ def row_says(value: Mapping[str, Any]) -> str:
 
 
 NOTHING = Forgotten()
-_NAMES = {"id": "id", "session_key": "session", "sender_id": "sender"}
+_NAMES = {"id": "id", "session_key": "session", "sender_id": "sender", "actor_key": "sender"}
+_OF_SENDER = re.compile(r"channel:[^\s:/]+:user:(.+)", re.DOTALL)
+_OF_SESSION = re.compile(r"[^\s:/]+/\S+ (.+)", re.DOTALL)
+
+
+def called(what: str, name: str) -> tuple[str, ...]:
+    """By which names something may be forgotten: by its own; what is of a user's scope by that of the sender too, and
+    what is kept of one chat of a session (`scopes.state_key`) by that of the session."""
+    inner = {"sender": _OF_SENDER, "session": _OF_SESSION}.get(what)
+    found = inner.fullmatch(name) if inner is not None else None
+    return (name, found[1]) if found is not None else (name,)
 
 
 def _words(kind: str, text: str) -> list[str]:
