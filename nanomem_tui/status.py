@@ -11,7 +11,7 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
-from nanomem_tui.store import lookup, reader, sql, stored_operations
+from nanomem_tui.store import lookup, purge_marker, reader, sql, stored_operations
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -43,6 +43,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
     problems += part.read(Waits(ws).problems, ())
+    problems += filter(None, [purge_marker.problem(ws.paths)])
     if ws.settings.recall_backend in HYBRID and (why := ws.meaning.why_not):
         problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))
     return {

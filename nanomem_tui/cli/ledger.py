@@ -104,6 +104,8 @@ def _verify(state: State, asked: str, receipt: str) -> int:
     if not operations.head:  # one of what stands in for a damaged database is nothing to note
         lines = [] if found.damage is not None or found.gone is not None else ["No change recorded."]
     lines += [f"Broken: {one}" + ("" if one.endswith(".") else ".") for one in found.lines()]
+    if found.interrupted is not None:
+        lines.append(f"Interrupted: {found.interrupted.what}; {found.interrupted.fix}.")
     for one in operations.rewritten:
         was = "" if one.get("whole", True) else "; the chain was broken already"
         lines.append(f"Rewritten {words.when(str(one['at']))} by {one['why']}: it was {one['before']}{was}")
@@ -120,6 +122,7 @@ def _verify(state: State, asked: str, receipt: str) -> int:
             "fewer_operations": found.fewer_operations, "beside": list(found.beside.lines())}  # fmt: skip
     hurt = found.damage or found.gone
     kept |= {"unmarked": found.unmarked, "damage": "" if hurt is None else hurt.text(), "schema": [*found.schema]}
+    kept |= {"interrupted": "" if found.interrupted is None else found.interrupted.text()}
     told = {**operations._asdict(), **rows, **kept, "whole": not broken}
     lines += [] if broken else ["Nothing was changed."]
     written = bool(receipt) and not broken and bool(operations.head)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nanomem_tui import clock
 from nanomem_tui.cli import output, purge_words, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import AccessDenied, DiskFull, NotFound
+from nanomem_tui.errors import AccessDenied, DiskFull, NotFound, Refused
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from nanomem_tui.purge.texts import Sought
     from nanomem_tui.purge.unknown import Name
     from nanomem_tui.purge.wishes import Wish
+    from nanomem_tui.store.forgotten import Forgotten
+    from nanomem_tui.store.purge_marker import Mark
 
 
 def _everywhere(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,6 +52,7 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     """
     from nanomem_tui.purge import texts
     from nanomem_tui.purge.run import Wanted
+    from nanomem_tui.store import purge_marker
 
     if (yes or dry_run or git or backups) and not mask:
         raise click.UsageError("--yes, --dry-run, --git and --backups go with --mask", click.get_current_context())
@@ -59,7 +63,10 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     if (everywhere := sought.everywhere()) is not None:
         sought = everywhere
         found = _look(memory, sought, wanted)
-    if not mask or not found.can_go:
+    begun = purge_marker.read(memory.paths) if mask and not dry_run else None
+    if begun is not None and begun.kind != "scrub":
+        raise _another(begun)
+    if not mask or not (found.can_go or begun):
         none = ["No secret was found."]
         lines = [*purge_words.lines_of(found), purge_words.summed(found)] if found.places else none
         state.show({"found": purge_words.as_json(found), "receipt": None}, [*lines, *purge_words.unread(found)])
@@ -70,7 +77,8 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
         return 0
     from nanomem_tui.purge import receipts
 
-    return _done(state, memory, sought, wanted, receipts.new_id(), "scrub", {})
+    marked = begun or purge_marker.Mark("scrub", receipts.new_id(), "", {})
+    return _done(state, memory, [sought], wanted._replace(anew=begun is not None), marked)
 
 
 @click.command(cls=Command)
@@ -138,7 +146,8 @@ def forget(
       nanomem forget --session telegram:20417 --git --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import receipts, run, unknown
+    from nanomem_tui.purge import run, unknown
+    from nanomem_tui.purge.kept import KeptWords
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import LongerWords
     from nanomem_tui.purge.wishes import Wish
@@ -158,6 +167,8 @@ def forget(
         return _lift(state, lift, yes=yes, dry_run=dry_run)
     sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), Wanted(git, backups)
+    begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
+    wanted = wanted._replace(anew=begun is not None)
     unknown.refuse(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
 
@@ -175,11 +186,11 @@ def forget(
     question = f"Forget {what} for good? Nothing brings it back."
     if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    run.refuse(memory, wanted)
-    key = receipts.new_id()
-    if not again:
-        forgotten.add(memory.paths, key, {name: [one for one in names if one] for name, names in kept.items()})
-    return _done(state, memory, sought, wanted, key, "forget", asked, lambda: more(inside()))
+    every = [sought]
+    if begun is not None and not again:  # by what was left out of the first half the rest may not be told any more
+        every.append(KeptWords(forgotten.load(memory.paths), begun))
+    mark = begun or _mark(memory, sought, asked, kept, parts=parts)
+    return _done(state, memory, every, wanted, mark, lambda: more(inside()))
 
 
 def _sought(
@@ -189,16 +200,57 @@ def _sought(
     from nanomem_tui.purge import unknown
     from nanomem_tui.purge.kept import KeptWords
     from nanomem_tui.purge.wishes import meant
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store import forgotten, purge_marker
 
     with state.open() as ws:
         if not again:
             return *meant(ws, wish, parts=parts), asked, unknown.unheard_of(ws, wish)
         ws.flush()
-        kept = forgotten.load(ws.paths)
+        kept, mark = forgotten.load(ws.paths), purge_marker.read(ws.paths)
+    if mark is not None and mark.kind == "forget":
+        return KeptWords(kept, mark), {}, dict(mark.asked), []
     if not kept:
         raise NotFound("nothing was ever forgotten here", "", "say what: --text, --id, --session or --person")
     return KeptWords(kept), {}, {"thing": len(kept.every)}, []
+
+
+def _begun(memory: Memory, wish: Wish, asked: Mapping[str, int], *, parts: bool, again: bool) -> Mark | None:
+    """The mark of just this that was interrupted, None where nothing was. Raises Refused where something else was: what
+    tells how that is ended would be lost."""
+    from nanomem_tui.store import purge_marker
+
+    mark = purge_marker.read(memory.paths)
+    things = {"text": wish.texts, "id": wish.ids, "session": wish.sessions, "sender": wish.persons}
+    if mark is None or (mark.kind == "forget" and (again or mark.is_of(asked, things, parts=parts))):
+        return mark
+    raise _another(mark)
+
+
+def _another(mark: Mark) -> Refused:
+    return Refused(mark.what, "", f"{mark.way}; then repeat this")
+
+
+def _mark(
+    memory: Memory, sought: Sought, asked: Mapping[str, int], kept: Mapping[str, Sequence[str]], *, parts: bool
+) -> Mark:
+    """What tells of a forget until it is at its end."""
+    from nanomem_tui.purge import receipts
+    from nanomem_tui.purge.wanted_words import Words as Sayings
+    from nanomem_tui.store import forgotten, purge_marker
+
+    key = receipts.new_id()
+    things = {name: [one for one in names if one] for name, names in kept.items()}
+    after = forgotten.with_more(forgotten.load(memory.paths), key, things)
+    mark = purge_marker.Mark("forget", key, "", asked, parts=parts, kept=after)
+    if not things or not isinstance(sought, Sayings):
+        return mark
+    alone = forgotten.NOTHING._replace(salt=after.salt)
+
+    def hashed(**more: Iterable[str]) -> Forgotten:
+        return forgotten.with_more(alone, key, more)
+
+    rows, said = hashed(text=sought.copied.rows), hashed(text=sought.copied.said)
+    return mark._replace(sought=hashed(text=sought.texts, id=sought.marks.ids), rows=rows, said=said)
 
 
 def _memory(state: State) -> Memory:
@@ -220,16 +272,31 @@ def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Looked:
 
 
 def _done(
-    state: State, memory: Memory, sought: Sought, wanted: Wanted, key: str, kind: str, asked: dict[str, int],
+    state: State, memory: Memory, sought: Sequence[Sought], wanted: Wanted, mark: Mark,
     more: Callable[[], Sequence[str]] = tuple,
 ) -> int:  # fmt: skip
+    """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""
     from nanomem_tui.purge import receipts, run
+    from nanomem_tui.store import forgotten, purge_marker
+
+    options = [name for name, asked in (("--git", wanted.git), ("--backups", wanted.backups)) if asked]
+    begun = mark._replace(at=mark.at or clock.iso(clock.now()), options=tuple(dict.fromkeys((*mark.options, *options))))
+
+    def begin() -> None:
+        purge_marker.begin(memory.paths, begun)
+        if mark.kept:
+            forgotten.unite(memory.paths, mark.kept)
 
     with output.Progress() as progress:
-        done, after = run.take_out(memory, sought, wanted, lambda where: progress(f"cleaning {where}"))
-    receipt = receipts.receipt_of(key, kind, asked, done, after)
+        told = [run.take_out(memory, one, wanted, lambda where: progress(f"cleaning {where}"), begin) for one in sought]
+    done, after = (
+        looked[0]._replace(places=tuple(place for one in looked for place in one.places))
+        for looked in zip(*told, strict=True)
+    )
+    receipt = receipts.receipt_of(mark.receipt, mark.kind, mark.asked, done, after)
     with state.open(forgiving=True) as ws:
-        receipts.keep(ws, receipt, sought)
+        receipts.keep(ws, receipt, sought[0])
+    purge_marker.end(memory.paths)
     lines = [
         *purge_words.receipt_lines(receipt),
         *purge_words.backups_left(memory, done, wanted),
@@ -242,10 +309,15 @@ def _done(
 
 def _list(state: State) -> int:
     from nanomem_tui.purge import receipts
+    from nanomem_tui.store import purge_marker
 
     with state.open(forgiving=True) as ws:
-        found = receipts.listed(ws.paths)
+        found, mark = receipts.listed(ws.paths), purge_marker.read(ws.paths)
     lines = [f"{one['id']}  {words.when(str(one['at']))}  {one['kind']}: {_asked(one)}" for one in found]
+    if mark is not None:
+        lines.insert(0, f"Interrupted: {mark.what}; {mark.way}.")
+        begun = {"id": mark.receipt, "at": mark.at, "kind": mark.kind, "asked": dict(mark.asked)}
+        found.insert(0, {**begun, "interrupted": mark.way, "taken": [], "left": []})
     state.show(found, lines or ["Nothing was ever forgotten or masked."])
     return 0
 

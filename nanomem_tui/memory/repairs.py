@@ -25,7 +25,7 @@ from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.repair import Repair, aside
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import workspace_id
-from nanomem_tui.store import atomic, oplog, strayed
+from nanomem_tui.store import atomic, oplog, purge_marker, strayed
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def repairs(ws: Workspace) -> list[Repair]:
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    return [*_each(ws, _misplaced, *store_repairs.FINDERS), *found, *_each(ws, _left_behind, _modes)]
+    every = [*_each(ws, _misplaced, *store_repairs.FINDERS), *found, *_each(ws, _left_behind, _modes)]
+    mark = purge_marker.read(ws.paths)  # what is half gone is no damage, and nothing of it goes to the quarantine
+    return every if mark is None else [one._replace(held=f"{mark.what}; {mark.way}") for one in every]
 
 
 def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
@@ -294,8 +296,13 @@ def _modes(ws: Workspace) -> Iterator[Repair]:
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
             mode = os.lstat(path).st_mode
             if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
-                what, do = f"mode {stat.S_IMODE(mode):04o}", partial(os.chmod, path, right)
+                what, do = f"mode {stat.S_IMODE(mode):04o}", partial(_allow, path, right)
                 yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", do, aside=True)
+
+
+def _allow(path: Path, right: int) -> None:
+    with contextlib.suppress(FileNotFoundError):  # what was left behind is moved away before
+        os.chmod(path, right)
 
 
 def _place(ws: Workspace, problem: Problem) -> Path:

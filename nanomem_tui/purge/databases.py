@@ -62,7 +62,9 @@ def _reading(memory: Memory) -> Iterator[sql.Connection]:
         raise NotFound("no database", str(memory.paths.database))
 
 
-def memory_db(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
+def memory_db(
+    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool, anew: bool
+) -> None:
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         _on_server(memory, memory.server, sought, tell, name, write=write)
@@ -84,7 +86,7 @@ def memory_db(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memo
         with database.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
-        if found or raw_bytes.may_hold(path, sought):
+        if anew or found or raw_bytes.may_hold(path, sought):
             _compact(database)
     finally:
         database.close()
@@ -126,7 +128,9 @@ def _compact(database: Database) -> None:
         memory_rows.compact(connection, memory_rows.indexes(connection))
 
 
-def tiers_db(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool) -> None:
+def tiers_db(
+    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool, anew: bool
+) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         _work_on_server(memory, memory.server, sought, tell, name, write=write)
@@ -142,7 +146,7 @@ def tiers_db(memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memor
         with database.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             found = work_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-        if found or raw_bytes.may_hold(path, sought):
+        if anew or found or raw_bytes.may_hold(path, sought):
             _compact(database)
     finally:
         database.close()
@@ -163,7 +167,9 @@ def _work_on_server(
         _vacuum(server, tables.tables())
 
 
-def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell) -> None:
+def copies(
+    memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell, *, anew: bool
+) -> None:
     """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now.
     Raises the store's errors."""
     paths = memory.paths
@@ -176,7 +182,7 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
     held = [place for place in files if place.kind == "copy"]
     for place in held:
         stored_files.clean(place, sought, told, write=False)
-    if not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
+    if not anew and not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
         return
     kept = Copies(paths.backups, paths.ledger, memory.workspace_id)
     old = kept.found()

@@ -15,6 +15,7 @@ from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Marks, Words, marked
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
+from nanomem_tui.store.purge_marker import Mark
 
 _NAMED = ("id", "session", "sender")
 
@@ -48,10 +49,16 @@ class _Hashed(frozenset[str]):
 class KeptWords(Words):
     """What `forgotten.json` says, as something to be looked for."""
 
-    def __init__(self, kept: Forgotten) -> None:
+    def __init__(self, kept: Forgotten, mark: Mark | None = None) -> None:
+        """`mark`: of a forget that was interrupted, which tells what else it looked for."""
+        if mark is not None:
+            kept = _with(kept, mark.kept, mark.sought)
         ids, sessions, senders = (_Hashed.of(kept, what) for what in _NAMED)
         super().__init__((), Marks(ids, sessions, senders))
         self._kept = kept
+        if mark is not None:
+            self._document, self._archive = (KeptWords(_with(kept, *more)) for more in _copied(mark))
+            self._document._everywhere = self._archive._everywhere = self
 
     @property
     def has_words(self) -> bool:
@@ -69,6 +76,23 @@ class KeptWords(Words):
     def clean_lines(self, text: str, found: Found) -> str:
         """A document without the lines that hold it."""
         return marked(text, self._kept.places(text), found, lines=True)
+
+
+def _copied(mark: Mark) -> tuple[tuple[Forgotten, ...], tuple[Forgotten, ...]]:
+    """What was looked for in documents, and in the archive."""
+    return (mark.rows,), (mark.rows, mark.said)
+
+
+def _with(kept: Forgotten, *more: Forgotten) -> Forgotten:
+    """What is forgotten, here and there."""
+    for one in more:
+        if not kept:
+            kept = one
+        elif one.salt == kept.salt:
+            kept = kept._replace(marks=tuple(dict.fromkeys((*kept.marks, *one.marks))))
+        elif one:
+            kept = kept._replace(others=(*kept.others, one))
+    return kept
 
 
 class TakenOutAgain:

@@ -6,7 +6,14 @@ import contextlib
 from pathlib import Path
 
 from nanomem_tui import json_text, regular
-from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
+from nanomem_tui.formats.session_names import (
+    CHECKPOINT_SUFFIX,
+    SUFFIX,
+    key_to_lossy_name,
+    key_to_own_name,
+    lossy_name_to_key,
+    name_to_key,
+)
 from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.purge import session_state
 from nanomem_tui.purge.wanted_words import Marks
@@ -33,8 +40,20 @@ def is_session(name: str, head: bytes, marks: Marks) -> bool:
         named = (key_to_own_name(key), key_to_lossy_name(key))
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
             return True
+    if any(map(marks.has_session, _keys_of(name))):
+        return True
     if head[:1] == b"{":
         with contextlib.suppress(ValueError, RecursionError):
             told = json_text.loads(head.partition(b"\n")[0])
             return isinstance(told, dict) and told.get("key") in marks.sessions
     return False
+
+
+def _keys_of(name: str) -> list[str]:
+    """The sessions that a transcript, or what lies beside it, may be of by its name: of what is kept as hashes no name
+    can be made."""
+    stem = name.removesuffix(CHECKPOINT_SUFFIX).removesuffix(SUFFIX)
+    if stem == name:
+        return []
+    lossy = lossy_name_to_key(stem + SUFFIX)
+    return [key for key in (name_to_key(stem + SUFFIX), lossy) if key]

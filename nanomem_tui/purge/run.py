@@ -71,12 +71,14 @@ class Looked(NamedTuple):
 
 class Wanted(NamedTuple):
     """What else is to be dealt with: the history in git, the backups. `archives`: these are looked through at all.
-    `bundle`: what a history in git was before is kept."""
+    `bundle`: what a history in git was before is kept. `anew`: databases are written anew whatever they hold, as one
+    that was interrupted may have left it in pages that were freed."""
 
     git: bool = False
     backups: bool = False
     archives: bool = True
     bundle: bool = True
+    anew: bool = False
 
 
 def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
@@ -85,14 +87,20 @@ def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = la
 
 
 def take_out(
-    memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None
+    memory: Memory,
+    sought: Sought,
+    wanted: Wanted,
+    progress: Progress = lambda _what: None,
+    begin: Callable[[], None] = lambda: None,
 ) -> tuple[Looked, Looked]:
-    """Take out what is sought wherever it may be: what was found, and what is found by looking again.
+    """Take out what is sought wherever it may be: what was found, and what is found by looking again. `begin` is called
+    before anything is changed, with nobody else in the memory.
 
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
     refuse(memory, wanted)
     with openers.alone(memory.paths):
+        begin()
         return clean(memory, sought, wanted, progress)
 
 
@@ -163,12 +171,12 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     for path in (kept := databases.kept_transcripts(memory, sought)):  # as long as operations tell whose they are
         rows += [] if write else [Goes("file", paths.relative(path), "the whole conversation")]
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
-    tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write))
-    tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write))
+    tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write, anew=wanted.anew))
+    tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write, anew=wanted.anew))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
     if write and paths.database.exists():
-        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
+        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell, anew=wanted.anew))
     for place in (one for one in files if one.path not in kept):
         told = partial(tell, stays=STAYS.get(place.kind, ""))
         before = len(places)

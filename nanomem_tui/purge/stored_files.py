@@ -46,6 +46,8 @@ class Place(NamedTuple):
 
 MOST_OF_A_TEXT = 16 << 20
 """Bytes of a file that belongs to no memory, above which it is named and not looked through."""
+TEMPORARY = ".nanomem-tmp"
+"""What the name of half a file ends with, which a write that was interrupted left: it is of no use to anybody."""
 LARGE = "larger than 16 MB"
 LEADS_OUT = "of no memory to places outside"
 
@@ -88,6 +90,12 @@ def listed(paths: Paths, layout: Layout) -> Listed:
                 passed.append((name, LARGE))
             else:
                 found.append(Place(path, name, _kind_of_other(path)))
+    found += [
+        Place(path, path.relative_to(base).as_posix(), "cache")
+        for top in dict.fromkeys((paths.workspace, paths.data, *session_folders(paths, layout)))
+        for path in (sorted(top.rglob(f"*{TEMPORARY}")) if top.is_relative_to(base) else ())
+        if path not in known and path.is_file() and not path.is_symlink() and ".git" not in path.parts
+    ]
     out = _leading_out(paths, layout, found, list(links))
     passed += [(os.path.relpath(path, base), LEADS_OUT) for path in list(links)[of_memory:] if path in out]
     told = [

@@ -14,6 +14,8 @@ from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
 from nanomem_tui.text import FORGOTTEN
 
 _GONE = "\x00"
+_BESIDE = re.compile(r"\.?(.+?)(?:\.[0-9a-f-]+)+\.nanomem-(?:kept|swap)")
+"""The name of what lies beside a file that was to be replaced: it holds what that did."""
 
 
 class Marks(NamedTuple):
@@ -74,6 +76,7 @@ class Words:
         self._runs = Runs(run_of(text) for text in self.texts)
         self._everywhere: Words = self
         self._document = self._archive = self
+        self.copied = copied or Copied()
         self._binary: Words | None = None
         if copied is not None and any(copied):
             self._document = self._with(copied.rows)
@@ -91,7 +94,7 @@ class Words:
 
     def at(self, where: str) -> Sought:
         """What rows say is looked for in documents too, what was said in the archive."""
-        name = where.rpartition("/")[2]
+        name = _BESIDE.sub(r"\1", where.rpartition("/")[2])
         if name in ("history.jsonl", "HISTORY.md"):
             return self._archive
         return self._document if name.endswith((".md", ".txt")) else self

@@ -14,6 +14,7 @@ from nanomem_tui.purge import kept_out, memory_rows
 from nanomem_tui.purge.kept_out import is_telling
 from nanomem_tui.purge.texts import SHORTEST
 from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 from nanomem_tui.store.word_runs import flat
 
@@ -48,7 +49,8 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
     """What is to be looked for, and by what it stays forgotten: what was asked, the ids of the rows that go, and what
     these say. `parts`: texts also where they stand inside longer words.
 
-    Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, also in no operation.
+    Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, in no operation
+    either, and was never forgotten.
     """
     for text in wish.texts:
         if not is_long_enough(text):
@@ -64,7 +66,7 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
     known = list(_rows(ws, marks))
     there = {row.id for row in known}
     for key in wish.ids:
-        if key not in there and not _is_known(ws, key):
+        if key not in there and not _is_known(ws, key) and forgotten.load(ws.paths).named("id", key) is None:
             raise NotFound("nothing of that id is remembered", key, "`nanomem find` looks for anything by its words")
     said = [[*(row.to_json() for row in known if row.id == key), *_was(ws, key)] for key in wish.ids]
     texts = [text for values in said for value in values for text in _texts(value) if is_telling(text)]

@@ -223,13 +223,14 @@ def read(path: Path) -> Forgotten:
 def _read(data: bytes, where: str) -> Forgotten:
     try:
         value = json.loads(data)
-        return _of_json(value)._replace(others=tuple(_of_json(one) for one in value.get("others", ())))
+        return of_json(value)._replace(others=tuple(of_json(one) for one in value.get("others", ())))
     except (ValueError, KeyError, TypeError, RecursionError):
         fix = "put it back from a backup; without it what was forgotten may come back"
         raise StoreError("what is to stay forgotten cannot be read", where, fix) from None
 
 
-def _of_json(value: Any) -> Forgotten:
+def of_json(value: Any) -> Forgotten:
+    """What `as_json` says. Raises ValueError, KeyError or TypeError where it says nothing of the kind."""
     marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
     return Forgotten(bytes.fromhex(value["salt"]), marks)
 
@@ -295,7 +296,11 @@ def _holds(kept: Forgotten, change: Change) -> bool:
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
     """Keep texts, ids, sessions, senders, and what rows say (`row_says`), as forgotten. Raises the errors of `load` and
     `from_os_error`."""
-    before = load(paths)
+    _keep(paths, with_more(load(paths), receipt, things))
+
+
+def with_more(before: Forgotten, receipt: str, things: Mapping[str, Iterable[str]]) -> Forgotten:
+    """What is forgotten, and more of it. Pure, but for a key where there is none yet."""
     salt = before.salt or os.urandom(32)
     marks = dict.fromkeys(before.marks)
     known = {(mark.what, mark.digest) for mark in before.marks}
@@ -306,13 +311,19 @@ def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None
             digest = _digest(salt, kind, " ".join(words))
             if words and (kind, digest) not in known:
                 marks[Mark(kind, len(words), digest, receipt)] = None
-    _keep(paths, before._replace(salt=salt, marks=tuple(marks)))
+    return before._replace(salt=salt, marks=tuple(marks))
 
 
 def join(paths: Paths, data: bytes) -> None:
-    """Keep as forgotten what another `forgotten.json` does, too: that of a backup. Nothing that is forgotten here is
-    remembered again by that. Raises StoreError where that file cannot be read, and as `add`."""
-    here, there = load(paths), _read(data, FILE)
+    """Keep as forgotten what another `forgotten.json` does, too: that of a backup. Raises StoreError where that file
+    cannot be read, and as `add`."""
+    unite(paths, _read(data, FILE))
+
+
+def unite(paths: Paths, there: Forgotten) -> None:
+    """Keep as forgotten what is so elsewhere, too. Nothing that is forgotten here is remembered again by that. Raises
+    as `add`."""
+    here = load(paths)
     if not here or not there:
         kept = here or there
     elif here.salt == there.salt:
@@ -341,11 +352,12 @@ def _lifted(kept: Forgotten, receipt: str) -> Forgotten:
 
 def _keep(paths: Paths, kept: Forgotten) -> None:
     atomic.make_folder(paths.data)
-    body: dict[str, Any] = _as_json(kept)
+    body: dict[str, Any] = as_json(kept)
     if kept.others:
-        body["others"] = [_as_json(one) for one in kept.others]
+        body["others"] = [as_json(one) for one in kept.others]
     atomic.write_atomic(paths.data / FILE, json.dumps(body, indent=1).encode())
 
 
-def _as_json(kept: Forgotten) -> dict[str, Any]:
+def as_json(kept: Forgotten) -> dict[str, Any]:
+    """The key and the marks under it, without those under others."""
     return {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}

@@ -20,6 +20,7 @@ from nanomem_tui.store import (
     kept_operations,
     mending,
     operation_mending,
+    purge_marker,
     reader,
     schema,
     sql,
@@ -43,7 +44,8 @@ class Found(NamedTuple):
     is no database, though it is known that there was one; `waiting`: operations in
     ledger files, which are in no chain yet; `damage`: why that was not the database itself; `beside`: what is
     kept beside it, to make it anew of; `schema`: what of its tables and guards is not as it was made;
-    `counters`: markers that are not to be believed."""
+    `counters`: markers that are not to be believed; `interrupted`: that something was being taken out of all of it, so
+    that of what is kept beside it nothing can be said."""
 
     operations: chain.Verified
     altered: tuple[tuple[str, str], ...]
@@ -57,6 +59,7 @@ class Found(NamedTuple):
     gone: Problem | None = None
     schema: tuple[str, ...] = ()
     counters: tuple[counters.Wrong, ...] = ()
+    interrupted: Problem | None = None
 
     @property
     def whole(self) -> bool:
@@ -64,7 +67,8 @@ class Found(NamedTuple):
         rows = not self.altered and not self.fewer
         there = self.damage is None and self.gone is None and not self.unmarked
         operations = self.operations.whole and not self.kept and not self.fewer_operations
-        return operations and rows and there and not self.schema and not self.counters and self.beside.whole
+        made = not self.schema and not self.counters and self.interrupted is None
+        return operations and rows and there and made and self.beside.whole
 
     @property
     def readable(self) -> bool:
@@ -125,12 +129,13 @@ def verify(store: RowStore, expected: str = "") -> Found:
         there = reader.row_count(connection, store.workspace_id, by_index=False) if "rows" in meta else 0
         fewer = 0 if any(one.name == "rows" for one in wrong) else _number(meta, "rows") - there
         kept = known.lacking(connection, store.workspace_id)
-        unlike = kept_operations.check(store, connection)
+        interrupted = purge_marker.problem(store.paths)
+        unlike = kept_operations.check(store, connection) if interrupted is None else kept_operations.Kept()
         noted = max(known.noted, _number(meta, checkpoint.COUNT))
         lost = unmarked.is_unmarked(connection, store.workspace_id)
         lines = tuple(schema.lines(connection)) if isinstance(connection, sqlite3.Connection) else ()
     fewer = max(0, fewer)
-    return Found(operations, altered, fewer, kept, waiting, None, unlike, noted, lost, schema=lines, counters=wrong)
+    return Found(operations, altered, fewer, kept, waiting, None, unlike, noted, lost, None, lines, wrong, interrupted)
 
 
 def _wrong_counters(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nanomem_tui.purge import stored_files
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -58,3 +61,101 @@ def test_killed_at_any_step_the_same_command_finishes(first: int, home: Callable
     assert {one["id"]: one for one in run("memory", "list", "--json").json} == kept
     assert run("doctor").code == 0
     planted.git(workspace, "fsck", "--full")
+
+
+def test_what_was_interrupted_is_told_and_ended_by_the_command_that_is_named(
+    home: Callable[[str], Path], run: Run
+) -> None:
+    workspace = home("nb035")
+    data, lift = workspace.parent / "nanomem", []
+    told = []
+    for at in range(1, 400, 16):
+        planted.plant(workspace, run)
+        run("memory", "flush")
+        dead = killed(at, "forget", "--text", planted.TEXT, "--git", "--backups", "--yes") == -9
+        if (data / "forgetting.json").exists():
+            told.append(at)
+            _is_told(data, run, "a forget was interrupted", "`nanomem forget --again --git --backups` ends it")
+            other = run("forget", "--text", "another text", "--yes")
+            assert (other.code, "`nanomem forget --again --git --backups` ends it; then" in other.err) == (2, True)
+            assert run("forget", "--again", "--git", "--backups", "--yes").code == 0
+            assert planted.holding(workspace.parent) == []
+            for lock in (workspace / ".git").rglob("*.lock"):
+                lock.unlink()  # that of a process that is gone
+        assert not (data / "forgetting.json").exists()
+        assert run("log", "--verify").code == 0
+        lift = [one["id"] for one in run("forget", "--list", "--json").json if "lifted" not in one]
+        for one in lift:
+            assert run("forget", "--lift", one, "--yes").code == 0
+        if not dead:
+            break
+    assert len(told) > 3
+
+
+def _is_told(data: Path, run: Run, what: str, way: str) -> None:
+    assert planted.WORD.lower() not in (data / "forgetting.json").read_text().lower()
+    kept = sorted((data / "quarantine").rglob("*"))
+    for line, code in (
+        (("doctor",), 1),
+        (("log", "--verify"), 1),
+        (("forget", "--list"), 0),
+        (("memory", "status"), 0),
+    ):
+        result = run(*line)
+        assert (result.code, result.out.count(what), way in result.out) == (code, 1, True), (line, result.out)
+        assert "Broken" not in result.out
+        assert "--fix" not in result.out
+    assert run("forget", "--list", "--json").json[0]["interrupted"] == way
+    assert run("doctor", "--fix", "--yes").code == 1
+    assert sorted((data / "quarantine").rglob("*")) == kept
+
+
+def test_a_mask_that_was_interrupted_is_told_too(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("nb035")
+    data = workspace.parent / "nanomem"
+    told = 0
+    for at in range(2, 400, 4):
+        run("memory", "add", "--text", f"the {planted.WORD} password: Zyq7Plugh{at}vv")
+        run("memory", "flush")
+        dead = killed(at, "scrub", "--mask", "--git", "--yes") == -9
+        if (data / "forgetting.json").exists():
+            told += 1
+            _is_told(data, run, "masking secrets was interrupted", "`nanomem scrub --mask --git` ends it")
+            assert run("forget", "--text", "another text", "--yes").code == 2
+            assert run("scrub", "--mask", "--git", "--backups", "--yes").code in (0, 1)
+        assert not (data / "forgetting.json").exists()
+        assert run("log", "--verify").code == 0
+        if not dead:
+            break
+    assert told > 2
+
+
+class Killed(BaseException):
+    """What nobody catches."""
+
+
+@pytest.mark.parametrize("again", [("--again",), ("--session", "cli:direct")])
+def test_what_goes_with_a_conversation_is_known_when_that_is_gone(
+    again: tuple[str, ...], home: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = home("nb035")
+    history = workspace / "memory" / "history.jsonl"
+    session = next((workspace.parent / "sessions").rglob("Y2xpOmRpcmVjdA.jsonl"))
+    mine = "My Quxwhalery hangar is in Friedrichshafen."
+    said = {"role": "user", "content": mine, "timestamp": "2026-02-15T09:00:00"}
+    entry = {"cursor": 900, "timestamp": "2026-02-15 09:00", "content": f"- Sam said: {mine}"}
+    for path, line in ((session, said), (history, entry)):
+        path.write_bytes(path.read_bytes() + json.dumps(line).encode() + b"\n")
+    clean = stored_files.clean
+
+    def until(place: stored_files.Place, *args: Any, **given: Any) -> None:
+        if place.path == history:
+            raise Killed
+        clean(place, *args, **given)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(stored_files, "clean", until)
+        run("forget", "--session", "cli:direct", "--yes")
+    assert (session.exists(), mine in history.read_text()) == (False, True)
+    assert run("forget", *again, "--yes").code in (0, 1)
+    assert planted.holding(workspace.parent) == []

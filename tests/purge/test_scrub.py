@@ -167,9 +167,7 @@ def test_a_mask_takes_out_what_its_preview_says(workspace: Path, run: Run) -> No
 PASSWORD, LONGER = "Zebra-4471-Quartz", "Zebra-4471-QuartzMine"
 
 
-def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(
-    home: Callable[[str], Path], run: Run
-) -> None:
+def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     assert run("memory", "add", "--text", f"The printer wants {PASSWORD} too").code == 0
     with (workspace / "USER.md").open("a") as file:
