@@ -107,6 +107,8 @@ _WORD = re.compile(r"[^\W_㐀-䶿一-鿿぀-ヿ가-힯]+")
 _WIDE = re.compile(r"[㐀-䶿一-鿿぀-ヿ가-힯]")
 FEW = 4
 """Words of a quotation that says something; two wide characters are one."""
+LONG = 4_000
+"""Characters of a quotation beyond which nobody looks at what it says."""
 LEFT_OUT = "“…”"
 """What stands where somebody else is quoted."""
 AROUND = 400
@@ -138,13 +140,13 @@ def parts(text: str) -> Parts:
 def _without_rest(lines: list[str], told: list[str]) -> list[str]:
     """What is left without the end of a message that is all another's; what is given to be worked on goes nowhere."""
     log = chat_logs.begins(lines)
+    last = max((at for at, line in enumerate(lines) if line.strip()), default=-1)
     for at, line in enumerate(lines):
-        behind = lines[at + 1 :]
         if at == log:
             told.append("\n".join(lines[at:]))
             return lines[:at]
-        if any(map(str.strip, behind)) and _begins_others(line):
-            told.append("\n".join(behind))
+        if at < last and _begins_others(line):
+            told.append("\n".join(lines[at + 1 :]))
             return lines[: at + 1]
         work = _WORKED_ON.match(line)
         if work is not None and not _OWN.search(work[0]):
@@ -180,8 +182,9 @@ def _without_quoted(text: str, told: list[str]) -> str:
 
 
 def _speaks(quoted: str) -> bool:
-    """Whether something quoted would be a memory, or take one back, had a person said it."""
-    if capture_rules.said_in(quoted):
+    """Whether something quoted would be a memory, or take one back, had a person said it. What is as long as that is no
+    word of one's own in any case."""
+    if len(quoted) > LONG or capture_rules.said_in(quoted):
         return True
     return any(map(capture_rules.asks_to_forget, capture_rules.sentences(quoted)))
 

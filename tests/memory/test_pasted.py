@@ -259,3 +259,11 @@ def test_what_stands_beside_a_quotation_of_a_page_is_said() -> None:
     assert "gin" in told
     assert said == "I live in Berlin. The page says  And I prefer tea."
     assert pasted.parts("The mail says the ferry is late. I prefer tea.").said.endswith(" I prefer tea.")
+
+
+@pytest.mark.parametrize("piece", ["“a. ", '"a. ', "'a. ", "`", "Eve: x\n", "“„«‹", "[10:01] "])
+def test_a_long_message_of_signs_takes_no_minutes(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    began = time.monotonic()
+    pasted.parts(text)
+    assert time.monotonic() - began < 20, "some hundredths of a second where nothing is looked at again and again"
