@@ -40,8 +40,9 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     """Look for secrets in everything that is stored. Changes nothing without --mask.
 
     Items, lessons, records, operations and their values, sessions, the archive, notes, session logs, mirrors, copies,
-    the quarantine, git, backups, and every other text of the workspace up to 16 MB: each place with the kinds and
-    fingerprints of what it holds, never the value. A password that one place tells is found where it stands alone, too.
+    the quarantine, git, backups, and every other text of the workspace and the agent's home up to 16 MB: each place
+    with the kinds and fingerprints of what it holds, never the value. A password that one place tells is found where it
+    stands alone, too. Settings (the agent's, yours, those of git) and packed files stay, and are told.
     Exit code 1 when something is found (with --mask: is left), or could
     not be looked through. What --mask takes out no undo brings back.
 

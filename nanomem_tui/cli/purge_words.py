@@ -170,12 +170,14 @@ def summed(found: Looked) -> str:
 
 def unread(found: Looked) -> list[str]:
     """What was not looked through, and why."""
+    from nanomem_tui.purge.of_home import PROGRAMS, WORKSPACE
     from nanomem_tui.purge.stored_files import LEADS_OUT
 
     lines = [f"Could not be looked through: {where}: {why}" for where, why in found.unread]
     for reason in dict.fromkeys(why for _, why in found.passed):
         files = [where for where, why in found.passed if why == reason]
         more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
-        noun, told = ("file", f" of no memory, {reason}") if reason != LEADS_OUT else ("link", f" {reason}")
+        noun = {LEADS_OUT: "link", PROGRAMS: "folder", WORKSPACE: "folder"}.get(reason, "file")
+        told = f" of no memory, {reason}" if noun == "file" else f" {reason}"
         lines.append(f"Not looked at: {words.counted(len(files), noun)}{told}: {', '.join(files[:NAMED])}{more}.")
     return lines

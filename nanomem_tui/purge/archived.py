@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui import regular
 from nanomem_tui.purge import any_database
 from nanomem_tui.purge.of_session import is_session
-from nanomem_tui.purge.packed import unpacked
+from nanomem_tui.purge.packed import GZIP, unpacked
 from nanomem_tui.purge.texts import Found, Sought, in_bytes
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import backup_files
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 GONE = b"[a database that held what was taken out]\n"
 """What stands in a git history where such a database was."""
+GONE_PACKED = b"[a packed file that held what was taken out]\n"
+"""The same of what was packed."""
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -62,6 +64,12 @@ def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
     if isinstance(sought, Words) and sought.marks.sessions and is_session("", data, sought.marks):
         found["file"] += 1
         return b""
+    inner = unpacked(data) if data.startswith(GZIP) else None
+    if inner is not None:
+        mine: Found = Counter()
+        in_bytes(inner, sought, mine)
+        found.update(mine)
+        return GONE_PACKED if mine else data
     return in_bytes(data, sought.at("history.jsonl" if data[:1] == b"{" else "document.md"), found)
 
 

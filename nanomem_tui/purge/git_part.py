@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.texts import Found, Sought
 
+_OF_REFS = ("index", "packed-refs", "refs", "HEAD", "ORIG_HEAD", "MERGE_HEAD")
+"""Files that hold names, which are told as such."""
 GIT = "the git history: --git writes it anew, and keeps a bundle of what was"
 
 
@@ -35,6 +37,16 @@ def histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
         found.append(git_dir)
         unread += [(paths.relative(path), why) for path, why in git_hindrance.elsewhere(git_dir, paths.workspace)]
     return found, unread
+
+
+def settings(git_dir: Path) -> Iterator[Path]:
+    """The files of one that hold words and are no part of its history: addresses with their passwords, hooks."""
+    folders = ("info", "hooks")
+    for path in sorted((*git_dir.iterdir(), *(one for name in folders for one in (git_dir / name).glob("*")))):
+        odd = path.name in _OF_REFS or path.name.endswith(("MSG", ".lock", ".sample"))
+        if not odd and path.is_file() and not path.is_symlink():
+            yield path
+    yield from sorted((git_dir / "modules").rglob("config"))
 
 
 def refuse(paths: Paths) -> None:

@@ -23,6 +23,7 @@ from nanomem_tui.formats.session_names import (
     name_to_key,
 )
 from nanomem_tui.paths import Paths
+from nanomem_tui.purge import of_home
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.store import backup_files, git_names
 from nanomem_tui.store.backup_archive import SUFFIX as BACKUP
@@ -80,7 +81,7 @@ def on_disk(paths: Paths, layout: Layout, sought: Sought) -> Iterator[Named]:
     base, own = backup_files.base_of(paths), os.path.realpath(paths.data)
     folders = session_folders(paths, layout)
     tops = [paths.workspace, *folders, paths.data / "sessions", paths.data / "quarantine"]
-    tops += [paths.home / "media"] if paths.home is not None else []
+    tops += [paths.home / name for name in ("media", *of_home.WORDS)] if paths.home is not None else []
     told: set[str] = set()
     for path in (found for top in tops for found in _below(top, own if top == paths.workspace else "")):
         key = _own_key(path.name)

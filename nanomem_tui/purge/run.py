@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 FOREIGN = "a database of another system, which nanomem never writes"
 BINARY = "a file of no memory that is no text: look at it yourself"
-STAYS = {"foreign": FOREIGN, "binary": BINARY}
+STAYS = {
+    "foreign": FOREIGN,
+    "binary": BINARY,
+    "packed": "it is packed, and nanomem packs nothing of others anew: remove it, or pack it again without",
+    "agent": "the agent's own settings and keys, which it needs: change them there",
+    "settings": "your own settings of nanomem: take it out there",
+    "repository": "settings of the repository: change them there (`git config`)",
+}
 """Why a file stays as it is, by its kind."""
 BACKUPS = "a backup: --backups removes those that hold it"
 RUNS = "the agent runs: stop it first"
@@ -188,6 +195,10 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     histories, beside = git_part.histories(paths)
     unread += beside
     for git_dir in histories:
+        for path in git_part.settings(git_dir):
+            place = stored_files.Place(path, paths.relative(path), "repository")
+            told = partial(tell, stays=STAYS[place.kind])
+            tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         tried(paths.relative(git_dir), partial(git_part.clean, paths, git_dir, sought, tell, wanted, write=write))
     if isinstance(sought, Words) and sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))

@@ -11,14 +11,15 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock, regular
-from nanomem_tui.errors import from_os_error
+from nanomem_tui.errors import BadInput, from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge import answers, any_database, raw_bytes
+from nanomem_tui.purge import answers, any_database, of_home, packed, raw_bytes
 from nanomem_tui.purge.memory_rows import Tell
 from nanomem_tui.purge.of_session import is_of
 from nanomem_tui.purge.packed import unpacked
@@ -49,6 +50,7 @@ MOST_OF_A_TEXT = 16 << 20
 TEMPORARY = ".nanomem-tmp"
 """What the name of half a file ends with, which a write that was interrupted left: it is of no use to anybody."""
 LARGE = "larger than 16 MB"
+PACKED = "packed"
 LEADS_OUT = "of no memory to places outside"
 
 
@@ -81,15 +83,19 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     of_memory = len(links)
     known = {place.path for place in found} | {paths.database, paths.tiers_database}
     passed: list[tuple[str, str]] = []
-    for path in _others(paths, layout, left_out):
+    beside = of_home.found(paths, left_out, passed)
+    others = ((path, False) for path in _others(paths, layout, left_out))
+    for path, keys in chain(others, beside):
         name = path.relative_to(base).as_posix()
         if path in known or "/.git/" in f"/{name}" or name.endswith(backup_files.SIDE_FILES):
             continue
         with contextlib.suppress(FileNotFoundError):
             if os.lstat(path).st_size > MOST_OF_A_TEXT:
                 passed.append((name, LARGE))
+            elif (kind := _kind_of_other(path)) == "packed" and not _begins(path, packed.GZIP):
+                passed.append((name, PACKED))
             else:
-                found.append(Place(path, name, _kind_of_other(path)))
+                found.append(Place(path, name, "agent" if keys and kind == "other" else kind))
     found += [
         Place(path, path.relative_to(base).as_posix(), "cache")
         for top in dict.fromkeys((paths.workspace, paths.data, *session_folders(paths, layout)))
@@ -111,6 +117,7 @@ def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[s
     if not links:
         return {}
     tops = [paths.workspace, paths.data, *([paths.home / "media", paths.home / "sessions"] if paths.home else [])]
+    tops += [paths.home / name for name in of_home.WORDS] if paths.home else []
     tops += [layout.sessions_dir] if layout.sessions_dir is not None else []
     inside = [os.path.realpath(top) for top in tops]
     files = {os.path.realpath(place.path) for place in found}
@@ -143,7 +150,10 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
     for name, path in backup_files.found(paths, layout, left_out):
         if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database):
             continue
-        if name.endswith(("-wal", "-shm", "-journal")) or name == backup_files.SETTINGS:
+        if name == backup_files.SETTINGS:
+            yield Place(path, str(path), "settings")
+            continue
+        if name.endswith(("-wal", "-shm", "-journal")):
             continue
         kind = "file"
         if path.is_relative_to(paths.data):
@@ -160,6 +170,10 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
                 kind = "transcript"
         elif _is_database(path):
             kind = "foreign"
+        elif path.parent == paths.home:
+            kind = "agent"
+        elif _begins(path, packed.GZIP, *packed.OTHERS):
+            kind = "packed"
         elif path.suffix == ".jsonl" and path.parent in folders:
             kind = "transcript"
         yield Place(path, path.relative_to(base).as_posix(), kind)
@@ -170,15 +184,23 @@ def _kind_of_other(path: Path) -> str:
     if _is_database(path):
         return "foreign"
     try:
-        return "binary" if b"\0" in _read(path) else "other"
+        data = _read(path)
+        if data.startswith((packed.GZIP, *packed.OTHERS)):
+            return "packed"
+        return "binary" if b"\0" in data else "other"
     except OSError:
         return "other"  # what hinders it is told where it is looked through
 
 
 def _is_database(path: Path) -> bool:
+    return _begins(path, _SQLITE)
+
+
+def _begins(path: Path, *magic: bytes) -> bool:
+    """Whether a file begins in one of these ways."""
     try:
         with regular.opened(path) as file:
-            return file.read(len(_SQLITE)) == _SQLITE
+            return file.read(len(_SQLITE)).startswith(magic)
     except OSError:
         return False
 
@@ -196,7 +218,9 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         if place.kind == "year":
             _year(place.path, sought, found, write=write)
         elif place.kind == "binary":
-            found.update({"bytes": number} if (number := raw_bytes.in_file(place.path, sought)) else {})
+            _binary(place, sought, found)
+        elif place.kind == "packed":
+            _packed(place, sought, found)
         elif place.kind == "foreign" or (place.kind in ("copy", "cache") and _is_database(place.path)):
             any_database.look(place.path, sought, found)
         else:
@@ -226,7 +250,7 @@ def is_whole(place: Place, sought: Sought) -> bool:
 
 def lines_of(place: Place, sought: Sought) -> list[Line]:
     """The lines of a file that hold it; none where it is no file of lines. Of the agent's snapshot its items."""
-    if place.kind not in ("file", "transcript", "other") or not place.path.is_file():
+    if place.kind not in ("file", "transcript", "other", "agent", "settings") or not place.path.is_file():
         return []
     data = _read(place.path)
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
@@ -256,6 +280,21 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
         cleaned = _snapshot(data, sought, found)
     if cleaned != data and write and place.kind in ("file", "transcript", "other"):
         atomic.write_atomic(place.path, cleaned, expected=atomic.sha256(data))
+
+
+def _binary(place: Place, sought: Sought, found: Found) -> None:
+    data = _read(place.path)
+    if packed.wide(data):
+        in_bytes(data, sought.at(place.where), found)
+    elif number := raw_bytes.in_file(place.path, sought):
+        found["bytes"] += number
+
+
+def _packed(place: Place, sought: Sought, found: Found) -> None:
+    inner = unpacked(_read(place.path))
+    if inner is None:
+        raise BadInput("it is packed, and cannot be looked into", place.where, "unpack it, or remove it")
+    in_bytes(inner, sought.at(place.where.removesuffix(".gz")), found)
 
 
 def _read(path: Path) -> bytes:

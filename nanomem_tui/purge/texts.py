@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.memory import secrets
-from nanomem_tui.purge import session_state
+from nanomem_tui.purge import packed, session_state
 from nanomem_tui.text import FORGOTTEN
 
 SHORTEST = 3
@@ -265,6 +265,9 @@ def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False)
 
     `redact`: a line that goes as a whole stays, without what it says.
     """
+    if (utf8 := packed.plain(data)) is not data:
+        wide = in_bytes(utf8, sought, found, redact=redact)
+        return data if wide == utf8 else packed.as_it_was(wide, data)
     data = session_state.without(data, sought, found)
     if b"\0" in data:
         sought = sought.in_binary()
@@ -314,6 +317,7 @@ class Line(NamedTuple):
 
 def lines_in(data: bytes, sought: Sought, also: AbstractSet[int] = frozenset()) -> Iterator[Line]:
     """The lines of a file that hold it, and those of the numbers `also`."""
+    data = packed.plain(data)
     gone = also | session_state.lines_gone(data, sought)
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
         mine: Found = Counter()

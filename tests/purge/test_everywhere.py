@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -43,6 +44,83 @@ def test_every_text_of_the_home_is_looked_through(scattered: Path, run: Run) -> 
     assert run("scrub", "--mask", "--yes").code in (0, 1)
     assert planted.holding(scattered.parent, SECRET) == []
     assert "print(KEY)" in (scattered / "sub" / "hello.py").read_text()
+
+
+LINE = f"password: {SECRET}, and the Quxwhalery\n"
+
+
+@pytest.fixture
+def beside(home: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home with a secret, and a text, in what lies in the agent's home beside the memory."""
+    workspace = home("nb035")
+    top = workspace.parent
+    job = {"id": "a1", "schedule": {"kind": "every"}, "payload": {"message": LINE}}
+    written = {
+        top / "history" / "cli_history": f"\n# 2026-11-20 10:00:00\n+{LINE}".encode(),
+        top / "cron" / "jobs.json": json.dumps({"version": 1, "jobs": [job]}).encode(),
+        top / "logs" / "agent.log": f"10:00 INFO {LINE}".encode(),
+        top / "bridge" / "auth.json": json.dumps({"token": SECRET, "note": "Quxwhalery"}).encode(),
+        top / "logs" / "old.log.gz": gzip.compress(LINE.encode()),
+        top / "bridge" / "node_modules" / "a.js": LINE.encode(),
+        workspace / "memory" / "2026-11-21.md": f"# Notes\n- {LINE}- buy bread\n".encode("utf-16"),
+        workspace / "memory" / "old.zip": b"PK\x03\x04 whatever it holds",
+    }
+    for path, data in written.items():
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(data)
+    planted.git(workspace, "remote", "add", "origin", f"https://ana:{SECRET}@quxwhalery.example/x.git")
+    settings = tmp_path / "config.toml"
+    settings.write_text("# the Quxwhalery\n")
+    monkeypatch.setattr("nanomem_tui.store.backup_files.user_settings", lambda: settings)
+    return workspace
+
+
+CLEANED = ("history/cli_history", "cron/jobs.json", "logs/agent.log", "workspace/memory/2026-11-21.md")
+LEFT = ("bridge/auth.json", "logs/old.log.gz", ".git/config")
+
+
+@pytest.mark.parametrize("line", [("scrub", "--mask"), ("forget", "--text", "Quxwhalery")])
+def test_what_lies_in_the_home_is_cleaned_or_told(
+    beside: Path, run: Run, line: tuple[str, ...], tmp_path: Path
+) -> None:
+    word = SECRET if line[0] == "scrub" else planted.WORD
+    told = run(*line, "--dry-run").out
+    assert [name for name in (*CLEANED, *LEFT) if name not in told] == []
+    done = run(*line, "--yes")
+    assert done.code == 1
+    for name in LEFT:
+        assert f"Left: {name}: " in done.out
+        assert "it came back" not in done.out
+    assert ("Left: " + str(tmp_path / "config.toml") in done.out) == (line[0] == "forget")
+    assert "Could not be looked through: workspace/memory/old.zip" in done.out
+    assert "Not looked at: 1 folder of programs: bridge/node_modules." in done.out.replace("2 folders", "1 folder")
+    left = ["bridge/auth.json", "bridge/node_modules/a.js", "logs/old.log.gz", "workspace/.git/config"]
+    assert planted.holding(beside.parent, word) == left
+    assert "- buy bread" in (beside / "memory" / "2026-11-21.md").read_text("utf-16")
+    assert json.loads((beside.parent / "cron" / "jobs.json").read_text())["jobs"][0]["id"] == "a1"
+
+
+def test_the_keys_that_an_agent_needs_are_never_masked(home: Callable[[str], Path], run: Run) -> None:
+    config = home("nb035").parent / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "providers": {"openai": {"apiKey": SECRET}}}))
+    assert run("scrub", "--mask", "--yes").code == 1
+    assert SECRET in config.read_text()
+    assert "config.json (line 1): OpenAI key" in run("scrub").out
+
+
+def test_what_a_history_holds_packed_or_in_utf_16_goes_from_it(workspace: Path, run: Run) -> None:
+    planted.git(workspace, "init", "-q")
+    (workspace / "old.gz").write_bytes(gzip.compress(LINE.encode()))
+    (workspace / "note.txt").write_bytes(LINE.encode("utf-16"))
+    planted.git(workspace, "add", "-A", "-f")
+    planted.git(workspace, "commit", "-q", "-m", "packed")
+    for name in ("old.gz", "note.txt"):
+        (workspace / name).unlink()
+    planted.git(workspace, "commit", "-q", "-a", "-m", "none")
+    run("forget", "--text", "Quxwhalery", "--git", "--backups", "--yes")
+    assert "packed file that held" in planted.git(workspace, "show", "HEAD~1:old.gz")
+    assert planted.holding(workspace.parent) == []
+    planted.git(workspace, "fsck", "--full", "--strict")
 
 
 def test_a_text_to_forget_too_and_no_picture_is_touched(scattered: Path, run: Run) -> None:
