@@ -167,6 +167,49 @@ def _work_on_server(
         _vacuum(server, tables.tables())
 
 
+def of_others(memory: Memory, sought: Sought) -> Iterator[tuple[str, Found]]:
+    """What the rows of other workspaces in our databases hold, or of this one under the id that it had before it was
+    moved: (where, found). Only words and secrets are looked for, as a conversation or a person of theirs is another.
+    Changes nothing. Raises the store's errors."""
+    looks = ((memory.paths.database, None), (memory.paths.tiers_database, tier_schema.VERSION))
+    for (path, newest), rows in zip(looks, (memory_rows, work_rows), strict=True):
+        if not reader.is_made(path, newest):
+            continue
+        with reader.open_database(path, newest) as connection:
+            for other in sorted(_workspaces(connection) - {memory.workspace_id}):
+                held: Found = Counter()
+                rows.clean(connection, other, sought.said_alone(), partial(_add, held), write=False)
+                yield f"{path.name}, rows of the workspace {other}", held
+
+
+def _add(to: Found, _where: str, found: Found) -> None:
+    to.update(found)
+
+
+def is_of_others(memory: Memory, path: Path, sought: Sought) -> bool:
+    """Whether what a copy, or what is kept since, holds of it is none of this workspace's."""
+    if path.suffix != ".db":
+        return path.is_relative_to(memory.paths.ledger) and path.parent.parent.name != memory.workspace_id
+    found: Found = Counter()
+    try:
+        with reader.open_database(path) as connection:
+            if not _workspaces(connection) - {memory.workspace_id}:
+                return False
+            memory_rows.clean(connection, memory.workspace_id, sought, partial(_add, found), write=False)
+    except NanomemError:
+        return False
+    return not found and not raw_bytes.in_freed(path, sought)
+
+
+def _workspaces(connection: Connection) -> set[str]:
+    query = (
+        "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'workspace_id'"
+        " WHERE m.type = 'table'"
+    )
+    tables = [name for (name,) in connection.execute(query)]
+    return {key for name in tables for (key,) in connection.execute(f'SELECT DISTINCT workspace_id FROM "{name}"')}
+
+
 def copies(
     memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell, *, anew: bool
 ) -> None:
@@ -179,7 +222,7 @@ def copies(
         found.update(here)
         tell(where, here)
 
-    held = [place for place in files if place.kind == "copy"]
+    held = [place for place in files if place.kind == "copy" and not is_of_others(memory, place.path, sought)]
     for place in held:
         stored_files.clean(place, sought, told, write=False)
     if not anew and not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):

@@ -31,6 +31,7 @@ STAYS = {
     "binary": BINARY,
     "packed": "it is packed, and nanomem packs nothing of others anew: remove it, or pack it again without",
     "agent": "the agent's own settings and keys, which it needs: change them there",
+    "others": "another workspace's, or this one's from before it was moved: name that one with `--workspace`",
     "settings": "your own settings of nanomem: take it out there",
     "repository": "settings of the repository: change them there (`git config`)",
 }
@@ -180,16 +181,19 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write, anew=wanted.anew))
     tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write, anew=wanted.anew))
+    if not write:
+        tried("rows of other workspaces", partial(_of_others, memory, sought, tell))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell, anew=wanted.anew))
     for place in (one for one in files if one.path not in kept):
-        told = partial(tell, stays=STAYS.get(place.kind, ""))
+        others = place.kind == "copy" and databases.is_of_others(memory, place.path, sought)
+        told = partial(tell, stays=STAYS.get("others" if others else place.kind, ""))
         before = len(places)
         if not write and stored_files.is_whole(place, sought):
             rows.append(Goes("file", place.where, "the whole conversation"))
-        tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
+        tried(place.where, partial(stored_files.clean, place, sought, told, write=write and not others))
         if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
             lines[place.where] = numbers
     histories, beside = git_part.histories(paths)
@@ -209,6 +213,11 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     if write and wanted.backups:
         _remove_archives(held)
     return Looked(tuple(places), tuple(unread), tuple(rows), lines, tuple(passed))
+
+
+def _of_others(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
+    for where, found in databases.of_others(memory, sought):
+        tell(where, found, STAYS["others"])
 
 
 def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:

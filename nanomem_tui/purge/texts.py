@@ -59,6 +59,9 @@ class Sought(Protocol):
     def of_line(self, value: Mapping[str, Any]) -> Sought:
         """What is looked for in a line that says so of itself."""
 
+    def said_alone(self) -> Sought:
+        """What is looked for in what another workspace holds: its words, and not whose they are."""
+
     def in_binary(self) -> Sought:
         """What is looked for in bytes that are no text: the letters beside it there are no part of its word."""
 
@@ -149,6 +152,10 @@ class Secrets:
 
     def of_line(self, value: Mapping[str, Any]) -> Sought:
         """The same in every line."""
+        return self
+
+    def said_alone(self) -> Sought:
+        """The same."""
         return self
 
     def in_binary(self) -> Sought:

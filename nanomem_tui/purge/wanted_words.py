@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from nanomem_tui.purge.texts import SHORTEST, Found, Sought
@@ -109,6 +110,12 @@ class Words:
         if self._binary is None:
             self._binary = Words(self.texts, self.marks, parts=self.texts)
         return self._binary
+
+    def said_alone(self) -> Sought:
+        """The same words, whoever's they are."""
+        alone = copy(self)
+        alone.marks = Marks()
+        return alone
 
     def clean(self, text: str, found: Found) -> str:
         """The text with `[forgotten]` in its place."""

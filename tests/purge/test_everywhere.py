@@ -245,3 +245,27 @@ def test_in_the_bytes_of_a_database_other_fields_stand_right_beside_it(
         (workspace / "old.db").unlink()
     assert run("forget", "--text", planted.TEXT, "--git", "--backups", "--yes").code == 0
     assert planted.holding(workspace.parent) == []
+
+
+@pytest.mark.sqlite("two workspaces in one file")
+def test_the_rows_of_another_workspace_are_named_and_left(
+    home: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = home("nb035")
+    (before / ".nanobot" / "workspace-id").unlink()
+    assert run("memory", "add", "--text", LINE).code == 0
+    assert run("memory", "flush").code == 0
+    after = before.with_name("moved")
+    before.rename(after)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(after))
+    for _ in range(2):
+        done = run("forget", "--text", "Quxwhalery", "--yes")
+        left = [one for one in done.out.splitlines() if one.startswith("Left: ")]
+        assert (done.code, left[0].startswith("Left: nanomem.db, rows of the workspace ")) == (1, True)
+        assert all("another workspace's, or this one's from before it was moved" in one for one in left)
+    assert "nanomem.db, rows of the workspace" in run("scrub").out
+    assert "nanomem.db, rows of the workspace" not in run("forget", "--session", "cli:direct", "--dry-run").out
+    after.rename(before)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(before))
+    assert run("forget", "--text", "Quxwhalery", "--yes").code == 0
+    assert planted.holding(before.parent) == []
