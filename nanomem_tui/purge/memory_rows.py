@@ -218,7 +218,7 @@ def _is_session(key: str, sought: Sought) -> bool:
 
 def _is_meant(change: Change, sought: Sought) -> bool:
     """Whether a change is of what goes by its id, its session or its sender, also where the row is gone already."""
-    return any(sought.takes({"id": change.key, **(value or {})}) for value in (change.before, change.after))
+    return any(has_taken({"id": change.key, **(value or {})}, sought) for value in (change.before, change.after))
 
 
 def _others(connection: Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool) -> None:

@@ -70,7 +70,7 @@ def _belongs(record: TierRecord, sought: Sought) -> bool:
     if not isinstance(sought, Words):
         return False
     ids = sought.marks.ids
-    return record.id in ids or record.key in ids or sought.takes(record.fields)
+    return record.id in ids or record.key in ids or has_taken(dict(record.fields), sought)
 
 
 def _changes(connection: Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:

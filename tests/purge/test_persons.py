@@ -84,3 +84,14 @@ def test_what_one_chat_of_a_shared_session_left_goes_with_it(workspace: Path, ru
     assert run("forget", "--session", "cli:direct", "--yes").code == 0
     assert planted.holding(workspace.parent) == []
     assert "cli:direct" not in run("memory", "lessons", "list", "--json").out
+
+
+@pytest.mark.parametrize("wish", [("--person", "mallory"), ("--session", "telegram:777")])
+def test_what_an_agent_recorded_for_a_person_goes(workspace: Path, run: Run, wish: tuple[str, str]) -> None:
+    origin = {"sender_id": "mallory", "session_key": "telegram:777"}
+    for text, metadata in (("buy the Quxwhalery", origin), ("buy bread", {"sender_id": "ana"})):
+        told = json.dumps({"description": text, "metadata": metadata})
+        assert run("record", "goal", "add", "--data", told).code == 0
+    assert run("forget", *wish, "--yes").code == 0
+    assert planted.holding(workspace.parent) == []
+    assert [one["description"] for one in run("record", "goal", "list", "--json").json] == ["buy bread"]
