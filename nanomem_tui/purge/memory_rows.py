@@ -198,7 +198,7 @@ def kept_transcripts(connection: Connection, workspace_id: str, sought: Words) -
         " AND k.seq = o.seq WHERE k.workspace_id = ? AND k.layer = 'session' AND k.key = ?"
     )
     touched = "SELECT DISTINCT key FROM operation_keys WHERE workspace_id = ? AND layer = 'session'"
-    keys = [key for (key,) in connection.execute(touched, (workspace_id,)) if _is_session(key, sought)]
+    keys = [key for (key,) in connection.execute(touched, (workspace_id,)).fetchall() if _is_session(key, sought)]
     bodies = [body for key in keys for (body,) in connection.execute(query, (workspace_id, key)).fetchall()]
     changes = [change for body in bodies for change in Operation.from_json(json.loads(body)).changes]
     return {
