@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
 
@@ -88,9 +89,12 @@ def is_real(value: str) -> bool:
     return words == 0 or not ("1234567890".startswith(rest) or set(rest) == {"0"})
 
 
+_BOLD = re.compile(r"(\*{1,3})(.*)\1", re.DOTALL)
+
+
 def is_chosen(value: str) -> bool:
     """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
-    bare = value.strip("\"'`")
+    bare = _BOLD.sub(r"\2", value.strip("\"'`"))
     return is_real(bare) and (
         any(c.isdigit() for c in bare)
         or (value[0] in "\"'`" and " " not in bare)
@@ -132,6 +136,30 @@ def is_strong(value: str) -> bool:
     bare = value.strip("\"'`")
     within = re.search(r"[a-z0-9].*[A-Z]|[^\w./:-]", bare)
     return is_mixed(value) and bool(re.search(r"[a-z]", bare) and re.search(r"\d", bare) and within)
+
+
+_TYPES = re.compile(
+    r"(?:n?(?:var)?char\d?|text|string|u?int|float|bytes?|utf-?|latin|iso-?|base|sha-?|bcrypt|v)\d*(?:\(\d+\))?[*!]*",
+    re.IGNORECASE,
+)
+
+
+def is_written(value: str) -> bool:
+    """Whether a value in a form beside the name of a password is one: no type, no scheme, and a digit or a mark within,
+    not at the end as of “required*”."""
+    bare = value.strip("\"'`").rstrip("*!")
+    if not is_mixed(value) or _SCHEMES.match(bare) or _TYPES.fullmatch(bare):
+        return False
+    return any(c.isdigit() for c in bare) or re.search(r"\w[!@#$%^&*]+\w", bare) is not None
+
+
+def is_basic(value: str) -> bool:
+    """Whether a value is the base64 of a name and a password."""
+    try:
+        plain = base64.b64decode(value, validate=True).decode("ascii")
+    except ValueError:
+        return False
+    return plain.isprintable() and re.fullmatch(r"[^:\s]+:\S.*", plain) is not None
 
 
 _TALK = frozenset(

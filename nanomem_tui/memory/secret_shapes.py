@@ -1,6 +1,7 @@
 """The shapes of secrets and personal numbers: of each kind the words beside it, the pattern, and when a value is one.
 
-Owns the patterns of what is told by its name or a checksum; `secret_tokens` has those that tell by themselves. When a
+Owns the patterns of what is told by its name or a checksum; `secret_tokens` has those that tell by themselves,
+`secret_forms` those of Markdown, files of programs and further languages. When a
 value is one says `secret_checks`; where they stand and what becomes of them, `secrets`.
 """
 
@@ -22,6 +23,7 @@ from nanomem_tui.memory.secret_checks import (
     is_strong,
     is_told,
 )  # fmt: skip
+from nanomem_tui.memory.secret_forms import FORMS
 from nanomem_tui.memory.secret_tokens import TOKENS, Shape
 
 _LABEL = (
@@ -37,7 +39,7 @@ _OF_WHAT = r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?:of|for|on|to|at|in) [^\n.:=：]{1
 _OF_WHAT_ELSE = r"(?: (?:von|f[üu]r|zu[mr]?|du|de|del|pour|para|da|do)(?: \w{1,20}){1,3}?)?"
 """What a password may be of, in German, French, Spanish and Portuguese."""
 
-_IS = r"(?:is|was|ist|lautet|war|est|es|é)(?: (?:now|still|currently|again|just|simply|jetzt|noch|toujours|ahora))?"
+_IS = r"(?:is|was|ist|lautet|war|est|es|é|è)(?: (?:now|still|currently|again|just|simply|jetzt|noch|toujours|ahora))?"
 _BECOMES = r"(?:=>|->|[→⇒➜⟶]|:=|[:=：])"
 """What stands between the name of a secret and its value."""
 
@@ -46,6 +48,7 @@ _LOCKS = r"(?:safe|strongbox|vault|alarm(?: system)?)"
 
 SHAPES: tuple[Shape, ...] = (
     *TOKENS,
+    *FORMS,
     Shape(
         "connection string",
         "://",

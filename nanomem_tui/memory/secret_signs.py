@@ -18,7 +18,11 @@ _words = MetWords(
         r"eheimzahl|odewor|(?<!\S)(?:passe|PASSE|name)|[Mm]dp|MDP|ontrase|ONTRASE|[Cc]lave|CLAVE|[Ss]enha|SENHA|achtwoord|"
         r"(?<![A-Za-z])(?:[Pp][Ww](?![A-Za-z])|mysql|mariadb|sshpass|curl|wget|[Ss]eed(?![a-z])|SEED)|[Cc]ookie|COOKIE|"
         r"[Ww][Ii]-?[Ff][Ii]|[Ww][Ll][Aa][Nn]|[Ww][Pp][Aa]|[Hh]otspot|(?<![A-Za-z])(?:[Cc]od|COD)[Ee](?![a-z])|[Cc]ombination|[Cc]ombo|"
-        r"[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC|ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
+        r"[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC|ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код|"
+        r"パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|암호|ifre|IFRE|İFRE|khẩu|khau|KHẨU|KHAU|ösenord|ÖSENORD|alasana|ALASANA|dgangskode|DGANGSKODE|"
+        r"assord|ASSORD|sandi|SANDI|laluan|LALUAN|elszó|ELSZÓ|ozinka|OZINKA|озинк|סיסמה|סיסמא|كلمة|رمز|گذرواژه|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|laptažod|"
+        r"arool|AROOL|ontraseny|ONTRASENY|alavra-passe|ALAVRA-PASSE|(?<![A-Za-z])[Hh]asł|HASŁ|(?<![A-Za-z])[Pp]arol[ae]|PAROL|(?<![A-Za-z])[Hh]esl|HESL|ωδικ|ΩΔΙΚ|"
+        r"(?<![A-Za-z])_?auth(?![a-z])|:(?:\d{3,5}|\*):|:[^\s@]{6,}@",
         re.ASCII,
     )
 )

@@ -29,7 +29,9 @@ _HARMLESS = re.compile(
 )
 """Texts that are no words of anybody: names of states, times, ids, hashes. Rows are full of them."""
 _TELLING = re.compile(
-    r"pass|pwd|pin|secret|token|key|auth|cred|cookie|card|iban|ssn|account|id|[^\x00-\x7f]", re.IGNORECASE
+    r"pass|pwd|pin|secret|token|key|auth|cred|cookie|card|iban|ssn|account|id|parol|heslo|salasana|"
+    r"adgangskode|sandi|laluan|lozinka|senha|clave|kennwort|mdp|[^\x00-\x7f]",
+    re.IGNORECASE,
 )
 """Names of fields by which a value may be told to be a secret."""
 Found = Counter[str]
