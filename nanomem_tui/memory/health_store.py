@@ -295,8 +295,14 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
         ours = path != paths.quarantine
         fix = "`nanomem doctor --fix` moves it to the quarantine" if ours else "move it away"
         yield Problem(f"{MISPLACED}: no change can be recorded", paths.relative(path), None, fix)
+    locks = misplaced_locks(paths)
+    for path, kind in locks.items():
+        fix = "`nanomem doctor --fix` moves it to the quarantine"
+        yield Problem(f"a {kind} lies in the place of a lock: {BLOCKS}", paths.relative(path), None, fix)
+    wrong += locks
     found: list[Problem] = []
     for folder, folders, names in os.walk(paths.data):
+        folders[:] = [name for name in folders if Path(folder, name) not in locks]
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
             found.extend(_mode(path, right, paths) if path not in wrong else ())
         links = [Path(folder, name) for name in folders if os.path.islink(Path(folder, name))]
@@ -315,6 +321,21 @@ def misplaced(paths: Paths) -> list[Path]:
     own = paths.ledger / workspace_id(paths)
     wanted = (paths.ledger, own, own / FOLDER, paths.backups, paths.quarantine, paths.own_id.parent)
     return [path for path in wanted if stat.S_ISREG(_kind(path))]
+
+
+BLOCKS = "what needs the lock may fail, and changes may wait in the ledger"
+
+
+def misplaced_locks(paths: Paths) -> dict[Path, str]:
+    """What lies in the place of a lock of ours and is no file, with its kind; links are told as such."""
+    found: dict[Path, str] = {}
+    for folder, folders, names in os.walk(paths.data):
+        folders[:] = [name for name in folders if Path(folder, name) != paths.quarantine]
+        for name in (*folders, *names):
+            path = Path(folder, name)
+            if name.endswith(".lock") and (kind := atomic.misplaced(path)) not in ("", "link"):
+                found[path] = kind
+    return found
 
 
 def _kind(path: Path) -> int:

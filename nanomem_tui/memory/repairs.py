@@ -119,8 +119,13 @@ def _strayed(ws: Workspace) -> Iterator[Repair]:
 def _misplaced(ws: Workspace) -> Iterator[Repair]:
     """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
     wrong = health_store.misplaced(ws.paths)
-    for path in wrong if ws.paths.quarantine not in wrong else ():
+    if ws.paths.quarantine in wrong:
+        return
+    for path in wrong:
         yield aside(ws, path, health_store.MISPLACED)
+    for path, kind in health_store.misplaced_locks(ws.paths).items():
+        what, do = f"a {kind} lies in the place of a lock", partial(atomic.move_aside, ws.paths.quarantine, path)
+        yield Repair(what, ws.paths.relative(path), "it is moved to the quarantine", do)
 
 
 def _identity(ws: Workspace) -> Iterator[Repair]:
@@ -291,8 +296,9 @@ def _left_behind(ws: Workspace) -> Iterator[Repair]:
 
 def _modes(ws: Workspace) -> Iterator[Repair]:
     """Files of ours that others may read, or that we may not write."""
-    wrong = health_store.misplaced(ws.paths)
-    for folder, _, names in os.walk(ws.paths.data):
+    wrong = [*health_store.misplaced(ws.paths), *health_store.misplaced_locks(ws.paths)]
+    for folder, folders, names in os.walk(ws.paths.data):
+        folders[:] = [name for name in folders if Path(folder, name) not in wrong]
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
             mode = os.lstat(path).st_mode
             if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):

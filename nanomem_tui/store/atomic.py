@@ -10,12 +10,13 @@ import errno
 import fcntl
 import os
 import re
+import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nanomem_tui import regular
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import Conflict, Refused, from_os_error
 from nanomem_tui.store import owners
 
@@ -158,8 +159,10 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
     Raises Refused when another process holds it for longer than `wait` seconds, and the errors of `from_os_error`.
     """
     try:
-        handle = owners.opened(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = owners.opened(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
+        if misplaced(path):
+            raise regular.told(error, path) from error
         raise from_os_error(error, f"opening {path.name}") from error
     try:
         wait_for_lock(handle, path, wait)
@@ -167,6 +170,15 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
             yield handle
     finally:
         os.close(handle)
+
+
+def misplaced(path: Path) -> str:
+    """What lies in the place of a lock and is no file, in a word; "" where it is one, or nothing is there."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return ""
+    return "" if stat.S_ISREG(mode) else regular.kind_of(mode)
 
 
 def locked_once(path: Path, *, wait: float) -> contextlib.AbstractContextManager[object]:
@@ -301,10 +313,17 @@ def why_kept(name: str) -> str:
         row = original.removeprefix(ALTERED).removesuffix(".json").removesuffix(".sql")
         return f"{row} was not what was written, and was put right"
     if original.endswith(".lock"):
-        return f"{original} was held by nobody"
+        return f"{original} was held by nobody, or no file"
     if original in ("cursor", "dream_cursor", ".cursor", ".dream_cursor"):
         return f"{original} was no place in the archive, and was set right"
     return f"{original} could not be read whole"
+
+
+def move_aside(folder: Path, path: Path) -> None:
+    """Move what is no file, and hinders one, to the quarantine as it is. Raises OSError."""
+    make_folder(folder)
+    os.rename(path, folder / f"{clock.now():%Y%m%d-%H%M%S}{os.urandom(2).hex()}-{path.name}")
+    sync_folder(path.parent)
 
 
 def quarantine(folder: Path, name: str, data: bytes) -> Path:

@@ -223,7 +223,7 @@ def _move_on(database: Path) -> None:
 def held(lock: Path, wait: float) -> Iterator[bool]:
     """Whether the lock of those who write was got in time, held until the end; true where there is no such file."""
     try:
-        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         yield True
         return

@@ -54,7 +54,8 @@ class TierDatabase(TierStore):
     def _was_made(self) -> bool:
         """Whether the lock says that something was committed: it has a mark from then on."""
         try:
-            return self.path.with_name(LOCK).stat().st_size > 0
+            lock = self.path.with_name(LOCK)
+            return lock.is_file() and lock.stat().st_size > 0
         except OSError:
             return False
 

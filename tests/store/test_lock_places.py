@@ -1,0 +1,64 @@
+"""What lies in the place of a lock and is no file blocks nobody for ever, and is told and moved away."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, run  # noqa: F401
+
+pytestmark = pytest.mark.sqlite("the locks of a file")
+LOCKS = ["store.lock", "history.lock", "consolidate.lock", "dream.lock", "reindex.lock", "tiers.lock", "embedding.lock"]
+PLACES = [
+    *((name, "folder") for name in LOCKS), ("store.lock", "pipe"), ("store.lock", "socket"), ("tiers.lock", "pipe"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:  # noqa: F811
+    workspace = tmp_path / "home" / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    (workspace.parent / "config.json").write_text("{}")
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
+    assert run("memory", "add", "--text", "Ana has two cats").code == 0
+    return workspace.parent / "nanomem"
+
+
+def put(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+        (path / "kept").write_text("of somebody")
+    else:
+        monkeypatch.chdir(path.parent)  # the path of a socket is short
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+
+
+@pytest.mark.parametrize(("name", "kind"), PLACES)
+def test_it_is_an_error_that_the_doctor_moves_away(
+    data: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str, kind: str  # noqa: F811
+) -> None:
+    put(data / name, kind, monkeypatch)
+    assert run("memory", "add", "--text", "Ana plays chess").code == 0
+    told = run("doctor")
+    assert told.code == 1
+    assert f"nanomem/{name}: a {kind} lies in the place of a lock" in told.out
+    assert "are gone" not in told.out
+    fixed = subprocess.run(  # in a process of its own: one that waits for ever is ended
+        [sys.executable, "-m", "nanomem_tui", "doctor", "--fix", "--yes"], capture_output=True, timeout=60, check=False
+    )
+    assert fixed.returncode == 0, fixed.stdout
+    assert b"Fixed: nanomem/" + name.encode() in fixed.stdout
+    [kept] = (data / "quarantine").glob(f"*-{name}")
+    assert kind != "folder" or (kept / "kept").read_text() == "of somebody"
+    assert run("memory", "add", "--text", "Ana sails").err == ""
+    assert len(run("memory", "list", "--json").json) == 3
+    assert run("log", "--verify").out.startswith("4 operations")
