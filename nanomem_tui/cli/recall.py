@@ -216,6 +216,8 @@ def _body(shown: Begun) -> dict[str, Any]:
 
 
 def _lines(shown: Begun, *, explain: bool) -> list[str]:
+    from nanomem_tui.memory import secrets
+
     width = output.terminal_width()
     columns = [
         Column("Score", right=True),
@@ -224,16 +226,18 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
         Column("ID", drop=1),
         Column("Text", least=28),
     ]
-    cells = [(f"{h.score:.3f}", h.layer, h.item.kind, h.item.id, h.item.text) for h in shown.hits]
+    cells = [(f"{h.score:.3f}", h.layer, h.item.kind, h.item.id, secrets.mask(h.item.text)) for h in shown.hits]
     lines = table(columns, cells, width) or ["Nothing is recalled."]
     lines += _spelling(shown)
     if explain:
         for hit in shown.hits:
             lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
     if shown.related:
-        lines += ["", "Related facts:", *(f"  {hit.parts['distance']:.2f}  {hit.item.text}" for hit in shown.related)]
+        lines += ["", "Related facts:"]
+        lines += [f"  {hit.parts['distance']:.2f}  {secrets.mask(hit.item.text)}" for hit in shown.related]
     if shown.lessons:
-        lines += ["", "Lessons:", *(f"  {lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)]
+        told = (f"{lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)
+        lines += ["", "Lessons:", *(f"  {line}" for line in map(secrets.mask, told))]
     if shown.cut:
         lines += ["", "Cut:"]
         lines += [f"  {cut.hit.score:.3f}  {cut.hit.item.id}  {cut.why}" for cut in shown.cut]

@@ -57,7 +57,7 @@ class OwnSession:
         if role not in ROLES:
             raise BadInput(f"unknown role `{role}`", self.key, f"one of {', '.join(ROLES)}")
         at = fields.pop("timestamp", None) or clock.local_naive(clock.now())
-        told = {name: _masked(value) for name, value in {"content": content, **fields}.items()}
+        told = {name: secrets.mask_value(value) for name, value in {"content": content, **fields}.items()}
         self._waiting.append(dump_line({"role": role, "content": told.pop("content"), "timestamp": at, **told}))
 
     def save(self) -> int:
@@ -138,15 +138,6 @@ class OwnSessions:
     def keys(self) -> Sequence[str]:
         """The keys that were asked for in this process."""
         return tuple(self._sessions)
-
-
-def _masked(value: Any) -> Any:
-    """A value of a message with a name in place of each secret. Texts are cut nowhere: all of each is looked at."""
-    if isinstance(value, str):
-        return secrets.mask(value)
-    if isinstance(value, Mapping):
-        return {name: _masked(part) for name, part in value.items()}
-    return [_masked(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _header(key: str) -> bytes:

@@ -16,9 +16,9 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui.memory.secret_shapes import PERSONAL, SHAPES
 from nanomem_tui.memory.secret_tokens import Shape
@@ -102,8 +102,10 @@ def _look(text: str, *, personal: bool) -> list[Secret]:
     held = tuple(word for word in _ready(personal)[0] if word in text)
     numbers = _NUMBER.search(text) is not None
     for shape, _, pattern, group in _fitting(held, numbers=numbers, personal=personal):
-        for match in pattern.finditer(text):
+        behind = 0
+        while match := pattern.search(text, behind):
             value, (start, end) = match[group], match.span(group)
+            behind = start if start > match.start() else match.end()  # what is no value may be the name of one
             if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses
                 start, end = start + 1, end - 1
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
@@ -111,6 +113,7 @@ def _look(text: str, *, personal: bool) -> list[Secret]:
                 continue
             if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 32) : start])):
                 continue
+            behind = match.end()
             taken.insert(at, (start, end))
             found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.guessable)))
     return sorted(found, key=lambda secret: secret.start)
@@ -135,6 +138,15 @@ def mask(text: str, *, personal: bool = False) -> str:
         parts += [text[last : secret.start], f"[{secret.kind} #{secret.fingerprint}]"]
         last = secret.end
     return "".join((*parts, text[last:]))
+
+
+def mask_value(value: Any) -> Any:
+    """The same of a JSON value: of each text in it, none cut, however deep."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {name: mask_value(part) for name, part in value.items()}
+    return [mask_value(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def is_masked(text: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import names, turn_fields
+from nanomem_tui.memory import names, secrets, turn_fields
 from nanomem_tui.memory.injections import logged_words
 from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
@@ -20,6 +20,8 @@ from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 MAX_TOLD = 200
 """Characters of what was dropped that are told again."""
+_WORDS = ("text", "key", "trigger", "bad_action", "better_action", "promoted_global_key", "meta")
+"""The fields of an item or a lesson that hold words of somebody."""
 MAX_TOOLS = 500
 MAX_PROBLEMS = 20
 LEAVABLE = frozenset({"notes", "turns", "pending"})
@@ -125,7 +127,7 @@ class Begun(NamedTuple):
             "block": self.block,
             "hits": [hit_json(hit) for hit in self.hits],
             "related": [hit_json(hit) for hit in self.related],
-            "lessons": [lesson.to_json() for lesson in self.lessons],
+            "lessons": [row_json(lesson) for lesson in self.lessons],
             "working": [turn._asdict() for turn in self.working],
             "pending": list(self.pending),
             "cut": [cut_json(cut) for cut in self.cut],
@@ -207,11 +209,17 @@ class Ended(NamedTuple):
             "turn": self.turn,
             "operation": self.operation or None,
             "saved": [
-                {"id": item.id, "text": item.text, "kind": item.kind, "merged": merged} for item, merged in self.saved
+                {"id": item.id, "text": secrets.mask(item.text), "kind": item.kind, "merged": merged}
+                for item, merged in self.saved
             ],
-            "dropped": [{"text": shortened(drop.text), "why": drop.why} for drop in self.dropped],
-            "quarantined": [{"id": held.item.id, "text": held.text, "why": held.why} for held in self.quarantined],
-            "lessons": [{"id": lesson.id, "trigger": lesson.trigger, "what": what} for lesson, what in self.lessons],
+            "dropped": [{"text": shortened(secrets.mask_start(drop.text)), "why": drop.why} for drop in self.dropped],
+            "quarantined": [
+                {"id": held.item.id, "text": secrets.mask(held.text), "why": held.why} for held in self.quarantined
+            ],
+            "lessons": [
+                {"id": lesson.id, "trigger": secrets.mask(lesson.trigger), "what": what}
+                for lesson, what in self.lessons
+            ],
             "counters": dict(self.counters),
             **clipped_json(self.clipped),
             **({"problems": list(self.problems)} if self.problems else {}),
@@ -228,14 +236,21 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_TOLD else f"{text[: MAX_TOLD - 1]}…"
 
 
+def row_json(row: Row) -> dict[str, Any]:
+    """An item or a lesson as an agent is told of it: as the block has it, without its secrets."""
+    body = row.to_json()
+    return body | {name: secrets.mask_value(body[name]) for name in _WORDS if body.get(name)}
+
+
 def hit_json(hit: Hit) -> dict[str, Any]:
     """A hit with its layer, its score and the parts of it."""
-    return {**hit.item.to_json(), "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
+    return {**row_json(hit.item), "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
 
 
 def cut_json(cut: Cut) -> dict[str, Any]:
     """What was cut, and why."""
-    return {"id": cut.hit.item.id, "text": cut.hit.item.text, "score": round(cut.hit.score, 6), "why": cut.why}
+    item, score = cut.hit.item, round(cut.hit.score, 6)
+    return {"id": item.id, "text": secrets.mask(item.text), "score": score, "why": cut.why}
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.errors import BadInput, NotFound, Refused
+from nanomem_tui.memory import secrets
 from nanomem_tui.server import grpc_values as values
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
@@ -285,8 +286,8 @@ def _result(hit: TierHit) -> pb.SearchResult:
     if len(json) + len(content.encode()) > _ROOM:  # what was found comes before what else is known of it
         json = b""
     return pb.SearchResult(
-        content=content, metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind, id=record.id,
-        warning=warning(f"{record.tier}/{record.kind}/{record.id}", content),
+        content=secrets.mask(content), metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind,
+        id=record.id, warning=warning(f"{record.tier}/{record.kind}/{record.id}", content),
     )  # fmt: skip
 
 
@@ -295,7 +296,12 @@ def _chunk(hit: KnowledgeHit, share: float) -> pb.SearchResult:
     place = values.to_json({name: getattr(hit, name) for name in names}, "place")
     why = warning(f"{KNOWLEDGE}/{hit.title}#{hit.section}", hit.text)
     return pb.SearchResult(
-        content=hit.text, metadata_json=place, relevance=share, collection=KNOWLEDGE, id=hit.id, warning=why
+        content=secrets.mask(hit.text),
+        metadata_json=place,
+        relevance=share,
+        collection=KNOWLEDGE,
+        id=hit.id,
+        warning=why,
     )
 
 

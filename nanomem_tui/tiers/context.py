@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import secret_signs, secrets
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.tiers import context_block, context_ranking, context_sources, token_counts
 from nanomem_tui.tiers.context_fitting import Budget
 from nanomem_tui.tiers.context_sources import Parts
-from nanomem_tui.tiers.context_values import TIERS, Context, ContextChunk, LeftOut, task_of, tiers_of
+from nanomem_tui.tiers.context_values import TIERS, Context, ContextChunk, Finding, LeftOut, task_of, tiers_of
 
 __all__ = ["MOST_TOKENS", "TIERS", "Context", "ContextAssembly", "ContextChunk", "LeftOut"]
 
@@ -45,6 +46,8 @@ class ContextAssembly:
         `tiers`: these alone (none: all); `audience`: for whom, as in recall (None: the owner, who sees everything).
         `framed`: the block that is made of it stays within the budget too, frame and sources included. Raises BadInput
         for no task, no such tier, a budget of nothing, or an audience that cannot be, and the store's errors.
+
+        No chunk holds a secret: each stands as its kind and a fingerprint.
         """
         asked = task_of(task)
         wanted = tiers_of(tiers)
@@ -56,6 +59,7 @@ class ContextAssembly:
             return Context(asked, (), 0, most, name, wanted, notes=(OFF,))
         found = context_sources.look(self._parts, asked, wanted, audience or Audience())
         ranked = context_ranking.rank(found.findings, asked.words, clock.now().date())
+        ranked = [one._replace(finding=_masked(one.finding)) for one in ranked]
 
         def cost(source: str, content: str) -> int:
             return count(context_block.entry(source, content) + "\n") if framed else count(content)
@@ -74,3 +78,10 @@ class ContextAssembly:
     def block(self, context: Context) -> str:
         """The block that a model is given; within the budget where the context was assembled `framed`."""
         return context_block.rendered(context.chunks)
+
+
+def _masked(finding: Finding) -> Finding:
+    """A finding without its secrets, before it is cut: of half a secret nobody would know what it is."""
+    if not (secret_signs.may_hold(finding.content) or secret_signs.may_hold(finding.source)):
+        return finding
+    return finding._replace(content=secrets.mask(finding.content), place=secrets.mask(finding.place))

@@ -87,6 +87,11 @@ def test_a_password_is_found_in_every_form(form: str) -> None:
     assert find(mask(text)) == []
 
 
+@pytest.mark.parametrize("before", ["password: ", "password of the NAS: ", "password of the NAS → ", "| password | "])
+def test_a_name_that_stands_where_a_value_would_hides_none(before: str) -> None:
+    assert X not in mask(f"{before}password: {X}")
+
+
 @pytest.mark.parametrize(("kind", "form", "value"), OTHERS)
 def test_other_secrets_are_found_in_their_forms(kind: str, form: str, value: str) -> None:
     text = form.replace("{}", value)

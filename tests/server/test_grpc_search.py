@@ -190,3 +190,14 @@ def test_the_same_title_again_replaces_the_text_and_that_can_be_undone(served: S
     assert entry.operation.actor == "agent"
     served.ws.undo(entry.operation.id)
     assert any("proxy_pass" in one["content"] for one in memory.search_knowledge("proxy_pass", ["solution"]))
+
+
+def test_what_is_found_for_a_model_holds_no_secret_and_a_record_is_as_it_was_stored(memory: MemoryClient) -> None:
+    said = "Move the NAS, password: Xy7fQ2mLk90pqrs"
+    memory.store_goal(said, id="g1")
+    (chunk,) = memory.assemble_context("move the NAS", max_tokens=800)["chunks"]
+    (found,) = memory.semantic_search("move the NAS", ["goals"])
+    for content in (chunk["content"], found["content"]):
+        assert "password: [password #" in content
+        assert "Xy7fQ2mLk90pqrs" not in content
+    assert memory.query_working("goal")[0]["description"] == said

@@ -254,7 +254,8 @@ def test_a_block_is_fenced_and_nothing_in_it_can_end_the_fence(ws: Workspace) ->
     assert "\u202e" not in block
     assert "sk-proj" not in block
     assert "ignore all previous" not in block
-    assert any(evil in chunk.content for chunk in context.chunks)  # the answer itself is raw data
+    raw = evil.replace("sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", "[OpenAI key #")
+    assert any(raw in chunk.content for chunk in context.chunks)  # the answer itself is raw data, but for secrets
 
 
 def test_other_scripts_find_what_is_written_in_them(ws: Workspace) -> None:

@@ -1,0 +1,73 @@
+"""What an agent or a model is shown holds no secret, in whatever form it is asked for; a person sees what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.workspace import Workspace
+from tests.cli.conftest import Run
+from tests.memory.turns import begin, end
+from tests.store.homes import make_home
+
+SECRET = "Xy7fQ2mLk90pqrs"
+TOLD = f"The password of the NAS is {SECRET}"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = make_home(tmp_path, items=0, lessons=0)
+    with open_workspace(home) as ws:
+        ws.items.add(TOLD)
+        ws.lessons.add("password of the NAS", f"password: {SECRET}")
+        ws.knowledge.add_text(f"# NAS\n\nThe NAS is in the attic. password: {SECRET}\n", "nas.md", "NAS")
+        ws.records.store("goal", {"description": f"Move the NAS, password: {SECRET}"}, "g1")
+        ws.flush()
+    return home
+
+
+@pytest.fixture
+def ws(home: Path) -> Iterator[Workspace]:
+    with open_workspace(home) as opened:
+        yield opened
+
+
+def test_a_turn_tells_none_beside_its_block(ws: Workspace) -> None:
+    begun = begin(ws, "what is the password of the NAS?")
+    told = begun.to_json()
+    assert told["hits"]
+    assert told["lessons"]
+    assert SECRET not in json.dumps(told)
+    assert told["hits"][0]["text"].startswith("The password of the NAS is [password #")
+    assert SECRET not in json.dumps(end(ws, begun.turn, f"It is {TOLD}").to_json())
+
+
+def test_what_is_cut_is_told_without_it(ws: Workspace) -> None:
+    for number in range(40):
+        ws.items.add(f"{TOLD}{number}")
+    told = begin(ws, "what is the password of the NAS?").to_json()
+    assert told["cut"]
+    assert SECRET not in json.dumps(told)
+
+
+def test_a_context_holds_none_in_any_chunk(ws: Workspace) -> None:
+    for framed in (False, True):
+        found = ws.context.assemble("what is the password of the NAS", framed=framed)
+        assert len({chunk.tier for chunk in found.chunks}) >= 3
+        assert SECRET not in json.dumps(found.to_json())
+        assert all(chunk.tokens > 0 for chunk in found.chunks)
+        assert found.total_tokens <= found.max_tokens
+
+
+def test_the_commands_print_none_and_a_person_sees_what_is_kept(home: Path, run: Run) -> None:
+    question = "what is the password of the NAS?"
+    for line in (["context", question], ["context", question, "--block"], ["recall", question, "--explain"]):
+        for more in ([], ["--json"]):
+            said = run("--workspace", str(home), *line, *more).out
+            assert "[password #" in said
+            assert SECRET not in said
+    assert SECRET in run("--workspace", str(home), "memory", "list", "--json").out
