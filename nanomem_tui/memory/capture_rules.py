@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory import quotations
-from nanomem_tui.memory.capture_kinds import LEAD, kind_of
+from nanomem_tui.memory.capture_kinds import LEAD, kind_of, own_words
 from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.memory.unwanted import is_unwanted
 from nanomem_tui.sentences import split
@@ -232,7 +232,7 @@ def read(sentence: str) -> Said | None:
         return Said(what, kind_of(what) or "fact", explicit=True, intent=intent)
     if is_question(plain):
         return None
-    standing = _STANDING.search(plain)
+    standing = _STANDING.search(own_words(plain))  # not what another one says is to be
     kind = kind_of(plain)
     if standing is not None:
         return Said(sentence.strip(), kind or "preference", explicit=True, intent=standing[0].strip(" ,;"))

@@ -40,19 +40,20 @@ _STAMPED = re.compile(
 )
 """How a line begins with who said something and when: one is enough."""
 _SIGNED = re.compile(
-    r"(?P<name>[@~+]?[^\W\d_][\w.'’-]*(?: \(?[A-ZÀ-ÞА-Я@][\w.'’)-]*){0,3})"
+    r"(?P<name>[@~+]?[^\W\d_][\w.'’-]*(?: \(?[A-ZÀ-ÞА-Я@][\w.'’)-]*){0,3}"
+    r"(?: \([^()\n]{1,20}\)|[^\w\s,:：.!?-]{1,4}| [^\w\s,:：.!?()—–|•·-]{1,4})?)"
     # Eve  10:01 AM, Eve — Today at 10:01, Eve 2026/11/20 10:01:22, Eve, Fri 10:01 AM, Eve 10:01 AM
     rf"(?:(?:\s{{2,}}|\t|\s+[—–|•·-]\s+|,?\s+(?=(?i:{_DAY})))(?i:{_STAMP})|,?\s+{_DATE},?\s+{_TIME}|,\s+{_TIME}|"
     r"\s\d{1,2}[:.]\d\d\s?[AaPp]\.?[Mm]\.?)\s*$"
 )
 """A line of nothing but who said what follows, and when."""
 _NICK = re.compile(r"(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s*)?<[@+%&~ ]?(?!br>|hr>)[\w\[\]\\`^{}|-]{1,30}>\s+\S")
-_ALONE = re.compile(rf"\s*(?:{_DAY},? (?:at )?)?{_TIME}\s*$", re.IGNORECASE)
+_ALONE = re.compile(rf"\s*{_STAMP}\s*$", re.IGNORECASE)
 """A time that stands alone under a name, as Slack copies it."""
 _BARE_NAME = re.compile(r"\s*(?:[A-ZÀ-ÞА-Я@][\w.'’-]*(?: [A-ZÀ-ÞА-Я(][\w.'’)-]*){0,3}|[㐀-䶿一-鿿가-힯぀-ヿ]{1,8})\s*$")
 _SPEAKER = re.compile(
     r"\s*(?:[-*•]\s+)?\*{0,2}(?P<name>@?[^\W\d_][\w.'’-]*(?: [A-ZÀ-ÞА-Я(][\w.'’)-]*){0,2}|[㐀-䶿一-鿿가-힯぀-ヿ]{1,8})"
-    r"\*{0,2}\s?[:：]\*{0,2}(?:\s|(?<=：)\S|$)"
+    r"\*{0,2}(?: ?[^\w\s,:：.!?()*\"'-]{1,4})?\s?[:：]\*{0,2}(?:\s|(?<=：)\S|$)"
 )
 """How a line begins with who said something: two of them, or one of many."""
 _NO_NAMES = frozenset(
@@ -97,7 +98,7 @@ def begins(lines: Sequence[str]) -> int | None:
         spoken = _SPEAKER.match(bare)
         if _STAMPED.match(bare) or _NICK.match(bare) or (signed is not None and not _is_told_of(signed["name"])):
             return _first(speakers, at)
-        if at and _ALONE.match(bare) and _BARE_NAME.match(lines[at - 1]):
+        if at and _ALONE.match(bare) and _BARE_NAME.match(lines[at - 1]) and not _is_told_of(lines[at - 1]):
             return _first(speakers, at - 1)
         if spoken is not None:
             speakers.append((at, spoken["name"].casefold()))

@@ -46,7 +46,9 @@ _ANNOUNCED = re.compile(
     rf"\b{_MATERIAL}\b[^\n]{{0,60}}\b(?:i (?:got|received|found)|from|by|wrote|below|follows|reads|says|said)\b"
     rf"[^\n]{{0,60}}|(?:^|[.!?]\s)(?:please |can you |could you |and |now |ok(?:ay)?,? |hey,? )*{_WORK}\b"
     r"[^\n:]{0,60}|"
-    r"\b(?:he|she|they|somebody|someone) (?:wrote|sent|said|posted|replied)\b[^\n]{0,40})[:：]\s*$|"
+    r"(?:^|[.!?,] |\b(?:and|what|as) )(?!(?:i|we|you)\b)(?:[\w.'’-]+ ){1,4}?(?!(?:i|we|you)\b)"
+    r"(?:wrote|writes|sent|said|says|posted|replied|answered|commented|asked|texted|messaged|told|tells)\b[^\n:：]{0,40})"
+    r"[:：]\s*$|"
     r"(?:下面|以下|这|這|收到|转发|轉發|他|她|别人|有人)[^\n：:]{0,16}(?:邮件|郵件|信|消息|短信|文章|文档|文件|内容|評論|评论|"
     r"原文|聊天记录|资料|文字|帖子|写道|说|發來|发来|发的)[^\n：:]{0,10}[：:]\s*$|"
     r"^(?:请|請|帮我|幫我|麻烦|你|把)*(?:翻译|翻譯|总结|總結|改写|润色|校对|解释)[^\n：:]{0,16}[：:]\s*$",
@@ -59,6 +61,8 @@ _WROTE = (
 _MARKED = re.compile(
     r"^\s*(?:\[(?:file|document|attachment|pdf|page|url|web|forwarded)\b[^\]\n]{0,200}\]\s*$|"
     r"-{2,}\s*(?:forwarded|original) message\b.*|begin forwarded message:?\s*$|on .{4,80} wrote:\s*$|"
+    r"(?:forwarded from|in reply to|weitergeleitet von|antwort an|transféré de|reenviado de|inoltrato da|переслано от|"
+    r"в ответ на)\b.{0,60}$|.{0,200}\bfrom: .{1,80}\bsubject: .*$|"
     r"(?:am|le|el|il) .{4,80} (?:schrieb|a écrit|escribió|ha scritto).{0,80}:\s*$|"
     r"(?:from|von|de|od|da|от|subject|betreff|objet|asunto|assunto|oggetto|temat|тема): .+$|"
     r"(?:发件人|寄件人|寄件者|主题|主旨|差出人|件名|보낸 ?사람|제목)\s?[:：].+$|"
