@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from nanomem_tui.errors import NanomemError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import oplog, reader, sql
 from nanomem_tui.store.sql import Connection
+from nanomem_tui.text import counted
 
 MARK, REWRITTEN = "chain", "chain_rewritten"
 """The markers of the head, and of when operations were changed by `forget` or `scrub`."""
@@ -105,6 +106,11 @@ def rewritten(connection: Connection, workspace_id: str, before: str, at: str, w
     return {MARK: head, REWRITTEN: json.dumps([*_told(meta), told])}
 
 
+def was_rewritten(connection: Connection, workspace_id: str) -> bool:
+    """Whether operations were ever changed on purpose. Raises the driver's errors."""
+    return bool(_told(reader.meta(connection, workspace_id)))
+
+
 def _told(meta: Mapping[str, str]) -> list[dict[str, Any]]:
     try:
         found = json_text.loads(meta.get(REWRITTEN, "[]"))
@@ -125,37 +131,55 @@ def verify(connection: Connection, workspace_id: str, expected: str = "", copies
     wrong: list[str] = []
     seen: set[str] = set()
     undone: dict[str, bool] = {}
-    keys, lost = _touched(connection, workspace_id), list[str]()
-    standing = oplog.Standing()
-    named = f"{', '.join(_COLUMNS)}, seq, undone, body_json"
+    noted, lost, strange = _noted(connection, workspace_id), list[str](), list[str]()
+    standing, rewritten = oplog.Standing(), bool(_told(meta))
+    named = f"{', '.join(_COLUMNS)}, seq, undone, touched, body_json"
     query = f"SELECT {named} FROM operations{sql.unindexed(connection)} WHERE workspace_id = ? ORDER BY seq"
-    for *columns, seq, flag, body in connection.execute(query, (workspace_id,)):
+    for *columns, seq, flag, touched, body in connection.execute(query, (workspace_id,)):
         number += 1
         head = extended(head, [(columns[0], body)])
         seen.add(head)
         at = number if expected and head.startswith(expected) else at
         undone[columns[0]] = bool(flag)
         said = _read(body)
-        if not _says(columns, said):
+        if not _says(columns, said) or not is_count(touched, said, forgotten=rewritten):
             wrong.append(f"{columns[0]}: its columns are not what it says")
-        if keys.get(seq, 0) < len(_places(said)):
-            lost.append(columns[0])
+        there, places = noted.pop(seq, set()), _keys(said)
+        lost += [columns[0]] if places - there else []
+        strange += [columns[0]] if there - places else []
         standing.then(light(columns[0], said))
     for key, is_undone in undone.items():
         if is_undone != standing.is_undone(key):
             wrong.append(f"{key}: {_NOT_UNDONE if is_undone else _UNDONE}")
     if lost:
         wrong.append(f"{_few(lost)}: what that touched is not noted, and `nanomem log --key` does not find it")
+    if strange:
+        wrong.append(f"{_few(strange)}: noted as touched is what that did not touch")
+    if unplaced := sum(len(keys) for seq, keys in noted.items() if not isinstance(seq, int)):
+        wrong.append(f"{counted(unplaced, 'thing')} noted as touched at a place that is none")
     wrong += [f"{name}: it knows another past" for name, one in older.items() if one not in seen]
-    missing = tuple(_missing(connection, workspace_id))
+    gone = sorted((seq, keys) for seq, keys in noted.items() if isinstance(seq, int))
+    missing = tuple(
+        f"operation {seq} is missing: it touched {_few(sorted({str(key) for _, key in keys}))}" for seq, keys in gone
+    )
     since = None if at is None else number - at
     return Verified(number, head, meta.get(MARK, ""), tuple(wrong), missing, tuple(_told(meta)), since)
 
 
-def _touched(connection: Connection, workspace_id: str) -> dict[int, int]:
-    """How many things each operation is noted to have touched, by its place."""
-    query = "SELECT seq, count(*) FROM operation_keys WHERE workspace_id = ? GROUP BY seq"
-    return {int(seq): int(number) for seq, number in connection.execute(query, (workspace_id,))}
+def _noted(connection: Connection, workspace_id: str) -> dict[Any, set[tuple[Any, Any]]]:
+    """Layer and key of what is noted to have been touched, by the place of the operation: whatever stands there."""
+    found: dict[Any, set[tuple[Any, Any]]] = {}
+    query = "SELECT seq, layer, key FROM operation_keys WHERE workspace_id = ?"
+    for seq, layer, key in connection.execute(query, (workspace_id,)):
+        found.setdefault(seq, set()).add((layer, key))
+    return found
+
+
+def is_count(touched: object, told: Mapping[str, Any], *, forgotten: bool) -> bool:
+    """Whether an operation touched so many things; `forgotten`: some may not be told any more."""
+    changes = told.get("changes")
+    number = len(changes) if isinstance(changes, list) else 0
+    return isinstance(touched, int) and (touched == number or (forgotten and touched > number))
 
 
 def _places(told: Mapping[str, Any]) -> set[tuple[Any, ...]]:
@@ -168,20 +192,11 @@ def _places(told: Mapping[str, Any]) -> set[tuple[Any, ...]]:
 
 def touched_by(body: str) -> set[tuple[str, str]]:
     """Layer and key of what an operation says that it touched, by its body."""
-    return {(str(one[0]), str(one[1])) for one in _places(_read(body)) if len(one) > 1}
+    return _keys(_read(body))
 
 
-def _missing(connection: Connection, workspace_id: str) -> Iterator[str]:
-    """The places of operations that are not there, by what they touched."""
-    query = (
-        "SELECT seq, key FROM operation_keys k WHERE workspace_id = ? AND NOT EXISTS"
-        " (SELECT 1 FROM operations o WHERE o.workspace_id = k.workspace_id AND o.seq = k.seq) ORDER BY seq, key"
-    )
-    touched: dict[int, list[str]] = {}
-    for seq, key in connection.execute(query, (workspace_id,)):
-        touched.setdefault(int(seq), []).append(str(key))
-    for seq, keys in touched.items():
-        yield f"operation {seq} is missing: it touched {_few(keys)}"
+def _keys(told: Mapping[str, Any]) -> set[tuple[str, str]]:
+    return {(str(one[0]), str(one[1])) for one in _places(told) if len(one) > 1}
 
 
 def _few(names: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touch
 class Batch:
     """What one checkpoint writes; `memos`: what it is to remember of the agent's files; `lines`: the operations as the
     ledger has them, where they are encoded already; `back`: rows that were written once, and were taken out of the
-    database behind our back; `recount`: how many rows there are was not kept right."""
+    database behind our back; `recount`: their number was not kept right; `anew`: rows to write in every column."""
 
     operations: Sequence[Operation]
     rows: Sequence[DirtyRow]
@@ -53,6 +53,7 @@ class Batch:
     lines: Sequence[bytes] = ()
     back: frozenset[RowKey] = frozenset()
     recount: bool = False
+    anew: frozenset[RowKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +73,13 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     An index that another version's tokenizer made is left alone, and marked as old: `reindex` makes it anew without
     keeping others from writing.
     """
-    found = reader.meta_as_found(connection, workspace_id)
-    wrong = counters.judged(connection, workspace_id, found)
-    counters.put_right(connection, workspace_id, wrong)
-    meta = counters.believed(found, wrong)
+    meta = counters.mended(connection, workspace_id, reader.meta_as_found(connection, workspace_id))
     revision = reader.revision_of(meta) + 1
     indexed = reader.index_is_current(meta) or ("tokens" not in meta and _has_none(connection, workspace_id))
     counted_already = _lacking(connection, workspace_id, batch)
     with _room_for(connection, len(batch.rows)):
         waiting = _insert_operations(connection, workspace_id, batch, meta)
-        items, new_items = _write_items(connection, workspace_id, _of("item", batch), revision, indexed=indexed)
+        items, new_items = _write_items(connection, workspace_id, batch, revision, indexed=indexed)
         lessons, new_lessons = _write_rows(connection, workspace_id, "lesson", batch, revision)
         records, new_records = _write_rows(connection, workspace_id, "record", batch, revision)
     new = new_items + new_lessons + new_records - counted_already
@@ -142,9 +140,10 @@ def _of(layer: str, batch: Batch) -> list[DirtyRow]:
 
 
 def _write_items(
-    connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int, *, indexed: bool
+    connection: Connection, workspace_id: str, batch: Batch, revision: int, *, indexed: bool
 ) -> tuple[list[Item], int]:
     """The items as written, and how many of them are new."""
+    dirty = _of("item", batch)
     number = first = sql.next_number(connection, "memory_entries", "number", workspace_id)
     words = item_words.of(connection)
     insert = _inserting("memory_entries", (*_ITEM_NAMES, *words.columns))
@@ -168,7 +167,7 @@ def _write_items(
             if found is None:
                 new.append(values)
             else:
-                names = _changed_columns(found, merged)
+                names = _ALL_OF_ITEM if ("item", merged.id) in batch.anew else _changed_columns(found, merged)
                 names += words.named(names)
                 by_name = dict(zip((*_ITEM_NAMES, *words.columns), values, strict=True))
                 changed.setdefault(names, []).append((*(by_name[name] for name in names), workspace_id, place))
@@ -258,6 +257,7 @@ def _inserting(table: str, names: Sequence[str]) -> str:
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
+_ALL_OF_ITEM = (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash")
 _ITEM_NAMES = (*reader.ITEM_COLUMNS, "workspace_id", "number", "content_norm", "content_hash", "row_hash")
 
 
@@ -270,7 +270,7 @@ def rewrite(connection: Connection, workspace_id: str, row: AnyRow) -> None:
         return
     words, before = item_words.of(connection), reader.items_by_id(connection, workspace_id, [row.id])[row.id]
     place = reader.item_numbers(connection, workspace_id, [row.id])[row.id]
-    names = (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash", *words.columns)
+    names = (*_ALL_OF_ITEM, *words.columns)
     found = (*_item_values(row, workspace_id, place), *words.values(row))
     by_name = dict(zip((*_ITEM_NAMES, *words.columns), found, strict=True))
     connection.execute(_item_update(names), (*(by_name[name] for name in names), workspace_id, place))

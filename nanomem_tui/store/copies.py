@@ -238,7 +238,8 @@ def workspaces(connection: Connection) -> list[str]:
     """The ids of the workspaces that a database has rows of."""
     query = "SELECT DISTINCT workspace_id FROM {}"
     tables = reader.row_tables(connection)
-    return sorted({row[0] for table in tables for row in connection.execute(query.format(table))})
+    found = {row[0] for table in tables for row in connection.execute(query.format(table))}
+    return sorted(key for key in found if isinstance(key, str))  # a row under something else is damage
 
 
 def altered(connection: Connection, workspace_id: str) -> Iterable[tuple[str, str]]:

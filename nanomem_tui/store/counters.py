@@ -22,8 +22,6 @@ AHEAD = 1_000
 known."""
 FAR = 10**9
 """How far a counter may be ahead of the rows: each checkpoint without a row moves it on."""
-_POSSIBLE = 10**15
-"""No counter of ours comes to that."""
 _TABLES = ("memory_entries", "lessons", "records")
 _SHOWN = 30
 _NAMES = {
@@ -91,7 +89,7 @@ class _Tables:
         return max(self.seq, self._asked(f"SELECT {self._highest('operation_keys', 'seq')} AS n"))
 
     def _highest(self, table: str, column: str) -> str:  # a text is higher than any number
-        return f"(SELECT coalesce(max({column}), 0) FROM {table} WHERE workspace_id = ? AND {column} < {_POSSIBLE})"
+        return f"(SELECT coalesce(max({column}), 0) FROM {table} WHERE workspace_id = ? AND {column} < {sql.HIGHEST})"
 
     def _asked(self, query: str) -> int:
         values = (self.workspace_id,) * query.count("?")
@@ -140,7 +138,7 @@ def _judge(tables: _Tables, found: Mapping[str, Any], name: str, value: Any) -> 
 
 def whole(value: Any) -> int | None:
     """The number that a counter says; None where it says none that one of ours could have."""
-    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < len(str(_POSSIBLE))
+    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < len(str(sql.HIGHEST))
     return int(value) if is_number else None
 
 
@@ -158,6 +156,13 @@ def untrue(connection: Connection, workspace_id: str, found: Mapping[str, Any]) 
         if number is not None and number != there:
             why = f"there {'is' if there == 1 else 'are'} {counted(there, one)}"
             yield Wrong(kind, found[kind], why, str(there), more=number > there)
+
+
+def mended(connection: Connection, workspace_id: str, found: Mapping[str, Any]) -> dict[str, str]:
+    """What is to be believed, written where it is not what is there. Raises the driver's errors."""
+    wrong = judged(connection, workspace_id, found)
+    put_right(connection, workspace_id, wrong)
+    return believed(found, wrong)
 
 
 def put_right(connection: Connection, workspace_id: str, wrong: Iterable[Wrong]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem, StoreError
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import copies, reader, stored_operations
+from nanomem_tui.store import copies, reader, row_queries, stored_operations
 from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item, Lesson, Record, row_hash
@@ -139,9 +139,14 @@ def _records_as_written(connection: Connection, workspace_id: str, kind: str) ->
     from nanomem_tui.store import mending
 
     rows = reader.records(connection, workspace_id, kind=kind)
-    if not rows or len(rows) > mending.VERIFIED or not isinstance(connection, sqlite3.Connection):
+    is_file = isinstance(connection, sqlite3.Connection) and reader.has_records(connection)
+    if not is_file or len(rows) > mending.VERIFIED:
         return rows
-    query = "SELECT id, row_hash FROM records WHERE workspace_id = ? AND is_deleted = 0 AND kind = ?"
+    kept = row_queries.hashed(connection, "record")
+    other = f"SELECT 1 FROM records WHERE workspace_id = ? AND {kept} = '' LIMIT 1"  # which may be one of these
+    if connection.execute(other, (workspace_id,)).fetchone() is not None:
+        return None
+    query = f"SELECT id, {kept} FROM records WHERE workspace_id = ? AND is_deleted = 0 AND kind = ?"
     written = dict(reader.fetched(connection, tuple, query, (workspace_id, kind)))
     return rows if all(written.get(row.id) == row_hash(row) for row in rows) else None
 

@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -330,8 +331,10 @@ class MemoryStore(ExportedRows):
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
         lines = [self.ledger.line_of(operation) for operation in operations]
-        back, recount = (self._mended.back, self._mended.recount) if self._mended is not None else (frozenset(), False)
-        return checkpoint.Batch(operations, rows, self.files.memo(), marks, lines, back, recount), len(self._noticed)
+        batch = checkpoint.Batch(operations, rows, self.files.memo(), marks, lines)
+        if (mended := self._mended) is not None:
+            batch = replace(batch, back=mended.back, recount=mended.recount, anew=self.found_altered)
+        return batch, len(self._noticed)
 
     def _repair(self) -> None:
         """Put what stands in for a damaged database in its place, and read everything anew from there."""

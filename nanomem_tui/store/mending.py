@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, ledger_order, reader, sql, stored_operations
+from nanomem_tui.store import atomic, ledger_order, reader, row_queries, sql, stored_operations
 from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of, row_hash
 
@@ -56,6 +56,8 @@ def altered(
     missing = int(expected) - len(rows) if expected else 0
     if len(rows) > VERIFIED and missing <= 0:
         return Altered((), missing) if missing else None
+    if sql.is_sqlite(connection) and (reason := row_queries.nameless(connection)):
+        raise CorruptDatabase(f"damaged: {reason}", WHERE, "run `nanomem doctor`")
     hashes = reader.row_hashes(connection, workspace_id)
     keys = [(layer_of(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
     if keys and sql.is_sqlite(connection):

@@ -26,13 +26,15 @@ Row = tuple[Any, ...]
 
 class Plan(NamedTuple):
     """`altered`: rows as they are that are not what was written; `strange`: those that were put in; `rows`: what is
-    written in their place, and of operations that are `missing`; `keys`: what operations touched, and is not noted."""
+    written in their place, and of operations that are `missing`; `keys`: what operations touched, and is not noted;
+    `untouched`: what is noted, and no operation touched."""
 
     altered: Sequence[Row]
     strange: Sequence[Row]
     missing: int
     rows: Sequence[Row]
     keys: Sequence[Row]
+    untouched: Sequence[Row]
 
     def line(self) -> str:
         """What is wrong, behind the name of the database."""
@@ -45,7 +47,8 @@ class Plan(NamedTuple):
             )
             if number
         ]
-        return ", ".join(told) or f"{counted(len(self.keys), 'thing')} that operations touched, and that is not noted"
+        number = counted(max(len(self.keys), len(self.untouched)), "thing")
+        return ", ".join(told) or f"{number} that operations touched, and that is not noted as it was"
 
 
 def plan(store: RowStore, connection: Connection) -> Plan | None:
@@ -66,15 +69,17 @@ def plan(store: RowStore, connection: Connection) -> Plan | None:
         for row in reader.fetched(connection, tuple, query, ())
         if row[1] == store.workspace_id or row[2] in ids  # a bit of the column may be flipped that says whose it is
     }
-    differ = [row for row in made if row[2] not in here or _said(row) != _said(here[row[2]])]
+    rewritten = chain.was_rewritten(connection, store.workspace_id)
+    differ = [row for row in made if row[2] not in here or not _is_said(row, here[row[2]], forgotten=rewritten)]
     altered = [here[row[2]] for row in differ if row[2] in here]
     strange = [row for key, row in here.items() if key not in ids]
     noted = "SELECT workspace_id, layer, key, seq FROM operation_keys WHERE workspace_id = ?"
     there = {*reader.fetched(connection, tuple, noted, (store.workspace_id,))}
     wanted = [key for row in made for key in _keys(row)]
     keys = [key for key in wanted if key not in there]
+    untouched = sorted(there.difference(wanted), key=repr)
     missing = len(differ) - len(altered)
-    return Plan(altered, strange, missing, differ, keys) if differ or strange or keys else None
+    return Plan(altered, strange, missing, differ, keys, untouched) if differ or strange or keys or untouched else None
 
 
 def put_right(store: MemoryStore) -> None:
@@ -84,9 +89,15 @@ def put_right(store: MemoryStore) -> None:
         if found is None:
             raise CorruptDatabase("nothing proves any more what the operations were", store.where, "look again")
         for row in (*found.altered, *found.strange):
-            line = json.dumps(dict(zip(checkpoint.OPERATION, row, strict=True)), ensure_ascii=False)
+            told = dict(zip(checkpoint.OPERATION, row, strict=True))
+            line = json.dumps(told, ensure_ascii=False, default=reader.tolerant)
             data = f"{line}\n".encode("utf-8", "backslashreplace")
             atomic.quarantine(store.paths.quarantine, f"{atomic.ALTERED}operation-{row[2]}.json", data)
+        if found.untouched:
+            data = "".join(f"{json.dumps(row, default=reader.tolerant)}\n" for row in found.untouched).encode()
+            atomic.quarantine(store.paths.quarantine, f"{atomic.ALTERED}operation_keys.json", data)
+        none = "DELETE FROM operation_keys WHERE workspace_id = ? AND layer = ? AND key = ? AND seq = ?"
+        connection.executemany(none, found.untouched)
         gone = [(row[0], row[2]) for row in (*found.altered, *found.strange)]
         connection.executemany("DELETE FROM operations WHERE seq = ? AND id = ?", gone)
         checkpoint.insert_operations(connection, found.rows, found.keys)
@@ -112,6 +123,9 @@ def _keys(row: Row) -> list[Row]:
     return [(row[1], layer, key, row[0]) for layer, key in chain.touched_by(row[-2])]
 
 
-def _said(row: Row) -> Row:
-    """A row without how much it touched: what was forgotten counts there, and is no change any more."""
-    return (*row[:_TOUCHED], *row[_TOUCHED + 1 : -1], bool(row[-1]))
+def _is_said(made: Row, found: Row, *, forgotten: bool) -> bool:
+    """Whether a row is what its operation says. `forgotten`: of what it touched some may be no change any more."""
+    touched = found[_TOUCHED]
+    counts = isinstance(touched, int) and (touched == made[_TOUCHED] or (forgotten and touched > made[_TOUCHED]))
+    rest = [(*row[:_TOUCHED], *row[_TOUCHED + 1 :]) for row in (made, found)]
+    return counts and rest[0] == rest[1]

@@ -96,7 +96,8 @@ def _unlinked(connection: Connection, workspace_id: str) -> dict[int, set[Said]]
     )
     found: dict[int, set[Said]] = {}
     for seq, layer, key in connection.execute(query, (workspace_id,)):
-        found.setdefault(int(seq), set()).add((str(layer), str(key)))
+        if isinstance(seq, int):
+            found.setdefault(seq, set()).add((str(layer), str(key)))
     return found
 
 

@@ -15,27 +15,23 @@ from typing import Any, TypeVar
 
 from nanomem_tui import json_text, regular, tokens
 from nanomem_tui.errors import AccessDenied, DiskFull, NewerDatabase, StoreError, from_os_error
-from nanomem_tui.store import counters, driver_errors, sql
+from nanomem_tui.store import counters, driver_errors, row_queries, sql
+from nanomem_tui.store.row_queries import asked, hashed
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
 R = TypeVar("R")
+Make = Callable[[Iterable[Any]], R]
 SCHEMA_VERSION = 3
 PLAUSIBLE = 100
 """A schema number beyond this is a flipped bit, not a newer release."""
-ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
-LESSON_COLUMNS = Lesson._fields
-RECORD_COLUMNS = Record._fields
-ROW_TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
-"""The table of each layer of rows."""
+ITEM_COLUMNS, LESSON_COLUMNS = row_queries.ITEM_COLUMNS, row_queries.LESSON_COLUMNS
+RECORD_COLUMNS, ROW_TABLES = row_queries.RECORD_COLUMNS, row_queries.ROW_TABLES
 SEEN = "seen:"
 _WAITS = "says_why(CAST(meta_json AS BLOB))"
 """`says_why` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
 _WAITS_KEPT = "waits = 1"
 """The same where a column keeps the answer."""
-_ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
-_LESSONS = f"SELECT {', '.join(LESSON_COLUMNS)} FROM lessons WHERE workspace_id = ?"
-_RECORDS = f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE workspace_id = ?"
 
 
 @contextlib.contextmanager
@@ -122,7 +118,7 @@ def tolerant(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def fetched(connection: Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]) -> list[R]:
+def fetched(connection: Connection, make: Make[R], query: str, values: Sequence[Any]) -> list[R]:
     """The rows of a query; a bit that flipped in a text costs a character, not the table."""
     try:
         return list(map(make, connection.execute(query, values)))
@@ -138,9 +134,14 @@ def items(connection: Connection, workspace_id: str, *, after_revision: int = -1
 
     All of them are read without an index: one that a flipped bit harmed would leave rows out.
     """
-    if after_revision < 0:
-        return fetched(connection, Item._make, _unindexed(connection, _ITEMS), (workspace_id,))
-    return fetched(connection, Item._make, f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
+    return _rows(connection, Item._make, "item", workspace_id, after_revision)
+
+
+def _rows(connection: Connection, make: Make[R], layer: str, workspace_id: str, after: int) -> list[R]:
+    query = asked(connection, layer)
+    if after < 0:
+        return fetched(connection, make, _unindexed(connection, query), (workspace_id,))
+    return fetched(connection, make, f"{query} AND revision > ?", (workspace_id, after))
 
 
 def _unindexed(connection: Connection, query: str) -> str:
@@ -149,26 +150,26 @@ def _unindexed(connection: Connection, query: str) -> str:
 
 def items_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Item]:
     """The items of these ids that exist."""
-    return {item.id: item for item in _by_id(connection, Item._make, _ITEMS, workspace_id, ids)}
+    return {item.id: item for item in _by_id(connection, Item._make, "item", workspace_id, ids)}
 
 
 def items_numbered(connection: Connection, workspace_id: str, numbers: Sequence[int]) -> dict[int, Item]:
     """The items of a server with these numbers that exist."""
-    query = f"{_ITEMS.replace(' FROM', ', number FROM', 1)} AND number = ANY(CAST(? AS bigint[]))"
+    query = f"{asked(connection, 'item').replace(' FROM', ', number FROM', 1)} AND number = ANY(CAST(? AS bigint[]))"
     found = connection.execute(query, (workspace_id, [*numbers])) if numbers else ()
     return {row[-1]: Item._make(row[:-1]) for row in found}
 
 
 def lessons_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
     """The lessons of these ids that exist."""
-    return {lesson.id: lesson for lesson in _by_id(connection, Lesson._make, _LESSONS, workspace_id, ids)}
+    return {lesson.id: lesson for lesson in _by_id(connection, Lesson._make, "lesson", workspace_id, ids)}
 
 
 def records_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Record]:
     """The records of these ids that exist."""
     if not has_records(connection):
         return {}
-    return {record.id: record for record in _by_id(connection, Record._make, _RECORDS, workspace_id, ids)}
+    return {record.id: record for record in _by_id(connection, Record._make, "record", workspace_id, ids)}
 
 
 def rows_by_id(connection: Connection, layer: str, workspace_id: str, ids: Sequence[str]) -> dict[str, AnyRow]:
@@ -200,16 +201,12 @@ def row_tables(connection: Connection) -> list[str]:
 
 
 def _by_id(
-    connection: Connection,
-    make: Callable[[Iterable[Any]], R],
-    query: str,
-    workspace_id: str,
-    ids: Sequence[str],
+    connection: Connection, make: Make[R], layer: str, workspace_id: str, ids: Sequence[str]
 ) -> Iterator[R]:
     for start in range(0, len(ids), 500):
         part = ids[start : start + 500]
         marks = ",".join("?" * len(part))
-        yield from fetched(connection, make, f"{query} AND id IN ({marks})", (workspace_id, *part))
+        yield from fetched(connection, make, f"{asked(connection, layer)} AND id IN ({marks})", (workspace_id, *part))
 
 
 def item_numbers(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
@@ -240,9 +237,7 @@ def ids_of_text(connection: Connection, workspace_id: str, norm: str) -> list[st
 
 def lessons(connection: Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
     """Every lesson written after a revision, deleted ones too; all of them without an index."""
-    if after_revision < 0:
-        return fetched(connection, Lesson._make, _unindexed(connection, _LESSONS), (workspace_id,))
-    return fetched(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
+    return _rows(connection, Lesson._make, "lesson", workspace_id, after_revision)
 
 
 def records(connection: Connection, workspace_id: str, *, after_revision: int = -1, kind: str = "") -> list[Record]:
@@ -250,10 +245,9 @@ def records(connection: Connection, workspace_id: str, *, after_revision: int = 
     if not has_records(connection):
         return []
     if kind:
-        return fetched(connection, Record._make, f"{_RECORDS} AND is_deleted = 0 AND kind = ?", (workspace_id, kind))
-    if after_revision < 0:
-        return fetched(connection, Record._make, _unindexed(connection, _RECORDS), (workspace_id,))
-    return fetched(connection, Record._make, f"{_RECORDS} AND revision > ?", (workspace_id, after_revision))
+        query = f"{asked(connection, 'record')} AND is_deleted = 0 AND kind = ?"
+        return fetched(connection, Record._make, query, (workspace_id, kind))
+    return _rows(connection, Record._make, "record", workspace_id, after_revision)
 
 
 def record_subjects(connection: Connection, workspace_id: str, kind: str) -> int:
@@ -263,13 +257,12 @@ def record_subjects(connection: Connection, workspace_id: str, kind: str) -> int
 
 
 def row_hashes(connection: Connection, workspace_id: str) -> dict[str, str]:
-    """What each row hashed to when it was written, by id."""
-    query = _unindexed(connection, "SELECT id, row_hash FROM {} WHERE workspace_id = ?")
-    return {
-        key: found
-        for table in row_tables(connection)
-        for key, found in fetched(connection, tuple, query.format(table), (workspace_id,))
-    }
+    """What each row hashed to when it was written, by id; "" where it has a value that no such row may have."""
+    found: dict[str, str] = {}
+    for layer in ROW_TABLES if has_records(connection) else ("item", "lesson"):
+        query = f"SELECT id, {hashed(connection, layer)} FROM {ROW_TABLES[layer]} WHERE workspace_id = ?"
+        found |= dict(fetched(connection, tuple, _unindexed(connection, query), (workspace_id,)))
+    return found
 
 
 def hashed_rows(connection: Connection, workspace_id: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -277,12 +270,10 @@ def hashed_rows(connection: Connection, workspace_id: str) -> Iterator[tuple[str
 
     Read by parts: a million rows at once would be a gigabyte.
     """
-    for layer, query in (("item", _ITEMS), ("lesson", _LESSONS), ("record", _RECORDS)):
-        if layer == "record" and not has_records(connection):
-            return
+    for layer in ROW_TABLES if has_records(connection) else ("item", "lesson"):
         place, last = sql.place(connection)
-        asked = _unindexed(connection, query.replace(" FROM", f", row_hash, {place} FROM"))
-        part = f"{asked} AND {place} > ? ORDER BY {place} LIMIT 5000"
+        query = asked(connection, layer).replace(" FROM", f", {hashed(connection, layer)}, {place} FROM")
+        part = f"{_unindexed(connection, query)} AND {place} > ? ORDER BY {place} LIMIT 5000"
         while rows := fetched(connection, tuple, part, (workspace_id, last)):
             last = rows[-1][-1]
             yield from ((layer, row[:-1]) for row in rows)
@@ -291,7 +282,7 @@ def hashed_rows(connection: Connection, workspace_id: str) -> Iterator[tuple[str
 def newest_items(connection: Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
     active = f"(enabled = 1 OR NOT {_with_inbox(connection)})"
-    query = f"{_ITEMS} AND is_deleted = 0 AND {active} ORDER BY updated_at DESC LIMIT ?"
+    query = f"{asked(connection, 'item')} AND is_deleted = 0 AND {active} ORDER BY updated_at DESC LIMIT ?"
     return fetched(connection, Item._make, query, (workspace_id, limit))
 
 
@@ -305,7 +296,7 @@ def item_counts(connection: Connection, workspace_id: str) -> list[tuple[str, st
     waits = _with_inbox(connection)
     query = f"SELECT kind, scope_type, source, count(*) {groups} AND enabled = 0 AND {waits} GROUP BY 1, 2, 3"
     waiting = {(*group, 0): n for *group, n in fetched(connection, tuple, query, (workspace_id,))}
-    return [(*row[:3], bool(row[3]), row[4], waiting.get(row[:4], 0)) for row in rows]
+    return [(*map(_plain, row[:3]), bool(row[3]), row[4], waiting.get(row[:4], 0)) for row in rows]
 
 
 def lesson_counts(connection: Connection, workspace_id: str) -> list[tuple[str, bool, int, int]]:
@@ -315,7 +306,7 @@ def lesson_counts(connection: Connection, workspace_id: str) -> list[tuple[str, 
         " FROM lessons WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
     )
     rows = fetched(connection, tuple, query, (workspace_id,))
-    return [(scope, bool(enabled), n, int(waits)) for scope, enabled, n, waits in rows]
+    return [(_plain(scope), bool(enabled), n, int(waits)) for scope, enabled, n, waits in rows]
 
 
 def record_counts(connection: Connection, workspace_id: str) -> list[tuple[str, str, int, int, int]]:
@@ -331,7 +322,12 @@ def record_counts(connection: Connection, workspace_id: str) -> list[tuple[str, 
         " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
     )
     rows = fetched(connection, tuple, query, (workspace_id,))
-    return [(kind, source, n, int(asked or 0), int(used or 0)) for kind, source, n, asked, used in rows]
+    return [(_plain(kind), _plain(source), n, int(times or 0), int(used or 0)) for kind, source, n, times, used in rows]
+
+
+def _plain(value: Any) -> str:
+    """A text of a group, whatever somebody put into the column."""
+    return tolerant(value) if isinstance(value, bytes) else str(value)
 
 
 def _with_inbox(connection: Connection) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.store import reader
+from nanomem_tui.store import reader, sql
 from nanomem_tui.store.database import make_schema
 
 TABLES = ("memory_entries", "lessons", "records", "operations", "operation_keys", "foreign_rows", "memory_meta")
@@ -72,8 +72,16 @@ def _copy(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> int:
     taken = 0
     for row in _rows(old, query, FIRST, LAST):
         with contextlib.suppress(sqlite3.Error):  # a value that no row may have
-            taken += new.execute(statement, row).rowcount
+            taken += new.execute(statement, [_text(value) for value in row]).rowcount
+    if table == "memory_entries":  # the search index, which knows the numbers, is written anew
+        highest = sql.next_number(new, table, "number", "")
+        wrong = f"typeof(number) <> 'integer' OR number NOT BETWEEN 0 AND {sql.HIGHEST}"
+        new.execute(f"UPDATE {table} SET number = rowid + ? WHERE {wrong}", (highest,))
     return taken
+
+
+def _text(value: Any) -> Any:
+    return reader.tolerant(value) if isinstance(value, bytes) else value
 
 
 def _rows(connection: sqlite3.Connection, query: str, low: int, high: int) -> Iterator[tuple[Any, ...]]:

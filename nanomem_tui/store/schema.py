@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from nanomem_tui.store import migrations, reader
+from nanomem_tui.store import migrations, reader, row_queries, sql
 
 CACHE = "vectors"
 """The table of a cache, which whoever writes to it makes anew."""
@@ -56,14 +56,14 @@ def differences(connection: sqlite3.Connection) -> list[Difference]:
     made, found = _made(version), _objects(connection)
     tables = {table for table, _ in made.values()}
     unlike = [
-        Difference(kind, name, found.get((kind, name), ("", ""))[1], sql)
-        for (kind, name), (_, sql) in made.items()
-        if _one_line(found.get((kind, name), ("", ""))[1]) != _one_line(sql)
+        Difference(kind, name, found.get((kind, name), ("", ""))[1], text)
+        for (kind, name), (_, text) in made.items()
+        if _one_line(found.get((kind, name), ("", ""))[1]) != _one_line(text)
     ]
     # A trigger of somebody else's decides what is written; a view or an index of his decides nothing.
     strange = [
-        Difference(kind, name, sql, "")
-        for (kind, name), (table, sql) in found.items()
+        Difference(kind, name, text, "")
+        for (kind, name), (table, text) in found.items()
         if kind == "trigger" and table in tables and (kind, name) not in made
     ]
     return sorted([*unlike, *strange], key=lambda one: (one.kind != "table", one.kind, one.name))
@@ -76,7 +76,7 @@ def is_damaged(connection: sqlite3.Connection) -> str:
     if met := sorted(later & _objects(connection).keys()):
         return f"it says schema {version}, and has the {met[0][0]} {met[0][1]} of a later one"
     tables = [one for one in differences(connection) if one.kind == "table" and one.name != CACHE]
-    return tables[0].line() if tables else ""
+    return tables[0].line() if tables else row_queries.nameless(connection) if version else ""
 
 
 def put_right(connection: sqlite3.Connection) -> list[Difference]:
@@ -103,15 +103,15 @@ def integrity(connection: sqlite3.Connection) -> list[str]:
     return [] if found == ["ok"] else found
 
 
-def _one_line(sql: str) -> str:
-    return " ".join(sql.split())
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _objects(connection: sqlite3.Connection) -> Objects:
     query = "SELECT type, name, tbl_name, CAST(sql AS BLOB) FROM sqlite_master WHERE sql IS NOT NULL"
     rows = connection.execute(query).fetchall()
     return {
-        (kind, name): (table, reader.tolerant(sql)) for kind, name, table, sql in rows if not name.startswith(_WORDS)
+        (kind, name): (table, reader.tolerant(text)) for kind, name, table, text in rows if not name.startswith(_WORDS)
     }
 
 
@@ -127,3 +127,5 @@ def _made(version: int) -> Objects:
 def lines(connection: sqlite3.Connection) -> Iterator[str]:
     """What differs, each in a line; the table of a cache is none of it."""
     yield from (one.line() for one in differences(connection) if one.name != CACHE)
+    if sql.schema_version(connection) and (reason := row_queries.nameless(connection)):
+        yield reason

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.store import reader
+from nanomem_tui.store import reader, row_queries
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item, row_hash
 from nanomem_tui.store.vocabulary import LEAST, MOST_LONGER, Vocabulary, nearest
@@ -217,7 +217,8 @@ class FullText:
         return accepted[:CANDIDATES]
 
     def _check(self, found: Mapping[str, Item]) -> None:
-        query = "SELECT id, row_hash FROM memory_entries WHERE workspace_id = ? AND id IN ({})"
+        kept = row_queries.hashed(self._connection, "item")
+        query = f"SELECT id, {kept} FROM memory_entries WHERE workspace_id = ? AND id IN ({{}})"
         values = (self._workspace_id, *found)
         written = dict(reader.fetched(self._connection, tuple, query.format(",".join("?" * len(found))), values))
         if any(written.get(key) != row_hash(row) for key, row in found.items()):

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
+HIGHEST = 10**15
+"""No number of ours comes to that: a row's, an operation's, or one that is counted."""
+
 
 class Cursor(Protocol):
     """The answer to a statement."""
@@ -82,8 +85,8 @@ def number_in(connection: Connection, column: str, name: str) -> str:
 def next_number(connection: Connection, table: str, column: str, workspace_id: str) -> int:
     """The number behind the largest of a column; a file of SQLite counts its workspaces together."""
     query = f"SELECT coalesce(max({column}), 0) + 1 FROM {table}"
-    if is_sqlite(connection):
-        return int(connection.execute(query).fetchone()[0])
+    if is_sqlite(connection):  # what somebody else put there may be no number, which is more than any, or the last one
+        return int(connection.execute(f"{query} WHERE {column} < {HIGHEST}").fetchone()[0])
     return int(connection.execute(f"{query} WHERE workspace_id = ?", (workspace_id,)).fetchone()[0])
 
 

@@ -6,8 +6,10 @@ as `LaterChanges`. Through the driver alone, as `reader`: reads only.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -29,9 +31,12 @@ _PART = 1_000_000
 _A_CHANGE = 2_000
 """Bytes of a body that are read for each of the first changes."""
 
-_HEAD = "o.seq, o.undone, o.touched, o.id, o.at, o.actor, o.kind, o.label"
-_LIGHT = f"SELECT {_HEAD}, CASE WHEN o.touched <= {LARGE} THEN o.body_json END FROM operations o"
-_WHOLE = f"SELECT {_HEAD}, o.body_json FROM operations o"
+_TEXTS = ", ".join(f"CAST(o.{name} AS TEXT)" for name in ("id", "at", "actor", "kind", "label"))
+"""A file lets another value into a column of texts."""
+_HEAD = f"o.seq, o.undone, CAST(o.touched AS INTEGER), {_TEXTS}"
+_BODY = "CAST(o.body_json AS TEXT)"
+_LIGHT = f"SELECT {_HEAD}, CASE WHEN CAST(o.touched AS INTEGER) <= {LARGE} THEN {_BODY} END FROM operations o"
+_WHOLE = f"SELECT {_HEAD}, {_BODY} FROM operations o"
 _BEGIN = re.compile(r'"changes": ?\[')
 _MARK = rb'\["[a-z]+", ?%b, ?'
 _BETWEEN = re.compile("[, ]*")
@@ -96,7 +101,8 @@ def newest_of_kind(connection: Connection, workspace_id: str, kind: str, actor: 
 def newest_head(connection: Connection, workspace_id: str, kind: str, actor: str) -> Head | None:
     """The newest operation of that kind and actor, without anything that it touched."""
     query = (
-        "SELECT id, at, label, undone FROM operations WHERE workspace_id = ? AND kind = ? AND actor = ?"
+        "SELECT CAST(id AS TEXT), CAST(at AS TEXT), CAST(label AS TEXT), undone FROM operations"
+        " WHERE workspace_id = ? AND kind = ? AND actor = ?"
         " ORDER BY seq DESC LIMIT 1"
     )
     found = fetched(connection, Head._make, query, (workspace_id, kind, actor))
@@ -252,7 +258,9 @@ def newest_at(connection: Connection, workspace_id: str) -> str:
     """When the newest operation was made; "" where there is none. The last ones are looked at, as an older release may
     have written them with a clock that was set back."""
     query = "SELECT at FROM operations WHERE workspace_id = ? ORDER BY seq DESC LIMIT ?"
-    times = (row[0] for row in fetched(connection, tuple, query, (workspace_id, _LAST)))
+    times: list[str] = []
+    with contextlib.suppress(sqlite3.OperationalError):  # the table is gone: the doctor, and who reads it, tell that
+        times = [row[0] for row in fetched(connection, tuple, query, (workspace_id, _LAST))]
     return max((at for at in times if isinstance(at, str) and clock.parse(at) is not None), default="")
 
 
