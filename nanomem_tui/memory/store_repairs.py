@@ -18,6 +18,7 @@ from nanomem_tui.store import (
     kept_operations,
     operation_mending,
     reader,
+    reindex,
     schema,
     schema_mending,
     verifying,
@@ -89,6 +90,14 @@ def _operations(ws: Workspace) -> Iterator[Repair]:
     yield Repair(found.line(), where, f"{how}; what is altered is kept in the quarantine", put_back)
 
 
+def _index(ws: Workspace) -> Iterator[Repair]:
+    """The full-text index, where it does not have what the items say."""
+    if ws.store.server is None and ws.store.has_database and ws.store.source.damage is None:
+        for one in reindex.problems(ws.store):
+            where = ws.paths.relative(ws.paths.database)
+            yield Repair(one.what, where, "it is made anew from the items", partial(reindex.make_anew, ws.store))
+
+
 def _database(ws: Workspace) -> Iterator[Repair]:
     """Our own database, where a copy stands in for it, and what was put right in RAM alone."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
@@ -131,6 +140,6 @@ def _copy(ws: Workspace) -> None:
 
 
 FINDERS: tuple[Callable[[Workspace], Iterator[Repair]], ...] = (
-    _guards_and_indexes, _counters, _operations, _database, _kept,
+    _guards_and_indexes, _counters, _operations, _database, _kept, _index,
 )  # fmt: skip
 """In the order in which they are put right: what keeps a change from being written comes first."""

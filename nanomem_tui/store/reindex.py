@@ -8,6 +8,7 @@ the next run removes what it left. Owns nothing else of the database.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import sys
 import time
@@ -36,6 +37,8 @@ PAUSE = 0.015
 INDEX, FRESH, OLD = "memory_entries_fts", "memory_entries_fts_new", "memory_entries_fts_old"
 REMOVED = 2_000
 """Rows of its tables that one transaction removes from an index that is not in use any more."""
+COMPARED, COPIED = 5_000, 64_000_000
+"""Items that the index is held against, and bytes of a database that is copied for it."""
 PROGRESS = "reindex"
 """The key in the meta table of how far a run is."""
 _PARTS = ("data", "idx", "content", "docsize", "config")
@@ -87,23 +90,74 @@ def state(store: MemoryStore) -> IndexState:
 
 
 def behind(store: MemoryStore) -> str:
-    """What an index of a file lacks, in words; "" where it has all, and where the database itself cannot be read."""
+    """What an index of a file lacks, or has otherwise, in words; "" where it is right, and where the database itself
+    cannot be read."""
     if store.server is not None or not store.has_database or store.source.damage is not None:
         return ""
     try:
         found = state(store)
     except NanomemError:
         return ""
-    if found.indexed >= found.items:
+    if found.indexed < found.items:
+        return f"the search index holds {found.indexed:,} of {counted(found.items, 'item')}"
+    if not found.current or found.items > COMPARED:
         return ""
-    return f"the search index holds {found.indexed:,} of {counted(found.items, 'item')}"
+    return _otherwise(store)
+
+
+def _otherwise(store: MemoryStore, *, wholly: bool = False) -> str:
+    """That an index of a file does not say what its items say, in words; "" where it does. Of very many items some
+    thousand are looked at. `wholly`: also whether it finds what it says that it holds."""
+    try:
+        with reader.open_database(store.paths.database) as connection:
+            if not reader.index_is_current(reader.meta(connection, store.workspace_id)):
+                return ""  # made anew anyway
+            wrong = _unlike(connection, store.workspace_id)
+            if wholly and not wrong and os.path.getsize(store.paths.database) <= COPIED and not _is_sound(connection):
+                return "the search index is not what was written"
+    except NanomemError:
+        return ""
+    return f"the search index says something else than {counted(wrong, 'item')}" if wrong else ""
+
+
+def _unlike(connection: Connection, workspace_id: str) -> int:
+    """How many items the index has otherwise, of those that are looked at."""
+    query = "SELECT count(*) FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
+    step = 1 + int(connection.execute(query, (workspace_id,)).fetchone()[0]) // COMPARED
+    query = (
+        "SELECT e.id, e.content, f.entry_id, f.content FROM memory_entries e JOIN memory_entries_fts f"
+        " ON f.rowid = e.number WHERE e.workspace_id = ? AND e.is_deleted = 0 AND e.number % ? = 0"
+    )
+    try:
+        rows = reader.fetched(connection, tuple, query, (workspace_id, step))
+    except sqlite3.DatabaseError:
+        return 0  # told as an index that holds nothing
+    texts = [row for row in rows if isinstance(row[1], str)]  # another row is told, and mended
+    return sum((key, " ".join(tokens(text))) != (known, words) for key, text, known, words in texts)
+
+
+def _is_sound(connection: Connection) -> bool:
+    """Whether the index finds what it says that it holds. SQLite asks for a database that can be written: a copy."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as copy:
+        connection.rollback()
+        connection.backup(copy)
+        try:
+            copy.execute(f"INSERT INTO {INDEX}({INDEX}) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError:
+            return False
+    return True
 
 
 def problems(store: MemoryStore) -> Iterator[Problem]:
-    """The same for the doctor."""
+    """The same for the doctor, whatever number of items there is."""
+    fix = "`nanomem doctor --fix`, or `nanomem memory reindex`, makes it anew"
     if what := behind(store):
-        fix = "`nanomem memory reindex` makes it anew"
-        yield Problem(f"{what}: a search does not find the others", "nanomem.db", None, fix, "warning")
+        finds = ": a search does not find the others" if " holds " in what else ": a search finds what is not there"
+        yield Problem(f"{what}{finds}", "nanomem.db", None, fix, "warning")
+    elif store.server is None and store.has_database and store.source.damage is None and (
+        what := _otherwise(store, wholly=True)
+    ):
+        yield Problem(f"{what}: a search finds what is not there", "nanomem.db", None, fix, "warning")
 
 
 def rebuild(store: MemoryStore) -> IndexState:

@@ -21,6 +21,7 @@ from nanomem_tui.store.database import copy_into
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import tokens
+from tests.cli.conftest import Run, run  # noqa: F401
 
 
 @pytest.fixture
@@ -39,6 +40,40 @@ def spoil(workspace: Path, *statements: str) -> None:
         connection.execute(statement)
     connection.commit()
     connection.close()
+
+
+@pytest.mark.sqlite("the index of the file")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE memory_entries_fts SET content = 'evil' WHERE content LIKE '%zebra%'",
+        "UPDATE memory_entries_fts SET content = 'evil'",
+        "UPDATE memory_entries_fts SET entry_id = 'x' WHERE content LIKE '%zebra%'",
+        "UPDATE memory_entries_fts_content SET c1 = 'evil' WHERE c1 LIKE '%zebra%'",
+        "UPDATE memory_entries_fts_content SET c1 = x'ff' WHERE c1 LIKE '%zebra%'",
+        "DELETE FROM memory_entries_fts_data WHERE id > 10",
+        "UPDATE memory_entries SET number = 7777 WHERE content LIKE '%zebra%'",
+    ],
+)
+def test_an_index_that_says_something_else_is_named_and_the_doctor_makes_it_anew(
+    workspace: Path, run: Run, statement: str  # noqa: F811
+) -> None:
+    place = ["--workspace", str(workspace)]
+    assert "the search index" not in run("doctor", *place).out
+    spoil(workspace, statement)
+    assert "the search index" in run("doctor", *place).out
+    fixed = run("doctor", "--fix", "--yes", *place)
+    assert "Fixed: nanomem/nanomem.db: the search index" in fixed.out
+    assert "the search index" not in run("doctor", *place).out
+    assert found(workspace, "zebras") == ["zebras graze at dawn"]
+    assert found(workspace, "evil") == []
+
+
+@pytest.mark.sqlite("the index of the file")
+def test_a_search_in_an_index_that_says_something_else_finds_what_the_rows_say(workspace: Path) -> None:
+    spoil(workspace, "UPDATE memory_entries_fts SET content = 'evil' WHERE content LIKE '%zebra%'")
+    assert found(workspace, "zebras") == ["zebras graze at dawn"]
+    assert found(workspace, "evil") == []
 
 
 def found(workspace: Path, words: str) -> list[str]:
@@ -217,13 +252,13 @@ reindex.rebuild(ws.store)
 def test_killed_half_way_the_old_index_answers_and_the_next_run_cleans_up(workspace: Path, step: int) -> None:
     many(workspace, 2_500)
     command = [sys.executable, "-c", REINDEX, str(workspace), str(step)]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert run.stdout is not None
-    assert run.stdout.readline() == "here\n"
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "here\n"
     with open_workspace(workspace) as ws, pytest.raises(Refused, match="another process"):
         reindex.rebuild(ws.store)
-    run.kill()
-    run.communicate()
+    running.kill()
+    running.communicate()
     assert tables(workspace) != INDEX
     assert found(workspace, "zebras") == ["zebras graze at dawn"]
     with open_workspace(workspace) as ws:
