@@ -10,7 +10,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -319,6 +318,8 @@ class MemoryStore(ExportedRows):
 
     def _batch(self, started: float) -> tuple[Batch, int]:
         """What there is to write now, and how many notices of the agent's changes are in it."""
+        from dataclasses import replace  # who only reads does without
+
         from nanomem_tui.store import checkpoint
 
         self._refresh_rows(self.ledger.files())
