@@ -313,7 +313,7 @@ def why_kept(name: str) -> str:
         row = original.removeprefix(ALTERED).removesuffix(".json").removesuffix(".sql")
         return f"{row} was not what was written, and was put right"
     if original.endswith(".lock"):
-        return f"{original} was held by nobody, or no file"
+        return f"{original} was held by nobody" if re.match("[0-9a-f]{16}-", name) else f"{original} was no file"
     if original in ("cursor", "dream_cursor", ".cursor", ".dream_cursor"):
         return f"{original} was no place in the archive, and was set right"
     return f"{original} could not be read whole"
