@@ -21,12 +21,18 @@ def now() -> datetime:
 
 @contextmanager
 def at(moment: datetime) -> Iterator[None]:
-    """While it lasts the present is `moment`, for this task or thread: how the demonstration makes its past."""
+    """While it lasts the present is `moment`, for this task or thread, and what is done is dated so though later things
+    were done before: how the demonstration makes its past."""
     token = _set.set(moment.astimezone(UTC))
     try:
         yield
     finally:
         _set.reset(token)
+
+
+def is_set() -> bool:
+    """Whether the present is one that was set."""
+    return _set.get() is not None
 
 
 def now_ms() -> int:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from nanomem_tui import clock
 from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, dated_after, new_operation
 from nanomem_tui.paths import Paths
@@ -305,7 +306,9 @@ class RowStore:
 
     def _newest_at(self) -> str:
         """When the newest known operation was made, in the database, in a ledger, or here: what is done now is dated
-        after it, whatever the clock did."""
+        after it, whatever the clock did. Nothing where the present was set."""
+        if clock.is_set():
+            return ""
         if not self._loaded and self.server is None:
             stamps = self.ledger.stamps(), self.source.stamps()
             if stamps != self._looked_at:
