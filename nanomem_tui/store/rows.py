@@ -309,7 +309,7 @@ class RowStore:
         after it, whatever the clock did. Nothing where the present was set."""
         if clock.is_set():
             return ""
-        if not self._loaded and self.server is None:
+        if not self._loaded:
             stamps = self.ledger.stamps(), self.source.stamps()
             if stamps != self._looked_at:
                 self._look_for_newest()
