@@ -122,6 +122,7 @@ def _verify(state: State, asked: str, receipt: str) -> int:
             "fewer_operations": found.fewer_operations, "beside": list(found.beside.lines())}  # fmt: skip
     hurt = found.damage or found.gone
     kept |= {"unmarked": found.unmarked, "damage": "" if hurt is None else hurt.text(), "schema": [*found.schema]}
+    kept |= {"counters": [one.line() for one in found.counters]}
     kept |= {"interrupted": "" if found.interrupted is None else found.interrupted.text()}
     told = {**operations._asdict(), **rows, **kept, "whole": not broken}
     lines += [] if broken else ["Nothing was changed."]
