@@ -278,6 +278,7 @@ def test_what_stands_beside_a_quotation_of_a_page_is_said() -> None:
     assert pasted.parts("The mail says the ferry is late. I prefer tea.").said.endswith(" I prefer tea.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["“a. ", '"a. ', "'a. ", "`", "Eve: x\n", "“„«‹", "[10:01] "])
 def test_a_long_message_of_signs_takes_no_minutes(piece: str) -> None:
     text = piece * (200_000 // len(piece))

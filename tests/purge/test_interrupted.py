@@ -63,6 +63,7 @@ def test_killed_at_any_step_the_same_command_finishes(first: int, home: Callable
     planted.git(workspace, "fsck", "--full")
 
 
+@pytest.mark.slow
 def test_what_was_interrupted_is_told_and_ended_by_the_command_that_is_named(
     home: Callable[[str], Path], run: Run
 ) -> None:
@@ -110,6 +111,7 @@ def _is_told(data: Path, run: Run, what: str, way: str) -> None:
     assert sorted((data / "quarantine").rglob("*")) == kept
 
 
+@pytest.mark.slow
 def test_a_mask_that_was_interrupted_is_told_too(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     data = workspace.parent / "nanomem"
