@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,6 +54,24 @@ def whole(file: BinaryIO, path: Path | str, most: int) -> bytes:
     if max(size, len(data)) > most:
         raise too_large(path, most)
     return data
+
+
+def pieces(file: BinaryIO, path: Path | str, size: int, left: int | None = None) -> Iterator[bytes]:
+    """The next bytes of a file that is open, `left` of them or all, in pieces of about `size` that end where a line
+    ends. Raises OSError, also of EFBIG for a line of more than `MOST`."""
+    rest: list[bytes] = []
+    while (left is None or left > 0) and (piece := file.read(size if left is None else min(left, size))):
+        left = None if left is None else left - len(piece)
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*rest, piece[:end]))
+            rest = [piece[end:]]
+        elif len(rest) * size > MOST:
+            raise too_large(path, MOST)
+        else:
+            rest.append(piece)
+    if any(rest):
+        yield b"".join(rest)
 
 
 def too_large(path: Path | str, most: int) -> OSError:

@@ -87,22 +87,10 @@ def read_piece(path: Path, start: int, size: int) -> bytes:
 def chunks(path: Path, start: int = 0) -> Iterator[bytes]:
     """A file from `start` on in pieces of about `CHUNK` bytes that end where a line ends. Raises the errors of
     `from_os_error`."""
-    size = CHUNK
     try:
         with opened(path) as file:
             file.seek(start)
-            rest: list[bytes] = []
-            while piece := file.read(size):
-                end = piece.rfind(b"\n") + 1
-                if end:
-                    yield b"".join((*rest, piece[:end]))
-                    rest = [piece[end:]]
-                elif len(rest) * size > regular.MOST:
-                    raise regular.too_large(path, regular.MOST)
-                else:
-                    rest.append(piece)
-            if any(rest):
-                yield b"".join(rest)
+            yield from regular.pieces(file, path, CHUNK)
     except OSError as error:
         raise from_os_error(error, f"reading {path.name}") from error
 

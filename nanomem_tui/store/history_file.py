@@ -89,20 +89,8 @@ def pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[byte
     try:
         with regular.opened(path) as file:
             file.seek(start)
-            left = os.fstat(file.fileno()).st_size - start if stop is None else stop - start
-            rest = list[bytes]()
-            while left > 0 and (piece := file.read(min(left, PIECE))):
-                left -= len(piece)
-                end = piece.rfind(b"\n") + 1
-                if end:
-                    yield b"".join((*rest, piece[:end]))
-                    rest = [piece[end:]]
-                elif len(rest) * PIECE > regular.MOST:
-                    raise regular.too_large(path, regular.MOST)
-                else:
-                    rest.append(piece)
-            if any(rest):
-                yield b"".join(rest)
+            end = os.fstat(file.fileno()).st_size if stop is None else stop
+            yield from regular.pieces(file, path, PIECE, end - start)
     except FileNotFoundError:
         return
     except OSError as error:
