@@ -44,6 +44,12 @@ _SAYS = (
 _LETTER = r"[^\s\d:=：\"'`*|()\[\]{}<>.,;!?/\\-]"
 _END_OF_WORD = rf"{_LETTER}{{0,5}}?(?: {_LETTER}{{1,20}}){{0,3}}?[\"'`*_]{{0,3}}"
 
+_ACCOUNT = (
+    r"(?<![\w/:@.%+-])(?!(?i:mail(?:to)?|e-?mail|sips?|xmpp|acct|npm|user(?:name)?|login):)[\w.-]{2,32}:"
+    r"(?P<v>[^\s@/:'\"<>|()\[\]]{6,64})@"
+)
+"""A name and its password before a host."""
+
 FORMS: tuple[Shape, ...] = (
     Shape("password", _WORDS, rf"{_WORD}{_MARKED}{_VALUE}", is_written, guessable=True),
     Shape(
@@ -105,17 +111,14 @@ FORMS: tuple[Shape, ...] = (
     Shape(
         "connection string",
         "@",
-        r"(?<![\w/:@.%+-])(?!(?i:mail(?:to)?|e-?mail|sips?|xmpp|acct|npm|user(?:name)?|login):)[\w.-]{2,32}:"
-        r"(?P<v>[^\s@/:'\"<>|()\[\]]{6,64})@(?!sha\d|md5)"
-        r"(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,5}(?::\d{2,5}\b|/\w))",
+        _ACCOUNT + r"(?!sha\d|md5)(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,5}(?::\d{2,5}\b|/\w))",
         is_written,
         guessable=True,
     ),
     Shape(
         "connection string",
         "@",
-        r"(?<![\w/:@.%+-])(?!(?i:mail(?:to)?|e-?mail|sips?|xmpp|acct|npm|user(?:name)?|login):)[\w.-]{2,32}:"
-        r"(?P<v>[^\s@/:'\"<>|()\[\]]{6,64})@(?:localhost\b|[\w-]{1,63}(?:\.[\w-]{1,63}){0,4}\.[A-Za-z]{2,24}\b)",
+        _ACCOUNT + r"(?:localhost\b|[\w-]{1,63}(?:\.[\w-]{1,63}){0,4}\.[A-Za-z]{2,24}\b)",
         is_strong,
         guessable=True,
     ),
