@@ -29,10 +29,15 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
+def _is_read(ws: Workspace) -> bool:
+    """Whether there is a database in a file, and nothing stands in for it."""
+    return ws.store.server is None and ws.store.has_database and ws.store.source.damage is None
+
+
 def _guards_and_indexes(ws: Workspace) -> Iterator[Repair]:
     """What guards the rows, and what finds them, where it is not as it was made: it holds none, and is made anew."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
-    if store.server is not None or not store.has_database or store.source.damage is not None:
+    if not _is_read(ws):
         return
     with reader.open_database(ws.paths.database) as connection:
         if schema.is_damaged(connection):
@@ -51,7 +56,7 @@ def _guards_and_indexes(ws: Workspace) -> Iterator[Repair]:
 def _counters(ws: Workspace) -> Iterator[Repair]:
     """Markers of a checkpoint that are no value of their kind, or that the tables contradict."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
-    if store.server is not None or not store.has_database or store.source.damage is not None:
+    if not _is_read(ws):
         return
     found = verifying.verify(store).counters
 
@@ -70,7 +75,7 @@ def _counters(ws: Workspace) -> Iterator[Repair]:
 def _operations(ws: Workspace) -> Iterator[Repair]:
     """Operations that were altered, taken out or put in, where the chain proves what they were."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
-    if store.server is not None or not store.has_database or store.source.damage is not None:
+    if not _is_read(ws):
         return
     with store.opened() as connection:
         if chain.verify(connection, store.workspace_id).whole:
@@ -92,7 +97,7 @@ def _operations(ws: Workspace) -> Iterator[Repair]:
 
 def _index(ws: Workspace) -> Iterator[Repair]:
     """The full-text index, where it does not have what the items say."""
-    if ws.store.server is None and ws.store.has_database and ws.store.source.damage is None:
+    if _is_read(ws):
         for one in reindex.problems(ws.store):
             where = ws.paths.relative(ws.paths.database)
             yield Repair(one.what, where, "it is made anew from the items", partial(reindex.make_anew, ws.store))
@@ -120,7 +125,7 @@ def _database(ws: Workspace) -> Iterator[Repair]:
 def _kept(ws: Workspace) -> Iterator[Repair]:
     """What is kept beside a database that is whole, and would not bring all of it back: a new copy of it needs none."""
     store = ws.store
-    if store.server is not None or not store.has_database or store.source.damage is not None:
+    if not _is_read(ws):
         return
     with store.opened() as connection:
         if not chain.verify(connection, store.workspace_id, copies=store.copies.found()).whole:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanomem_tui import regular
-from nanomem_tui.purge import any_database
+from nanomem_tui.purge import any_database, raw_bytes
 from nanomem_tui.purge.of_session import is_session
 from nanomem_tui.purge.packed import GZIP, unpacked
 from nanomem_tui.purge.texts import Found, Sought, in_bytes
@@ -24,7 +24,6 @@ GONE = b"[a database that held what was taken out]\n"
 """What stands in a git history where such a database was."""
 GONE_PACKED = b"[a packed file that held what was taken out]\n"
 """The same of what was packed."""
-_SQLITE = b"SQLite format 3\0"
 
 
 def archives(paths: Paths) -> list[Path]:
@@ -43,7 +42,7 @@ def in_archive(path: Path, sought: Sought) -> Found:
     with Archive(path) as archive:
         for entry in archive.manifest.entries:
             data = b"".join(archive.data(entry))
-            if data.startswith(_SQLITE):
+            if data.startswith(raw_bytes.SQLITE):
                 found.update(any_database.in_bytes_of(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
@@ -57,7 +56,7 @@ def in_archive(path: Path, sought: Sought) -> Found:
 def in_history(data: bytes, sought: Sought, found: Found) -> bytes:
     """An object of a git history, which says no name, without what is sought; a database that holds it goes whole, as
     does a conversation that is forgotten."""
-    if data.startswith(_SQLITE):
+    if data.startswith(raw_bytes.SQLITE):
         here = any_database.in_bytes_of(data, sought)
         found.update(here)
         return GONE if here else data

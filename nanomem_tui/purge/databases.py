@@ -82,11 +82,21 @@ def memory_db(
         found.update(here)
         tell(where, here)
 
+    def clean(connection: Connection) -> bool:
+        memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
+        return bool(found)
+
+    _take_out(database, clean, sought, anew=anew)
+
+
+def _take_out(database: Database, clean: Callable[[Connection], bool], sought: Sought, *, anew: bool) -> None:
+    """Let `clean` take things out of a database in a file, whether it found any; then write the file anew where its
+    bytes may hold them still."""
     try:
         with database.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
-            memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
-        if anew or found or raw_bytes.may_hold(path, sought):
+            found = clean(connection)
+        if anew or found or raw_bytes.may_hold(database.path, sought):
             _compact(database)
     finally:
         database.close()
@@ -142,14 +152,8 @@ def tiers_db(
             work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
-    try:
-        with database.writing() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            found = work_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-        if anew or found or raw_bytes.may_hold(path, sought):
-            _compact(database)
-    finally:
-        database.close()
+    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=True)
+    _take_out(database, clean, sought, anew=anew)
 
 
 def _work_on_server(

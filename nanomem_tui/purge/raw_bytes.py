@@ -29,7 +29,7 @@ CACHE = "in bytes of a cache: remove the file, it is made anew"
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 LEAST = 6
 """Bytes that do not stand in a picture by chance."""
-_SQLITE = b"SQLite format 3\0"
+SQLITE = b"SQLite format 3\0"
 
 
 def left(paths: Paths, sought: Sought) -> Iterator[tuple[str, Mapping[str, int], str]]:
@@ -75,7 +75,7 @@ def in_freed(path: Path, sought: Sought) -> bool:
 
 def _is_database(path: Path) -> bool:
     with contextlib.suppress(OSError), regular.opened(path) as file:
-        return file.read(len(_SQLITE)) == _SQLITE
+        return file.read(len(SQLITE)) == SQLITE
     return False
 
 

@@ -31,7 +31,6 @@ from nanomem_tui.text import FORGOTTEN
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
 
-_SQLITE = b"SQLite format 3\0"
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _LINE_ROWS = ("LESSONS.jsonl", "LESSONS_AUDIT.jsonl", "LTM_AUDIT.jsonl")
 """Files whose every line is a row, or says something of one."""
@@ -193,14 +192,14 @@ def _kind_of_other(path: Path) -> str:
 
 
 def _is_database(path: Path) -> bool:
-    return _begins(path, _SQLITE)
+    return _begins(path, raw_bytes.SQLITE)
 
 
 def _begins(path: Path, *magic: bytes) -> bool:
     """Whether a file begins in one of these ways."""
     try:
         with regular.opened(path) as file:
-            return file.read(len(_SQLITE)).startswith(magic)
+            return file.read(len(raw_bytes.SQLITE)).startswith(magic)
     except OSError:
         return False
 

@@ -26,6 +26,7 @@ from nanomem_tui.store import (
     ledger_order,
     owners,
     reader,
+    row_queries,
     schema,
     unmarked,
 )
@@ -237,7 +238,7 @@ def _is_chained(path: Path) -> bool:
 def workspaces(connection: Connection) -> list[str]:
     """The ids of the workspaces that a database has rows of."""
     query = "SELECT DISTINCT workspace_id FROM {}"
-    tables = reader.row_tables(connection)
+    tables = row_queries.row_tables(connection)
     found = {row[0] for table in tables for row in connection.execute(query.format(table))}
     return sorted(key for key in found if isinstance(key, str))  # a row under something else is damage
 

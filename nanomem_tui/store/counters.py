@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock, json_text
 from nanomem_tui.store import sql
+from nanomem_tui.store.row_queries import row_tables
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.text import counted
 
@@ -22,7 +23,6 @@ AHEAD = 1_000
 known."""
 FAR = 10**9
 """How far a counter may be ahead of the rows: each checkpoint without a row moves it on."""
-_TABLES = ("memory_entries", "lessons", "records")
 _SHOWN = 30
 _NAMES = {
     "revision": "count of checkpoints", "rows": "count of rows", "operations": "count of operations",
@@ -75,7 +75,7 @@ class _Tables:
     @cached_property
     def revision(self) -> int:
         """The highest revision of a row."""
-        parts = [self._highest(table, "revision") for table in _tables(self.connection)]
+        parts = [self._highest(table, "revision") for table in row_tables(self.connection)]
         return self._asked(" UNION ALL ".join(f"SELECT {part} AS n" for part in parts))
 
     @cached_property
@@ -145,7 +145,7 @@ def whole(value: Any) -> int | None:
 
 def count(connection: Connection, workspace_id: str, kind: str) -> int:
     """How many `rows` or `operations` there are. Raises the driver's errors."""
-    tables = _tables(connection) if kind == "rows" else ["operations"]
+    tables = row_tables(connection) if kind == "rows" else ["operations"]
     query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
     return sum(int(connection.execute(query.format(table), (workspace_id,)).fetchone()[0]) for table in tables)
 
@@ -174,10 +174,6 @@ def put_right(connection: Connection, workspace_id: str, wrong: Iterable[Wrong])
             connection.execute("DELETE FROM memory_meta WHERE key = ?", (key,))
         else:
             connection.execute("UPDATE memory_meta SET value = ? WHERE key = ?", (one.right, key))
-
-
-def _tables(connection: Connection) -> list[str]:
-    return [table for table in _TABLES if table != "records" or sql.schema_version(connection) >= 2]
 
 
 def _is_list(value: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from nanomem_tui import json_text, regular, tokens
 from nanomem_tui.errors import AccessDenied, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.store import counters, driver_errors, row_queries, sql
-from nanomem_tui.store.row_queries import asked, hashed
+from nanomem_tui.store.row_queries import asked, hashed, row_tables
 from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
@@ -193,11 +193,6 @@ def all_rows(connection: Connection, workspace_id: str) -> tuple[list[Item], lis
 def has_records(connection: Connection) -> bool:
     """Whether the database has the tables of schema 2; one of schema 1 gets them at the next change."""
     return sql.schema_version(connection) >= 2
-
-
-def row_tables(connection: Connection) -> list[str]:
-    """The tables of rows that the database has."""
-    return [table for layer, table in ROW_TABLES.items() if layer != "record" or has_records(connection)]
 
 
 def _by_id(

@@ -25,6 +25,11 @@ _KEPT = {"item": ("content_norm", "content_hash")}
 """What else stands beside a row."""
 
 
+def row_tables(connection: Connection) -> list[str]:
+    """The tables of rows that a database of its schema has."""
+    return [table for table in ROW_TABLES.values() if table != "records" or sql.schema_version(connection) >= 2]
+
+
 def asked(connection: Connection, layer: str) -> str:
     """The query for the rows of a layer, in the order of its fields."""
     return _asked(layer, sql.is_sqlite(connection))
@@ -60,8 +65,7 @@ def _columns(layer: str) -> dict[str, str]:
 def nameless(connection: Connection) -> str:
     """What a row has in the place of its id or its number that is none, so that no change can reach it, or none be
     written; "" where no row has. Raises the driver's errors."""
-    tables = [table for table in ROW_TABLES.values() if table != "records" or sql.schema_version(connection) >= 2]
-    for table in tables:
+    for table in row_tables(connection):
         wrong = ["typeof(workspace_id) <> 'text'", "typeof(id) <> 'text'"]
         if table == "memory_entries":
             wrong.append(f"typeof(number) <> 'integer' OR number NOT BETWEEN 0 AND {sql.HIGHEST}")

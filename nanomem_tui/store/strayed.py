@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.paths import WORKSPACE_SIGNS, Paths, kept_id, sharing, workspace_id
-from nanomem_tui.store import atomic, copies, reader
+from nanomem_tui.store import atomic, copies, reader, row_queries
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.rows import RowStore
     from nanomem_tui.store.sql import Connection
 
-_TABLES = ("operations", *reader.ROW_TABLES.values())
 _FREE = "left"
 """The name of a workspace that one of unknown name may get."""
 
@@ -79,14 +78,14 @@ def _found(store: RowStore, connection: Connection, gone: dict[str, Path], *, wh
 
 def has_rows(connection: Connection, workspace_id: str) -> bool:
     """Whether a database has anything of a workspace. Raises the driver's errors."""
-    tables = [table for table in _TABLES if table != "records" or reader.has_records(connection)]
+    tables = ("operations", *row_queries.row_tables(connection))
     query = "SELECT 1 FROM {} WHERE workspace_id = ? LIMIT 1"
     return any(connection.execute(query.format(table), (workspace_id,)).fetchone() is not None for table in tables)
 
 
 def _rows(connection: Connection, workspace_id: str) -> tuple[tuple[str, int], ...]:
     query = "SELECT count(*) FROM {} WHERE workspace_id = ? AND NOT is_deleted"
-    tables = {layer: table for layer, table in reader.ROW_TABLES.items() if table in reader.row_tables(connection)}
+    tables = {layer: table for layer, table in reader.ROW_TABLES.items() if table in row_queries.row_tables(connection)}
     counts = {
         layer: int(connection.execute(query.format(table), (workspace_id,)).fetchone()[0])
         for layer, table in tables.items()
