@@ -52,16 +52,17 @@ def found(store: RowStore, *, whole: bool = False) -> list[Stray]:
     any case. Raises the store's errors."""
     if not store.has_database or store.source.damage is not None:
         return []
-    gone = {key: _folder(store.paths, name) for name, key in sharing(store.paths).items()}
-    gone = {key: folder for key, folder in gone.items() if not os.path.lexists(folder)}
-    return store.read(lambda connection: _found(store, connection, gone, whole=whole))
+    known = {key: _folder(store.paths, name) for name, key in sharing(store.paths).items()}
+    return store.read(lambda connection: _found(store, connection, known, whole=whole))
 
 
-def _found(store: RowStore, connection: Connection, gone: dict[str, Path], *, whole: bool) -> list[Stray]:
+def _found(store: RowStore, connection: Connection, known: dict[str, Path], *, whole: bool) -> list[Stray]:
+    """`known`: the folders of the others that share the database, by their ids."""
+    gone = {key: folder for key, folder in known.items() if not os.path.lexists(folder)}
     own = has_rows(connection, store.workspace_id)
     if own and not gone and not whole:
         return []
-    here = {store.workspace_id, *(key for name, key in sharing(store.paths).items() if key not in gone)}
+    here = {store.workspace_id, *(known.keys() - gone.keys())}
     try:
         beside = {workspace_id(one) for one in _beside(store.paths)}
     except NanomemError:  # one of them has an id that cannot be read: any memory may be its
