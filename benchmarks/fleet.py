@@ -4,11 +4,12 @@ changes meet, what becomes of them when the server is killed; beside the bare SQ
     .peers/vectors/bin/python benchmarks/fleet.py [--agents 1000] [--turns 12] [--processes 4] [--json FILE]
 
 Each agent is a workspace of its own, opened in one of a few processes on this machine (bounded: so many turns each, on
-a socket of this machine). A turn asks for what is remembered, and every third one keeps something durably: on the
-server when it returns. One agent in twenty is opened in two processes, as on two machines, which change the same items.
-The server is killed in the middle and started anew; what was acknowledged is counted afterwards. The bare SQL is one
+a socket of this machine). A turn is what an agent calls, its begin with the block of memory and its end; in every third
+one the person says what is to be remembered, which is acknowledged when a power cut costs it no more. One agent in
+twenty is opened in two processes, as on two machines, and a person at each changes the same item. The server is killed
+in the middle and started anew; what was acknowledged is counted afterwards, texts and operations. The bare SQL is one
 INSERT and COMMIT of a row as large as an item with its operation, and one full-text SELECT, by as many processes on as
-many connections, over the same tables.
+many connections.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NanomemError
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.errors import Conflict, NanomemError, StoreError
+from nanomem_tui.memory.turn_values import turn_end, turn_input
+from nanomem_tui.store import chain
+from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer
 
 WORDS = ("ferry", "window", "seat", "tea", "sugar", "Porto", "train", "meeting", "budget", "garden", "violin", "doctor",
@@ -46,21 +50,29 @@ PATIENCE = 60.0
 
 
 class Plan(NamedTuple):
-    """What one process does: the homes of its agents, how many turns, and whether some are shared with another."""
+    """What one process does: the homes of its agents, which of them another process has too, and how many turns."""
 
     homes: list[str]
+    shared: frozenset[str]
     turns: int
     seed: int
 
 
 class Done(NamedTuple):
-    """What a process did: the time of each recall and durable write in ms, what was kept, what met another's change."""
+    """What a process did: ms of each recall, begin of a turn, durable write and change of a person; when (by the clock
+    that all processes have in common) each durable write was acknowledged; what was kept and the operations that were
+    acknowledged, each with its home; how many changes of a person met another's, and how many were refused, as nobody
+    could tell what others had changed."""
 
     recall: list[float]
+    begin: list[float]
     write: list[float]
-    kept: list[str]
+    change: list[float]
+    acknowledged: list[float]
+    kept: list[tuple[str, str]]
+    operations: list[tuple[str, str]]
     conflicts: int
-    degraded: int
+    refused: int
     seconds: float
 
 
@@ -70,38 +82,62 @@ def work(plan: Plan, ready: Any, go: Any) -> Done:
     draw = random.Random(plan.seed)
     opened = [open_workspace(home) for home in plan.homes]
     for ws in opened:
-        ws.recall.ask(Question("which ferry?"))  # rows and words into RAM, as a running agent has them
+        ws.recall.warm(background=False)  # rows and words into RAM, as a running agent has them
     ready.release()
     go.wait()
-    recall: list[float] = []
-    write: list[float] = []
-    kept: list[str] = []
-    conflicts = degraded = 0
+    done = Done([], [], [], [], [], [], [], 0, 0, 0.0)
     turns = [at for at in range(len(opened)) for _ in range(plan.turns)]
     draw.shuffle(turns)
     began = time.monotonic()
     for number, at in enumerate(turns):
-        ws = opened[at]
-        start = time.perf_counter()
-        ws.recall.ask(Question(" ".join(draw.sample(WORDS, 3))))
-        recall.append((time.perf_counter() - start) * 1000)
-        if number % 3 == 0:
-            text = f"{' '.join(draw.choices(WORDS, k=6))} {plan.seed}-{number}"
-            start = time.perf_counter()
-            try:
-                if number % 9 == 0 and (shared := [item for item in ws.items.all() if item.id == "shared"]):
-                    ws.items.edit(shared[0].id, text=text)
-                else:
-                    ws.items.add(text)
-                    kept.append(f"{plan.homes[at]}\t{text}")
-            except Conflict:
-                conflicts += 1
-            degraded += bool(ws.degraded)
-            write.append((time.perf_counter() - start) * 1000)
-    seconds = time.monotonic() - began
+        home, ws = plan.homes[at], opened[at]
+        turn(ws, home, f"{plan.seed}-{number}" if number % 3 == 0 else "", draw, done)
+        if home in plan.shared:
+            done = changed(ws, home, f"the gate is at {plan.seed}.{number}", done)
+    done = done._replace(seconds=time.monotonic() - began)
     for ws in opened:
         closed(ws)
-    return Done(recall, write, kept, conflicts, degraded, seconds)
+    return done
+
+
+def turn(ws: Workspace, home: str, remember: str, draw: random.Random, done: Done) -> None:
+    """One turn, with something to be remembered that nobody said before, or only a question."""
+    said = f"Where is the {' '.join(draw.sample(WORDS, 3))}?"
+    if remember:
+        said = f"Remember that the {' '.join(draw.sample(WORDS, 3))} opens with {remember}"
+    start = time.perf_counter()
+    fields = {"session_key": "cli:direct", "channel": "cli", "chat_id": "direct", "sender_id": "ana", "text": said}
+    begun = ws.engine.begin_turn(turn_input(fields))
+    between = time.perf_counter()
+    ended = ws.engine.end_turn(turn_end({"turn": begun.turn, "assistant": "Here it is."}))
+    end = time.perf_counter()
+    done.begin.append((between - start) * 1000)
+    if begun.found is not None:
+        done.recall.append(begun.found.ms)
+    if ended.operation:
+        done.operations.append((home, ended.operation))
+    if remember:
+        if not ended.saved:
+            raise AssertionError(f"not remembered: {said!r}: {ended}")
+        done.write.append((end - between) * 1000)
+        done.acknowledged.append(time.monotonic())
+        done.kept.append((home, remember))
+
+
+def changed(ws: Workspace, home: str, text: str, done: Done) -> Done:
+    """A person changes the item that two processes have."""
+    shared = next(item for item in ws.items.all() if item.text.startswith("the gate is"))
+    start = time.perf_counter()
+    try:
+        operation = ws.items.edit(shared.id, expected=shared, text=text)
+    except Conflict:
+        return done._replace(conflicts=done.conflicts + 1)
+    except StoreError:
+        return done._replace(refused=done.refused + 1)
+    finally:
+        done.change.append((time.perf_counter() - start) * 1000)
+    done.operations.append((home, operation.id))
+    return done
 
 
 def closed(ws: Any) -> None:
@@ -157,7 +193,8 @@ def homes(folder: Path, agents: int) -> list[str]:
         (workspace / ".nanobot").mkdir()
         (workspace / ".nanobot" / "workspace-id").write_text(f"{number:032x}\n", encoding="ascii")
         with open_workspace(workspace) as ws:
-            for at in range(ITEMS):
+            ws.items.add("the gate is closed", importance=0.5)
+            for at in range(ITEMS - 1):
                 ws.items.add(f"{' '.join(draw.choices(WORDS, k=6))} {at}", importance=0.5)
         found.append(str(workspace))
     return found
@@ -190,7 +227,7 @@ def main() -> int:
     print(json.dumps(found, indent=1))
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return 0 if not found["lost"] and not found["doubled"] else 1
+    return 1 if found["lost"] or found["doubled"] or found["broken"] else 0
 
 
 def fleet(folder: Path, server: PostgresServer, url: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -202,20 +239,23 @@ def fleet(folder: Path, server: PostgresServer, url: str, options: argparse.Name
     for number in range(options.processes):
         mine = places[number :: options.processes]
         others = [home for home in shared if home not in mine][: len(shared) // options.processes]
-        plans.append(Plan([*mine, *others], options.turns, number))
+        plans.append(Plan([*mine, *others], frozenset(shared), options.turns, number))
     ready, go = context.Manager().Semaphore(0), context.Manager().Event()
     with context.Pool(options.processes) as pool:
         jobs = [pool.apply_async(work, (plan, ready, go)) for plan in plans]
         for _ in plans:
             ready.acquire()
+        away = back = 0.0
         go.set()
         if not options.no_failover:
             time.sleep(5)
+            away = time.monotonic()
             os.kill(server.server.get_pid(), signal.SIGKILL)
             time.sleep(AWAY)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 server.server.ensure_postgres_running()
+            back = time.monotonic()
         done = [job.get() for job in jobs]
         server.run(
             "postgres", "CREATE TABLE bare_items (agent int, id text, content text, words tsvector, body text)",
@@ -225,40 +265,54 @@ def fleet(folder: Path, server: PostgresServer, url: str, options: argparse.Name
         )  # fmt: skip
         rounds = sum(len(one.recall) for one in done) // options.processes
         floors = pool.starmap(bare, [(url, rounds, number) for number in range(options.processes)])
-    kept = [line for one in done for line in one.kept]
-    lost, doubled = counted_of(kept)
-    writes, asks = [ms for one in done for ms in one.write], [ms for one in done for ms in one.recall]
-    floor_asks = spread([ms for asked, _ in floors for ms in asked])
-    floor_writes = spread([ms for _, wrote in floors for ms in wrote])
-    ours_asks, ours_writes = spread(asks), spread(writes)
+    spreads = {
+        name: spread([ms for one in done for ms in getattr(one, field)])
+        for name, field in (
+            ("recall ms", "recall"), ("begin of a turn ms", "begin"), ("durable write ms", "write"),
+            ("change of a person ms", "change"),
+        )
+    }  # fmt: skip
+    floors_of = {
+        "bare full-text SELECT ms": spread([ms for asked, _ in floors for ms in asked]),
+        "bare INSERT and COMMIT ms": spread([ms for _, wrote in floors for ms in wrote]),
+    }
+    kept = [one for each in done for one in each.kept]
+    operations = [one for each in done for one in each.operations]
+    turns, seconds = sum(len(one.begin) for one in done), max(one.seconds for one in done)
     return {
-        "agents": options.agents, "processes": options.processes, "turns": len(asks), "durable writes": len(writes),
-        "turns a second": len(asks) / max(one.seconds for one in done),
-        "recall ms": ours_asks, "bare full-text SELECT ms": floor_asks,
-        "durable write ms": ours_writes, "bare INSERT and COMMIT ms": floor_writes,
-        "recall p99 of bare": ours_asks["p99"] / floor_asks["p99"],
-        "write p50 of bare": ours_writes["p50"] / floor_writes["p50"],
-        "conflicts": sum(one.conflicts for one in done),
-        "acknowledged while the server was away": sum(one.degraded for one in done),
-        "kept": len(kept), "lost": lost, "doubled": doubled,
+        "agents": options.agents, "processes": options.processes, "turns": turns, "turns a second": turns / seconds,
+        **spreads, **floors_of,
+        "changes of a person": sum(len(one.change) for one in done), "conflicts": sum(one.conflicts for one in done),
+        "changes refused while the server was away": sum(one.refused for one in done),
+        "durable writes while it was away": sum(away < at < back for one in done for at in one.acknowledged),
+        "kept": len(kept), "operations": len(operations), **counted_of(kept, operations),
         "server": server.run("postgres", "SHOW server_version")[0][0],
         "machine": f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}",
     }  # fmt: skip
 
 
-def counted_of(kept: list[str]) -> tuple[int, int]:
-    """How many of the texts that were acknowledged are not there, and how many are there twice."""
-    by_home: dict[str, list[str]] = {}
-    for line in kept:
-        home, _, text = line.partition("\t")
-        by_home.setdefault(home, []).append(text)
-    lost = doubled = 0
-    for home, texts in by_home.items():
+def counted_of(kept: list[tuple[str, str]], operations: list[tuple[str, str]]) -> dict[str, int]:
+    """How many of the texts and operations that were acknowledged are not there, or twice, or in a broken chain."""
+    texts, made = by_home(kept), by_home(operations)
+    lost = doubled = broken = 0
+    for home in {*texts, *made}:
         with open_workspace(home) as ws:
-            there = [item.text for item in ws.items.all()]
-        lost += sum(text not in there for text in texts)
-        doubled += sum(there.count(text) > 1 for text in texts)
-    return lost, doubled
+            there = "\n".join(f"{item.text}." for item in ws.items.all())
+            logged = Counter(entry.operation.id for entry in ws.log(limit=1_000_000))
+            with ws.store.opened() as connection:
+                broken += not chain.verify(connection, ws.id).whole
+        found = [*(there.count(f" {text}.") for text in texts[home]), *(logged[one] for one in made[home])]
+        lost += sum(times == 0 for times in found)
+        doubled += sum(times > 1 for times in found)
+    return {"lost": lost, "doubled": doubled, "broken": broken}
+
+
+def by_home(found: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Each home with what was acknowledged there."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for home, one in found:
+        homes[home].append(one)
+    return homes
 
 
 if __name__ == "__main__":

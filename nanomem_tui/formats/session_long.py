@@ -21,11 +21,13 @@ from nanomem_tui.formats.session_compaction import (
     offsets_of,
     with_offsets,
 )
+from nanomem_tui.formats.session_plain import plain_messages
 
 MARGIN = 200
 """Lines more than are kept that are read, for calls and results that must not be parted."""
 WIDER = 4
-_TELLING = (b'"_type"', b'"_hidden_history"')
+_HIDDEN = b'"_hidden_history"'
+_TELLING = (b'"_type"', _HIDDEN)
 _WHITE = b" \t\r\f\v"
 
 
@@ -46,7 +48,7 @@ def compact_long(pieces: Callable[[], Iterable[bytes]], keep: int) -> Compacted 
     `removed`, `boundary_at` and `before`, which only an undo needs, are not told. Raises BadInput as `compact`.
     """
     for most in (keep + MARGIN, (keep + MARGIN) * WIDER):
-        short = _short(_lines(pieces()), most)
+        short = _short(_lines(pieces(), most), most)
         if short.left_out == 0:
             return None
         cut = compact(short.data, keep)
@@ -56,30 +58,47 @@ def compact_long(pieces: Callable[[], Iterable[bytes]], keep: int) -> Compacted 
     return None
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _lines(pieces: Iterable[bytes], most: int) -> Iterator[bytes | int]:
+    """The lines of a transcript. Of messages in the form that agents write, which at least `most` of the same follow,
+    only how many there are."""
+    waiting: deque[tuple[bytes, int]] = deque()
     for piece in pieces:
-        for line in piece.split(b"\n"):
-            if line.strip(_WHITE):
-                yield line
+        plain = None if _HIDDEN in piece else plain_messages(piece)
+        if plain is None:
+            for one, _ in waiting:
+                yield from _split(one)
+            waiting.clear()
+            yield from _split(piece)
+            continue
+        waiting.append((piece, plain))
+        while sum(count for _, count in waiting) - waiting[0][1] >= most:
+            yield waiting.popleft()[1]
+    for one, _ in waiting:
+        yield from _split(one)
 
 
-def _short(lines: Iterator[bytes], most: int) -> _Short:
+def _split(piece: bytes) -> Iterator[bytes]:
+    return (line for line in piece.split(b"\n") if line.strip(_WHITE))
+
+
+def _short(lines: Iterator[bytes | int], most: int) -> _Short:
     """The last `most` lines of a transcript, and what says something about the session before them."""
     last: deque[tuple[bytes, Record | None]] = deque()
     head: list[Record] = []
     boundary: tuple[int, bytes] | None = None
     left_out = 0
     for line in lines:
-        last.append((line, _told_by(line, first=not last and not left_out and not head)))
-        if len(last) <= most:
-            continue
-        old, record = last.popleft()
-        if record is not None and is_about(record):
-            head.append(record)
-            continue
-        if record is not None and is_boundary(record):
-            boundary = left_out, old
-        left_out += 1
+        if isinstance(line, bytes):
+            last.append((line, _told_by(line, first=not last and not left_out and not head)))
+        while len(last) > (most if isinstance(line, bytes) else 0):
+            old, record = last.popleft()
+            if record is not None and is_about(record):
+                head.append(record)
+                continue
+            if record is not None and is_boundary(record):
+                boundary = left_out, old
+            left_out += 1
+        left_out += line if isinstance(line, int) else 0
     every = [*head, *(record for _, record in last if record is not None and is_about(record))]
     count = left_out + len(last) - (len(every) - len(head))
     offsets = offsets_of(every, count)

@@ -29,6 +29,7 @@ from nanomem_tui.formats.session_names import (
     lossy_name_to_key,
     name_to_key,
 )
+from nanomem_tui.formats.session_plain import plain_messages
 
 __all__ = [
     "BOUNDARY_TEXT",
@@ -181,7 +182,9 @@ def count_messages(data: bytes) -> int:
 
 
 def messages_in(data: bytes) -> int:
-    """How many messages these lines hold, exactly, without what each of them is made of."""
+    """How many messages these lines hold, without what each of them is made of."""
+    if (plain := plain_messages(data)) is not None:
+        return plain
     return sum(
         record.value is not None and not is_metadata(record.value) and not is_provider_state(record.value)
         for record in records(data, "")

@@ -26,10 +26,13 @@ from nanomem_tui.formats.session_names import (
     lossy_name_to_key,
     name_to_key,
 )
+from nanomem_tui.formats.session_plain import plain_messages
 from nanomem_tui.memory.reading import Stamp, chunks, stamp_of
 from nanomem_tui.paths import Paths
 
 NO_METADATA = "no metadata line"
+WHOLE = 64_000_000
+"""Bytes of a transcript up to which it is held whole: some 70,000 messages in 250 MB."""
 TAKEN_OUT = "`nanomem doctor --fix` takes the line out while no agent runs, and undo puts it back"
 """What to do about a line of a transcript that cannot be read."""
 
@@ -48,7 +51,7 @@ class SessionFile(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a listing says of a transcript: counted line by line, exactly. `header` is the metadata that agents obey."""
+    """What a listing says of a transcript, counted line by line. `header` is the metadata that agents obey."""
 
     header: Mapping[str, Any] | None
     messages: int
@@ -131,12 +134,17 @@ def other_keys(name: str, key: str) -> tuple[str, ...]:
     return (likely,) if likely != key and ":" in likely else ()
 
 
-def summarise(path: Path) -> Summary:
-    """Count a transcript without holding it in memory. Raises the errors of `from_os_error`."""
+def summarise(file: SessionFile) -> Summary:
+    """Count a transcript without holding it in memory; of a long one, lines of the form that agents write are counted
+    and not read out. Raises the errors of `from_os_error`."""
+    long = file.stamp[1] > WHOLE
     header: dict[str, Any] | None = None
     keys: list[str] = []
     messages = problems = 0
-    for chunk in chunks(path):
+    for chunk in chunks(file.path):
+        if long and (plain := plain_messages(chunk)) is not None:
+            messages += plain
+            continue
         for record in parse_jsonl(chunk, ""):
             problems += record.problem is not None
             if record.value is None:

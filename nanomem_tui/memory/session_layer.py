@@ -17,6 +17,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import Any
 from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.formats.session_consolidation import Splice, inverse, spliced
 from nanomem_tui.formats.sessions import Session, compact, parse_session, uncompact
+from nanomem_tui.memory import session_files
 from nanomem_tui.memory.reading import Stamp, chunks, read_log, stamp_of
 from nanomem_tui.memory.session_files import checkpoint_name
 from nanomem_tui.operations import Change, Operation, Value
@@ -36,6 +38,8 @@ LOCK_NAME = ".session-files.lock"
 INSIST = "stop the agent first, or insist with --force"
 LOCK_WAIT = 2.0
 """Seconds to wait for the agent's lock, which it holds for milliseconds."""
+SETTLED = 2.0
+"""Seconds after a write from which another one gives a file another time, whatever the file system counts in."""
 NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """What a file system says that cannot give a file a second place."""
 
@@ -52,6 +56,7 @@ class SessionLayer:
         self._folders = folders
         self._backups = backups
         self._agent = agent
+        self._known: tuple[Path, Stamp, str] | None = None
 
     def check(self, changes: Sequence[Change]) -> None:
         """Raise Conflict unless each change fits what is there, Refused while an agent may have it in memory or when
@@ -69,7 +74,7 @@ class SessionLayer:
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any transcript is what its change makes of it."""
         return any(
-            _digest(self._new_path(change) or self._path(change)) == (change.after or {}).get("sha256")
+            self._digest(self._new_path(change) or self._path(change)) == (change.after or {}).get("sha256")
             for change in changes
         )
 
@@ -83,13 +88,31 @@ class SessionLayer:
                     with _os_errors(path):
                         self._move(path, new)
                 continue
-            if _digest(path) == (change.after or {}).get("sha256"):
+            if self._digest(path) == (change.after or {}).get("sha256"):
                 continue
             self._refuse(change, path)
             stamp = _stamp(path)
             data = self._bytes_after(change, path)
             with _os_errors(path):
                 self._swap(path, stamp, data)
+
+    def _digest(self, path: Path) -> str | None:
+        """The SHA-256 of a transcript, which is not held whole; None for no file. That of a long one that nobody wrote
+        for a while is known as long as its stamp is the same."""
+        if path.is_symlink():
+            raise Refused("a link, which is not followed", str(path))
+        stamp = _stamp(path)
+        if stamp is None:
+            return None
+        if self._known is not None and self._known[:2] == (path, stamp):
+            return self._known[2]
+        digest = hashlib.sha256()
+        for piece in chunks(path):
+            digest.update(piece)
+        found = digest.hexdigest()
+        if stamp[1] > session_files.WHOLE and stamp[2] < (time.time() - SETTLED) * 1e9 and stamp == _stamp(path):
+            self._known = path, stamp, found
+        return found
 
     def _path(self, change: Change) -> Path:
         return self._place(change.before or change.after or {})
@@ -111,8 +134,8 @@ class SessionLayer:
 
     def _is_moved(self, change: Change, path: Path, new: Path) -> bool:
         """Whether the file is at its new place, and there alone. Raises Conflict when neither place is as it was."""
-        there, wanted = _digest(new), (change.after or {}).get("sha256")
-        here = _digest(path)
+        there, wanted = self._digest(new), (change.after or {}).get("sha256")
+        here = self._digest(path)
         if here is None and there == wanted:
             return True
         if here is None:
@@ -126,7 +149,7 @@ class SessionLayer:
     def _move(self, path: Path, new: Path) -> None:
         """Give a file its new place. It has both for a moment, so that a kill leaves it in one of them at least."""
         with self._locked():
-            if _digest(new) is None:
+            if self._digest(new) is None:
                 try:
                     os.link(path, new, follow_symlinks=False)
                 except OSError as error:
@@ -134,7 +157,7 @@ class SessionLayer:
                         raise
                     write_atomic(new, chunks(path), like=path)
                 sync_folder(new.parent)
-            elif _digest(new) != _digest(path):
+            elif self._digest(new) != self._digest(path):
                 raise Conflict("there is such a session already", str(new))
             os.unlink(path)
         sync_folder(path.parent)
@@ -148,7 +171,7 @@ class SessionLayer:
     def _bytes_after(self, change: Change, path: Path) -> bytes | Iterator[bytes] | None:
         """What the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what is
         there does not fit; pieces raise the errors of `blobs.pieces`."""
-        there = _digest(path)
+        there = self._digest(path)
         if (there is None) != (change.before is None):
             raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
         if change.before is None or there == change.before.get("sha256"):
@@ -240,18 +263,6 @@ def _splice(value: Any) -> Splice:
         return Splice(int(start), int(end), data)
     except (TypeError, ValueError, KeyError) as error:
         raise BadInput("a recorded change of a session that cannot be read", str(value)[:60]) from error
-
-
-def _digest(path: Path) -> str | None:
-    """The SHA-256 of a transcript, which is not held whole; None for no file."""
-    if path.is_symlink():
-        raise Refused("a link, which is not followed", str(path))
-    if not path.exists():
-        return None
-    digest = hashlib.sha256()
-    for piece in chunks(path):
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def _goes_on(current: bytes, start: bytes) -> bool:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.sessions import Session, messages_in, parse_session
+from nanomem_tui.memory import session_files
 from nanomem_tui.memory.reading import chunks, read_log
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Compacted, Message
     from nanomem_tui.memory.session_files import SessionFile, Summary
 
-WHOLE = 64_000_000
-"""Bytes of a transcript up to which it is held whole: some 70,000 messages in 250 MB."""
 AT_ONCE = 2_000
 """Messages of a longer one that are held where no number is asked for."""
 
@@ -65,7 +64,7 @@ def compacted(file: SessionFile, keep: int) -> Compacted:
     from nanomem_tui.formats.session_compaction import compact
     from nanomem_tui.formats.session_long import compact_long
 
-    found = compact_long(lambda: chunks(file.path), keep) if file.stamp[1] > WHOLE else None
+    found = compact_long(lambda: chunks(file.path), keep) if file.stamp[1] > session_files.WHOLE else None
     return found if found is not None else compact(read_log(file.path), keep)
 
 

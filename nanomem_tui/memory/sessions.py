@@ -35,6 +35,8 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.formats.sessions import Compacted, Message, Session
     from nanomem_tui.memory.imported_chats import Chat, ImportedChats
@@ -66,6 +68,7 @@ class Sessions:
         self._perform = perform
         self._agent = agent
         self._summaries: dict[str, tuple[Stamp, Summary, str]] = {}
+        self._cut: tuple[Path, Stamp, int, Compacted] | None = None
 
     def count(self) -> int:
         """How many transcripts there are, hidden ones too, without opening one."""
@@ -119,13 +122,13 @@ class Sessions:
     def part(self, key: str, path: str = "", start: int | None = None, many: int | None = None) -> tuple[Session, int]:
         """A transcript with `many` of its messages from the index `start` (None: to its end, or its last ones), and
         how many it has in all. One that is not too long has all where neither is said. Raises NotFound."""
-        from nanomem_tui.memory import session_parts
+        from nanomem_tui.memory import session_files, session_parts
 
         chat = self._chat(key) if not path else None
         if chat is not None:
             return session_parts.of_whole(chat.transcript(key), start, many)
         file = self._file(key, path)
-        if file.stamp[1] > session_parts.WHOLE:
+        if file.stamp[1] > session_files.WHOLE:
             return session_parts.of_long(file.path, self._summary(file)[0], key, start, many)
         return session_parts.of_whole(self._transcript(file, key), start, many)
 
@@ -223,7 +226,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        return self._compaction(key, file, _compacted(file, keep), keep)
+        return self._compaction(key, file, self._compacted(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
         """What `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
@@ -261,7 +264,7 @@ class Sessions:
         from nanomem_tui.store import blobs
 
         file = self._file(key)
-        result = _compacted(file, keep)
+        result = self._compacted(file, keep)
         plan = self._compaction(key, file, result, keep)
         if plan.refused and not (force and file.current and not file.link):
             raise Refused(plan.refused, key, INSIST)
@@ -293,6 +296,17 @@ class Sessions:
             unarchived=result.removed_unarchived,
         )
 
+    def _compacted(self, file: SessionFile, keep: int) -> Compacted:
+        """The transcript cut down; that of a long one is kept for who says yes to it."""
+        from nanomem_tui.memory import session_files, session_parts
+
+        if self._cut is not None and self._cut[:3] == (file.path, file.stamp, keep):
+            return self._cut[3]
+        cut = session_parts.compacted(file, keep)
+        if file.stamp[1] > session_files.WHOLE and not cut.removed:
+            self._cut = file.path, file.stamp, keep, cut
+        return cut
+
     def _file(self, key: str, path: str = "") -> SessionFile:
         """The file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
         claims: builtins.list[tuple[bool, SessionFile]] = []
@@ -321,7 +335,7 @@ class Sessions:
             unreadable = file.instead
         else:
             try:
-                summary = summarise(file.path)
+                summary = summarise(file)
             except NanomemError as error:
                 unreadable = error.what
         self._summaries[str(file.path)] = (file.stamp, summary, unreadable)
@@ -379,12 +393,6 @@ class Sessions:
             messages = parse_session(chunk, "", info.key).messages
             yield from ((start + message.index, message) for message in messages)
             start += len(messages)
-
-
-def _compacted(file: SessionFile, keep: int) -> Compacted:
-    from nanomem_tui.memory import session_parts
-
-    return session_parts.compacted(file, keep)
 
 
 def _count(change: Change, side: str) -> int:

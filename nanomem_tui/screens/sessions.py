@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from nanomem_tui.errors import NanomemError, NothingToDo
-from nanomem_tui.memory import session_parts
+from nanomem_tui.memory import session_files, session_parts
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.consolidating import Consolidating
 from nanomem_tui.screens.found_screen import FoundScreen
@@ -149,7 +149,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
     def _start_of(self, row: SessionInfo) -> int | None:
         """Where what is shown of a long conversation begins: at its end, unless a message before that is asked for."""
         key, index = self._around
-        if row.size <= session_parts.WHOLE or key != row.key or index >= row.messages - session_parts.AT_ONCE:
+        if row.size <= session_files.WHOLE or key != row.key or index >= row.messages - session_parts.AT_ONCE:
             return None
         return max(0, index - session_parts.AT_ONCE // 2)
 

@@ -47,10 +47,16 @@ def fleet(found: Figures) -> Iterator[Measure]:
     yield Measure(f"turns a second of {found['agents']:,} agents", found["turns a second"], "", at_least=True)
     for name, ours, bare in (
         ("recall", "recall ms", "bare full-text SELECT ms"),
-        ("durable write", "durable write ms", "bare INSERT and COMMIT ms"),
+        ("the begin of a turn", "begin of a turn ms", "bare full-text SELECT ms"),
+        ("the end of a turn with a durable write", "durable write ms", "bare INSERT and COMMIT ms"),
+        ("a change of a person", "change of a person ms", "bare INSERT and COMMIT ms"),
     ):
         for part, words in (("p50", "median"), ("p99", "the slowest of a hundred")):
             floor = {"bare SQL": found[bare][part]}
             yield Measure(f"{name}, {words}", found[ours][part], floor=floor, of="bare SQL", picture="fleet")
-    yield Measure(f"lost of {found['kept']:,} acknowledged", found["lost"], "", goal=0.0)
+    met = f"conflicts of {found['changes of a person']:,} changes of one item by two people"
+    yield Measure(met, found["conflicts"], "")
+    away = f"{found['durable writes while it was away']:,} of them while the server was away"
+    yield Measure(f"lost of {found['operations']:,} acknowledged, {away}", found["lost"], "", goal=0.0)
     yield Measure("doubled", found["doubled"], "", goal=0.0)
+    yield Measure("logs that do not verify", found["broken"], "", goal=0.0)

@@ -259,7 +259,8 @@ def test_a_long_transcript_is_cut_to_the_same_bytes_without_being_held(parts, ke
 def test_most_long_transcripts_are_cut_without_being_held():
     lines = [dump_line({**say("q"), "n": n}) for n in range(5000)]
     data = b"".join((dump_line(metadata(4000, 4000)), *lines))
-    found, done = compact_long(lambda: [data], 10), compact(data, 10)
+    pieces = [dump_line(metadata(4000, 4000)), *(b"".join(lines[at : at + 100]) for at in range(0, 5000, 100))]
+    found, done = compact_long(lambda: pieces, 10), compact(data, 10)
     assert found is not None
     assert found.data == done.data
     assert found._replace(removed=b"", before=done.before) == done._replace(removed=b"")

@@ -12,7 +12,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict
 from nanomem_tui.formats import session_long
 from nanomem_tui.formats.session_names import key_to_name
-from nanomem_tui.memory import reading, session_parts
+from nanomem_tui.memory import reading, session_files, session_parts
 from nanomem_tui.store import blobs
 
 KEY = "cli:long"
@@ -46,7 +46,7 @@ def test_a_part_is_that_of_the_whole(
     monkeypatch.setattr(reading, "CHUNK", piece)
     with open_workspace(workspace) as ws:
         expected, total = ws.sessions.part(KEY, start=start, many=many)
-        monkeypatch.setattr(session_parts, "WHOLE", 100)
+        monkeypatch.setattr(session_files, "WHOLE", 100)
         found, there = ws.sessions.part(KEY, start=start, many=many)
     assert there == total == 500
 
@@ -58,7 +58,7 @@ def test_a_part_is_that_of_the_whole(
 
 
 def test_of_a_long_one_the_end_is_shown_where_nothing_is_said(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_parts, "WHOLE", 100)
+    monkeypatch.setattr(session_files, "WHOLE", 100)
     monkeypatch.setattr(session_parts, "AT_ONCE", 30)
     with open_workspace(workspace) as ws:
         found, total = ws.sessions.part(KEY)
@@ -77,7 +77,7 @@ def test_a_long_one_is_compacted_as_a_short_one_and_put_back(
         ws.sessions.compact(KEY, 40)
         expected = path.read_bytes()
         ws.undo()
-        monkeypatch.setattr(session_parts, "WHOLE", 100)
+        monkeypatch.setattr(session_files, "WHOLE", 100)
         monkeypatch.setattr(session_long, "MARGIN", 10)
         held = []
         monkeypatch.setattr(session_parts, "read_log", held.append)
@@ -103,7 +103,7 @@ def test_a_call_far_before_its_result_is_looked_for_in_all_of_it(
         lines[-5] = b'{"role": "tool", "tool_call_id": "far", "content": "late"}'
         path.write_bytes(b"\n".join(lines))
         plan = ws.sessions.compact_preview(KEY, 40)
-        monkeypatch.setattr(session_parts, "WHOLE", 100)
+        monkeypatch.setattr(session_files, "WHOLE", 100)
         monkeypatch.setattr(session_long, "MARGIN", 10)
         assert ws.sessions.compact_preview(KEY, 40).kept == plan.kept > 480
 
