@@ -15,7 +15,7 @@ PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs stubs bench bench-full gate peers manuals sshd peer interop postgres vectors crash crash-long slow lowest build clean
+.PHONY: help demo test check docs stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,8 @@ peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/model/
 manuals: .peers/man/.done ## man pages of 200 commands, out of Debian packages, for which questions are labelled
 
 sshd: .peers/sshd/.done ## OpenSSH's own server, out of Debian packages, for the tests of the console over SSH
+
+pooler: .peers/pgbouncer/.done ## PgBouncer, out of Debian packages, for the tests of a memory behind a pool
 
 peer: .peers/taosmd/.done .peers/mem0/.done ## the memory libraries beside which recall is measured, each in an environment of its own
 
@@ -126,6 +128,13 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 	@cd .peers/sshd/packages && apt-get download openssh-server libwrap0 libnss-wrapper
 	@for package in .peers/sshd/packages/*.deb; do dpkg -x $$package .peers/sshd; done
 	@rm -rf .peers/sshd/packages
+	@touch $@
+
+.peers/pgbouncer/.done:
+	@rm -rf .peers/pgbouncer && mkdir -p .peers/pgbouncer/packages
+	@cd .peers/pgbouncer/packages && apt-get download pgbouncer libevent-2.1-7 libc-ares2
+	@for package in .peers/pgbouncer/packages/*.deb; do dpkg -x $$package .peers/pgbouncer; done
+	@rm -rf .peers/pgbouncer/packages
 	@touch $@
 
 .peers/model/.done: scripts/peers/model.txt scripts/venv.sh

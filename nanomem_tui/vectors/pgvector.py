@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.errors import InvalidConfig, NanomemError, StoreError
-from nanomem_tui.store.postgres import server
+from nanomem_tui.store.postgres import pool, server
 from nanomem_tui.vectors.index import Entry, Found, Known, accepted
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ EXACT = 200
 """Vectors asked for beyond which all are compared, and none is missed."""
 FEW = 10_000
 """Ids up to which the server is asked about these alone."""
-CONNECT, STATEMENT = 5, 30_000
-"""Seconds to connect, milliseconds for a statement."""
+STATEMENT = 30_000
+"""Milliseconds for a statement."""
 _LOCK = 0x6E616E6F
 """Of the processes that make the table at the same time, one does."""
 AGAIN = "the rows are searched meanwhile"
@@ -71,9 +71,7 @@ class PgServer:
 
     def _in_transaction(self, do: Callable[[Any], T]) -> T:
         if self._connection is None:
-            options = f"-c statement_timeout={STATEMENT}"
-            known = {"connect_timeout": CONNECT, "application_name": "nanomem", "options": options, **self._settings}
-            self._connection = self._psycopg.connect(autocommit=True, **known)
+            self._connection = pool.connected(self._psycopg, self._settings, STATEMENT)
         with self._connection.transaction():
             return do(self._connection)
 

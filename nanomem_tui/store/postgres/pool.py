@@ -11,11 +11,13 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 CHANNEL = "nanomem"
 """Where the server tells that a workspace was written; the message is its id."""
+CONNECT, STATEMENT, LOCK = 5, 120_000, 30_000
+"""Seconds to connect; milliseconds for a statement, and for a lock that another process holds."""
 KEPT = 8
 """Connections that are kept open between questions."""
 LOOK = 5.0
@@ -24,9 +26,36 @@ AWAY = 5.0
 """Seconds for which a server that did not answer is not asked again whether anybody wrote."""
 NO_TABLE = "42P01"
 """What the server says where nobody made the tables yet."""
+_LIMITS = f"; SET LOCAL lock_timeout = {LOCK}; SET LOCAL statement_timeout = {STATEMENT}"
 _WRITES = "SELECT writes FROM nanomem_workspaces WHERE workspace_id = %s"
 _POOLS: dict[tuple[int, str], Pool] = {}
 _LOCK = threading.Lock()
+
+
+def connected(psycopg: Any, settings: Mapping[str, Any], statement: int = STATEMENT) -> Any:
+    """A new connection of the driver, on which each statement is a transaction until one is begun.
+
+    Where a pool stands between us and the server that hands out its connections by transaction (PgBouncer), another one
+    may come at any time: nothing is prepared there, and nothing set beyond a transaction. Raises the driver's errors.
+    """
+    known = {"connect_timeout": CONNECT, "application_name": "nanomem", **settings}
+    raw = psycopg.connect(autocommit=True, **known)
+    try:
+        asked = "SELECT pg_backend_pid(), current_setting('lock_timeout'), current_setting('statement_timeout')"
+        process, lock, most = raw.execute(asked, prepare=False).fetchone()
+        if process != raw.info.backend_pid:
+            raw.prepare_threshold = None
+        elif lock == most == "0":  # else the address says it
+            raw.execute(f"SET lock_timeout = {LOCK}; SET statement_timeout = {statement}", prepare=False)
+    except BaseException:
+        raw.close()
+        raise
+    return raw
+
+
+def is_shared(raw: Any) -> bool:
+    """Whether other programs have the server's end of this connection between two transactions."""
+    return raw.prepare_threshold is None
 
 
 def pool_of(address: str, connect: Callable[[], Any], trouble: type[Exception]) -> Pool:
@@ -77,7 +106,7 @@ class Pool:
                 kept = self._free.pop() if self._free else None
             is_new, raw = kept is None, kept or self._connect()
             try:
-                raw.execute(begin, prepare=False)
+                raw.execute(begin + (_LIMITS if is_shared(raw) else ""), prepare=False)
             except self._trouble:
                 with contextlib.suppress(Exception):
                     raw.close()
@@ -149,7 +178,8 @@ class Listener:
         if self._raw is None:
             self._raw = self._connect()
             with contextlib.suppress(self._trouble):  # a database spread over machines may have none
-                self._raw.execute(f"LISTEN {CHANNEL}")
+                if not is_shared(self._raw):
+                    self._raw.execute(f"LISTEN {CHANNEL}")
         self._counts.update(note.payload for note in self._raw.notifies(timeout=0))
         if now - self._asked.get(workspace_id, -float("inf")) >= LOOK:
             writes = self._written(workspace_id)

@@ -14,13 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, InvalidConfig, MissingExtra, StoreError
-from nanomem_tui.store.postgres.pool import Pool, pool_of
+from nanomem_tui.store.postgres.pool import Pool, connected, pool_of
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection, Cursor
 
-CONNECT, STATEMENT, LOCK = 5, 120_000, 30_000
-"""Seconds to connect; milliseconds for a statement, and for a lock that another process holds."""
 AT_ONCE = 500
 """Rows of a long answer that are fetched at a time."""
 WAITS = "what is changed waits in the ledger and is written when it answers"
@@ -76,9 +74,7 @@ class Server:
 
     def connect(self) -> Any:
         """A new connection of the driver. Raises its errors."""
-        options = f"-c lock_timeout={LOCK} -c statement_timeout={STATEMENT} {self.settings.get('options') or ''}"
-        known = {"connect_timeout": CONNECT, "application_name": "nanomem", **self.settings, "options": options.strip()}
-        raw = self._psycopg.connect(autocommit=True, **known)
+        raw = connected(self._psycopg, self.settings)
         raw.adapters.register_dumper(bool, _truth_dumper())
         return raw
 
