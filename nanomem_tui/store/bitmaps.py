@@ -11,10 +11,12 @@ from bisect import bisect_left
 from collections.abc import Collection, Container, Iterable, Sequence
 from itertools import compress
 
-MOST_BYTES = 16_000_000
-"""What all bitmaps together may hold; the words not asked for the longest go first."""
-
-_DIGITS = bytes(48 + (value & 1) for value in range(256))
+LEAST_BYTES, A_ROW = 16_000_000, 100
+"""What all bitmaps together may hold: that, or so many bytes for each row; the words not asked for the longest go
+first."""
+SPARSE = 40
+"""Where less than this part of the rows is in a set, its bits are set one by one: quicker than to pack a byte for each
+row."""
 
 
 class Bitmap:
@@ -22,13 +24,18 @@ class Bitmap:
 
     __slots__ = ("_number", "data")
 
-    def __init__(self, places: Iterable[int], count: int) -> None:
+    def __init__(self, places: Collection[int], count: int) -> None:
         """`count`: every place is below."""
-        flags = bytearray((count + 7) & -8)
+        self._number: int | None = None
+        if len(places) * SPARSE < count:
+            self.data = data = bytearray((count + 7) >> 3)
+            for place in places:
+                data[place >> 3] |= 1 << (place & 7)
+            return
+        flags = bytearray(count)
         for place in places:
             flags[place] = 1
-        self.data = bytearray(packed(flags).to_bytes(len(flags) >> 3, "little"))
-        self._number: int | None = None
+        self.data = bytearray(packed(flags).to_bytes((count + 7) >> 3, "little"))
 
     @property
     def number(self) -> int:
@@ -61,7 +68,7 @@ class Held:
 
     __slots__ = ("more", "rows", "until")
 
-    def __init__(self, rows: Iterable[int], times: Iterable[int], until: int) -> None:
+    def __init__(self, rows: Collection[int], times: Collection[int], until: int) -> None:
         self.rows = Bitmap(rows, until)
         self.more = Bitmap(times, until)
         self.until = until
@@ -91,7 +98,8 @@ class Bitmaps:
         elif held.until < count:
             held.catch_up(every, times or (), count)
         self._held[word] = held
-        while len(self._held) > max(8, MOST_BYTES * 2 // (count + 1)):
+        most = max(LEAST_BYTES, A_ROW * count) * 2 // (count + 1)
+        while len(self._held) > max(8, most):
             del self._held[next(iter(self._held))]
         return held
 
@@ -107,8 +115,8 @@ class Bitmaps:
 
 
 def packed(flags: bytes | bytearray) -> int:
-    """The whole number whose bit n is the lowest one of byte n."""
-    return int(flags[::-1].translate(_DIGITS), 2) if flags else 0
+    """The whole number whose bit n is byte n, which is 0 or 1."""
+    return sum(int.from_bytes(flags[bit::8], "little") << bit for bit in range(8))
 
 
 def places_of(number: int) -> list[int]:

@@ -83,7 +83,8 @@ def test_what_is_found_is_what_adding_up_everything_finds(count: int, seed: int)
 
 
 def test_few_bitmaps_are_kept_and_any_word_is_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bitmaps, "MOST_BYTES", 0)
+    monkeypatch.setattr(bitmaps, "LEAST_BYTES", 0)
+    monkeypatch.setattr(bitmaps, "A_ROW", 0)
     kept = Bitmaps()
     for number in range(40):
         assert set(places_of(kept.of(f"w{number}", range(number, 50), None, 50).rows.number)) == set(range(number, 50))
