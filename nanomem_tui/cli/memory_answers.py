@@ -32,7 +32,7 @@ def status(state: State) -> None:
 
     Raises NanomemError, once all is printed, where a part could not be counted.
     """
-    with state.open() as ws:
+    with state.open() as ws, ws.store.kept_open():
         found = values.plain(ws.status())
     state.show(found, lambda: _status_lines(found))
     unread = [name for name in COUNTED if (found[name] or {}).get("total") is None] + [
@@ -300,7 +300,7 @@ def search(
     offset: int = 0,
 ) -> None:
     """The items that fit `query`, best first; `explain`: with the parts of each score."""
-    with state.open() as ws:
+    with state.open() as ws, ws.store.kept_open():
         asked = limit + offset if state.json else max(limit + offset, COUNTED_HITS)
         from nanomem_tui.memory.scopes import Audience
 

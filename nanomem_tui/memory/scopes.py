@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -42,8 +43,18 @@ LOCAL_CHANNELS = frozenset({"cli", "api"})
 """Channels whose sessions the agent names freely, beside the one chat that they have."""
 
 MAX_ID = 512
-_CHANNEL = re.compile(r"[^\s:/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
-_BAD_ID = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[/\\])\.\.(?:[/\\]|$)")
+
+
+@cache
+def _name_of_channel() -> re.Pattern[str]:
+    """The name of a channel."""
+    return re.compile(r"[^\s:/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
+
+
+@cache
+def _bad_id() -> re.Pattern[str]:
+    """What no id holds."""
+    return re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 
 class Audience(NamedTuple):
@@ -193,7 +204,7 @@ def _channel(channel: str | None, scope: str) -> str:
     need = "--chat-id" if scope == "chat" else "--sender-id or --chat-id"
     if not channel:
         raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
-    if _CHANNEL.fullmatch(channel) is None:
+    if _name_of_channel().fullmatch(channel) is None:
         raise BadInput("a channel is one short word without `:` and `/`", "--channel", "for example telegram")
     return channel
 
@@ -201,7 +212,7 @@ def _channel(channel: str | None, scope: str) -> str:
 def _id(value: str | None, scope: str, need: str) -> str:
     if not value:
         raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
-    if len(value) > MAX_ID or value.startswith(":") or _BAD_ID.search(value):
+    if len(value) > MAX_ID or value.startswith(":") or _bad_id().search(value):
         raise BadInput(
             f"that is no {scope} id: too long, a colon first, control characters or `../`",
             need,

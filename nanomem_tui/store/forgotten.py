@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,12 @@ NEVER: Stamp = (0, 0, 0)
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
 """Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
-_OLD_WORD = re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
+
+
+@cache
+def _old_word() -> re.Pattern[str]:
+    """A word, as they were told apart before."""
+    return re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
 
 
 class Mark(NamedTuple):
@@ -141,14 +146,24 @@ def row_says(value: Mapping[str, Any]) -> str:
 
 NOTHING = Forgotten()
 _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender", "actor_key": "sender"}
-_OF_SENDER = re.compile(r"channel:[^\s:/]+:user:(.+)", re.DOTALL)
-_OF_SESSION = re.compile(r"[^\s:/]+/\S+ (.+)", re.DOTALL)
+
+
+@cache
+def _of_sender() -> re.Pattern[str]:
+    """The sender within the name of a scope."""
+    return re.compile(r"channel:[^\s:/]+:user:(.+)", re.DOTALL)
+
+
+@cache
+def _of_session() -> re.Pattern[str]:
+    """The session within a longer name."""
+    return re.compile(r"[^\s:/]+/\S+ (.+)", re.DOTALL)
 
 
 def called(what: str, name: str) -> tuple[str, ...]:
     """By which names something may be forgotten: by its own; what is of a user's scope by that of the sender too, and
     what is kept of one chat of a session (`scopes.state_key`) by that of the session."""
-    inner = {"sender": _OF_SENDER, "session": _OF_SESSION}.get(what)
+    inner = {"sender": _of_sender(), "session": _of_session()}.get(what)
     found = inner.fullmatch(name) if inner is not None else None
     return (name, found[1]) if found is not None else (name,)
 
@@ -160,7 +175,7 @@ def _words(kind: str, text: str) -> list[str]:
 def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
     if kind != "text":
         return word_runs.spans(text, signed=kind == "signs")
-    found = list(_OLD_WORD.finditer(text))
+    found = list(_old_word().finditer(text))
     return [one[0].lower() for one in found], [one.span() for one in found]
 
 
@@ -171,7 +186,7 @@ def _run(text: str) -> tuple[str, tuple[str, ...]]:
 
 def _old_words(text: str) -> list[str]:
     """The words of a text as earlier versions hashed them."""
-    return _OLD_WORD.findall(normalised(text))
+    return _old_word().findall(normalised(text))
 
 
 def _digest(salt: bytes, what: str, text: str) -> str:

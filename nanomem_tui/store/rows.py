@@ -81,6 +81,10 @@ class RowStore:
         """The answer of the database, or of what stands in for a damaged one. Raises the store's errors."""
         return self.source.read(ask)
 
+    def kept_open(self) -> contextlib.AbstractContextManager[None]:
+        """Answers within come over one connection, for a command that reads and ends."""
+        return self.source.kept_open()
+
     @contextlib.contextmanager
     def opened(self) -> Iterator[Connection]:
         """A connection to the database, or to what stands in for a damaged one, for who asks more than once.

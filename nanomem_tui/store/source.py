@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
-from nanomem_tui.store import atomic, copies, counters, owners, reader, unmarked
+from nanomem_tui.store import atomic, copies, counters, driver_errors, owners, reader, unmarked
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ class Source:
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._hopeless: tuple[Stamp, Stamp] | None = None
         self._condemned: int | None = None
+        self._stack = contextlib.ExitStack()
+        self._open: sqlite3.Connection | None = None
+        self._open_at: tuple[Stamp, Stamp] | None = None
+        self._keeps = False
 
     @property
     def exists(self) -> bool:
@@ -79,9 +83,43 @@ class Source:
         with reader.open_database(self.path) as connection:
             yield connection
 
+    @contextlib.contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Answers within come over one connection as long as nobody writes, for one thread that asks often and writes
+        nothing itself."""
+        self._keeps = True
+        try:
+            yield
+        finally:
+            self._keeps = False
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._open = None
+        self._stack.close()
+
     def _ask(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        if not self._keeps:
+            with self._begun() as connection:
+                return ask(connection)
+        if self._open is None or self._open_at != self.stamps():
+            self._let_go()
+            self._open_at = self.stamps()
+            self._open = self._stack.enter_context(self._begun())
+        try:
+            return ask(self._open)
+        except sqlite3.Error as error:
+            self._let_go()
+            raise driver_errors.in_our_words(error, self.path) from error
+        except CorruptDatabase:
+            self._let_go()
+            raise
+
+    @contextlib.contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
+        """A connection on which all that is asked is of one moment, whoever writes meanwhile."""
         with reader.open_database(self.path) as connection:
-            connection.execute("BEGIN")  # all of the answer is of one moment, whoever writes meanwhile
+            connection.execute("BEGIN")
             if not self._examined and os.path.getsize(self.path) <= SMALL:
                 verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                 if verdict != "ok":
@@ -89,7 +127,7 @@ class Source:
             self._examined = True
             if self.damage is None and unmarked.is_unmarked(connection, self._copies.workspace_id):
                 raise CorruptDatabase(unmarked.WHAT, str(self.path), "run `nanomem doctor`")
-            return ask(connection)
+            yield connection
 
     def held(self, wait: float) -> contextlib.AbstractContextManager[bool]:
         """Keep other processes from writing meanwhile; makes no file, and does without where there is no lock."""

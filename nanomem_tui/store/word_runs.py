@@ -10,25 +10,51 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 """Writings that put no spaces between words."""
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufeff"
 """What is part of the word that it stands in: accents of their own, and what nobody sees."""
-_WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
-_SIGNED = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{_MARKS}])+|\S")
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _PUNCTUATION = (
     "\\s.,;:!?\"'`()\\[\\]{}<>_*\u2026\u2010-\u2015\u2018-\u201f\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u00ab\u00bb\u00a1\u00bf-"
 )
 """What may stand around the words of a sentence, and is no part of a name."""
-_EDGES = re.compile(f"^[{_PUNCTUATION}]+|[{_PUNCTUATION}]+$")
-_CUT = re.compile(r"\s*(?:…|\.\.\.)")
 TELLS = 8
 """Characters of the beginning of a text by which it is known where the rest was cut off."""
 _LOOKED_BACK = 400
 """Characters before such a cut in which the beginning is looked for: labels and excerpts are shorter."""
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """A word, or a character of a writing without spaces."""
+    return re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
+
+
+@cache
+def _signed() -> re.Pattern[str]:
+    """The same, and each sign."""
+    return re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{_MARKS}])+|\S")
+
+
+@cache
+def _unseen() -> re.Pattern[str]:
+    """What nobody sees."""
+    return re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+
+
+@cache
+def _edges() -> re.Pattern[str]:
+    """What stands around the words of a text."""
+    return re.compile(f"^[{_PUNCTUATION}]+|[{_PUNCTUATION}]+$")
+
+
+@cache
+def _cut() -> re.Pattern[str]:
+    """Where a text was cut off."""
+    return re.compile(r"\s*(?:…|\.\.\.)")
 
 
 class Run(NamedTuple):
@@ -49,25 +75,25 @@ def flat(text: str) -> str:
     """A text in one case, one width and without what nobody sees."""
     if text.isascii():
         return text.lower()
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return _unseen().sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def run_of(text: str) -> Run:
     """A text as it is looked for."""
-    core = _EDGES.sub("", unicodedata.normalize("NFKC", text))
-    if not core or not (_WORD.match(core[0]) and _WORD.match(core[-1])):
-        return Run(True, tuple(_SIGNED.findall(flat(core or text))))
-    return Run(False, tuple(_WORD.findall(flat(core))))
+    core = _edges().sub("", unicodedata.normalize("NFKC", text))
+    if not core or not (_word().match(core[0]) and _word().match(core[-1])):
+        return Run(True, tuple(_signed().findall(flat(core or text))))
+    return Run(False, tuple(_word().findall(flat(core))))
 
 
 def words_of(text: str, *, signed: bool = False) -> list[str]:
     """The words of a text, in their order."""
-    return (_SIGNED if signed else _WORD).findall(flat(text))
+    return (_signed() if signed else _word()).findall(flat(text))
 
 
 def spans(text: str, *, signed: bool = False) -> Spans:
     """The words of a text and where they stand in it."""
-    pattern = _SIGNED if signed else _WORD
+    pattern = _signed() if signed else _word()
     words: list[str] = []
     places: list[tuple[int, int]] = []
     for found in pattern.finditer(text):
@@ -128,7 +154,7 @@ class Runs:
         firsts = self._by_first[False]
         if not firsts or ("…" not in text and "..." not in text):
             return []
-        return [place for cut in _CUT.finditer(text) if (place := _begun(text, cut, firsts)) is not None]
+        return [place for cut in _cut().finditer(text) if (place := _begun(text, cut, firsts)) is not None]
 
     def _may_be_in(self, text: str) -> bool:
         if not self._any:
@@ -137,7 +163,7 @@ class Runs:
         if self._rare:
             return any(word in plain for word in self._rare)
         return any(
-            firsts and not firsts.keys().isdisjoint((_SIGNED if signed else _WORD).findall(plain))
+            firsts and not firsts.keys().isdisjoint((_signed() if signed else _word()).findall(plain))
             for signed, firsts in self._by_first.items()
         )
 

@@ -109,6 +109,30 @@ def test_everything_is_shown_and_nothing_is_written_by_who_only_reads(
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
+def test_answers_over_one_connection_are_those_of_what_stands_in_for_it(
+    workspace: Path, damage: Callable[[Path], Any]
+) -> None:
+    with open_workspace(workspace) as ws:
+        before = ws.items.count()
+    damage(database(workspace))
+    with open_workspace(workspace) as ws, ws.store.kept_open():
+        assert ws.items.count() == before
+        assert ws.store.source.damage is not None
+        assert ws.items.count() == before
+
+
+def test_answers_over_one_connection_know_what_is_written_meanwhile(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        with ws.store.kept_open():
+            before = ws.items.count()["total"]
+            with open_workspace(workspace) as other:
+                other.items.add("one more")
+                other.flush()
+            assert ws.items.count()["total"] == before + 1
+        assert ws.items.count()["total"] == before + 1
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_the_next_change_makes_it_anew_and_keeps_the_damaged_file(
     workspace: Path, damage: Callable[[Path], Any]
 ) -> None:

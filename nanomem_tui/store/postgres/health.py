@@ -78,11 +78,18 @@ def _walls(raw: Any, where: str) -> Iterator[Problem]:
         what = "this role is a superuser, or passes by row level security: nothing keeps it from other workspaces"
         yield Problem(what, where, None, "use a role of its own: see docs/postgresql.md", "note")
     query = (
-        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
-        " AND relname = ANY(%s) AND NOT (relrowsecurity AND relforcerowsecurity)"
+        "SELECT c.relname, coalesce(whole.relname, c.relname), pg_get_userbyid(c.relowner),"
+        " c.relrowsecurity AND c.relforcerowsecurity, EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)"
+        " FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class whole ON whole.oid ="
+        " i.inhparent WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')"
+        " AND coalesce(whole.relname, c.relname) = ANY(%s) ORDER BY 1"
     )
     walled = [*schema.TABLES, *tier_schema.tables(), "memory_meta", "nanomem_leases", "nanomem_workspaces"]
-    for (name,) in raw.execute(query, (walled,)):
-        what = f"row level security is off for {name}: the database does not keep workspaces apart"
-        fix = f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY; ALTER TABLE {name} FORCE ROW LEVEL SECURITY"
-        yield Problem(what, where, None, fix)
+    for name, like, owner, stands, has_policy in raw.execute(query, (walled,)):
+        *stand_up, policy = schema.walls_of({name: like}, owner)[name]
+        if not stands:
+            what = f"row level security is off for {name}: the database does not keep workspaces apart"
+            yield Problem(what, where, None, "; ".join(stand_up))
+        if not has_policy:
+            what = f"the policy of {name} is gone: nobody sees a row of it"
+            yield Problem(what, where, None, f"let {owner} run: {policy}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import AccessDenied, NewerDatabase, StoreError
@@ -29,6 +29,10 @@ OLDEST_SERVER = 130_000
 """`server_version_num` of the oldest release that is known to work."""
 TRIES = 20
 """Times that the first table is made, where another process makes it in the same moment."""
+PARTS = "nanomem.partitions"
+"""What an address says (`?options=-cnanomem.partitions%3D16`) where tables are to be made of so many parts, by
+workspace."""
+MOST_PARTS = 1_024
 TWINS = ("23505", "42P07", "42710")
 """What the server says where another process made the same thing in the same moment."""
 ITEM_WORDS = ("memory_words", "memory_postings")
@@ -112,6 +116,30 @@ def steps(owner: str) -> dict[int, tuple[str, ...]]:
     }
 
 
+def in_parts(statements: Iterable[str], many: int, owner: str) -> Iterator[str]:
+    """The same tables, those of which every row says its workspace made of `many` parts, each with the same walls: who
+    may read a table may read its parts by their names."""
+    parted = {*TABLES, *tier_schema.tables()} if many > 1 else set()
+    for statement in statements:
+        name = statement.split()[2]
+        parts = [f"{name}_part{number}" for number in range(many)] if name in parted else []
+        if parts and statement.startswith("CREATE TABLE "):
+            yield f"{statement} PARTITION BY HASH (workspace_id)"
+            for number, part in enumerate(parts):
+                yield f"CREATE TABLE {part} PARTITION OF {name} FOR VALUES WITH (MODULUS {many}, REMAINDER {number})"
+            continue
+        yield statement
+        if statement.endswith(" ENABLE ROW LEVEL SECURITY"):
+            for wall in walls_of(dict.fromkeys(parts, name), owner).values():
+                yield from wall
+
+
+def walls_of(names: Mapping[str, str], owner: str) -> dict[str, tuple[str, ...]]:
+    """What keeps workspaces apart in each of these tables; `names`: each with that table whose rule it has."""
+    rules = {**_rules(), **_of_workspace(["memory_postings", *tier_schema.tables()])}
+    return {name: _walls({name: rules[like]}, owner) for name, like in names.items()}
+
+
 def _of_workspace(names: Iterable[str]) -> dict[str, str]:
     """The rule of tables whose rows say their workspace."""
     return dict.fromkeys(names, f"workspace_id = {_SAID} AND (current_user = {{owner}} OR {_SAID} IN ({_MINE}))")
@@ -169,11 +197,24 @@ def _make(raw: Any, where: str) -> None:
         found = found_in(raw) or 0
         check(found, where)
         owner = str(raw.execute("SELECT current_user").fetchone()[0])
+        many = _parts(raw, where, found)
         for version, statements in steps(owner).items():
             if version > found:
-                raw.execute("; ".join(statements))
+                raw.execute("; ".join(in_parts(statements, many, owner)))
         raw.execute("DELETE FROM nanomem_schema")
         raw.execute("INSERT INTO nanomem_schema (version) VALUES (%s)", (VERSION,))
+
+
+def _parts(raw: Any, where: str, found: int) -> int:
+    """Of how many parts tables are made: as many as there are, or as the address says of a new one."""
+    if found:
+        asked = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('memory_entries')"
+        return int(raw.execute(asked).fetchone()[0])
+    said = str(raw.execute(f"SELECT coalesce(current_setting('{PARTS}', true), '')").fetchone()[0]) or "1"
+    if not said.isdecimal() or not 1 <= int(said) <= MOST_PARTS:
+        what = f"{PARTS} is {said!r}, not a number from 1 to {MOST_PARTS:,}"
+        raise StoreError(what, where, "correct it in the address; nothing was made")
+    return int(said)
 
 
 def refuse_old(raw: Any, where: str) -> None:

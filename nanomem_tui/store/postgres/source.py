@@ -54,6 +54,10 @@ class PgSource:
         with self._server.reading() as connection:
             return ask(connection)
 
+    def kept_open(self) -> contextlib.AbstractContextManager[None]:
+        """Connections are kept as it is."""
+        return contextlib.nullcontext()
+
     @contextlib.contextmanager
     def opened(self) -> Iterator[Connection]:
         """A connection, for who asks more than once."""
