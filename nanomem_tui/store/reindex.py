@@ -219,7 +219,8 @@ class _Making:
 
     def _begin(self) -> None:
         with self._database.writing() as connection:
-            connection.execute(migrations.FTS_TABLE.replace(INDEX, FRESH))
+            for statement in (migrations.FTS_TABLE, migrations.FTS_MERGES):
+                connection.execute(statement.replace(INDEX, FRESH))
             for workspace_id in _workspaces(connection):
                 query = "SELECT max(revision) FROM memory_entries WHERE workspace_id = ?"
                 newest = int(connection.execute(query, (workspace_id,)).fetchone()[0])

@@ -102,6 +102,16 @@ def test_a_spoilt_index_is_seen_and_made_anew(workspace: Path, damage: str, inde
     assert found(workspace, "zebras") == ["zebras graze at dawn"]
 
 
+@pytest.mark.sqlite("the index of the file")
+def test_an_index_merges_as_seldom_as_it_may_also_when_it_is_made_anew(workspace: Path) -> None:
+    asked = "SELECT v FROM memory_entries_fts_config WHERE k = 'automerge'"
+    with open_workspace(workspace) as ws:
+        for _ in range(2):
+            with ws.store.opened() as connection:
+                assert connection.execute(asked).fetchone() == (16,)
+            reindex.make_anew(ws.store)
+
+
 def test_an_index_that_is_well_stays_well(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         assert reindex.state(ws.store) == (157, 157, True)
