@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.memory import forgetting, labels
+from nanomem_tui.memory import labels
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
@@ -90,6 +90,8 @@ class Inbox:
             return self._accept(self._named(ids), text)
 
     def _accept(self, found: Sequence[Waiting], text: str | None) -> Operation:
+        from nanomem_tui.memory import forgetting  # and what reads texts: 60 ms, which no list has to wait for
+
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(one.id for one in found), "accept them one by one")
         now = clock.now()
