@@ -63,7 +63,7 @@ class Forgotten(NamedTuple):
         return (*self.marks, *(mark for one in self.others for mark in one.every))
 
     def __bool__(self) -> bool:
-        return bool(self.every)
+        return bool(self.marks) or any(self.others)
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds."""
@@ -262,8 +262,7 @@ def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Oper
 
     Raises Refused, and the errors of `load`.
     """
-    kept = load(paths, at)
-    if not kept:
+    if at == NEVER or not (kept := load(paths, at)):
         return operation
     if kept.value([operation.label, operation.meta]):
         told, meta = kept.taken_out(operation.label), kept.taken_out_of(dict(operation.meta))

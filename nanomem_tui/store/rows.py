@@ -318,7 +318,8 @@ class RowStore:
             if stamps != self._looked_at:
                 self._look_for_newest()
                 self._looked_at = stamps
-        return max([self._written_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
+        pending = self.ledger.pending
+        return max(self._written_at, self._seen_at, pending[-1].at if pending else "")
 
     def _look_for_newest(self) -> None:
         times = [operation.at for file in self.ledger.files() for operation in file.operations]
