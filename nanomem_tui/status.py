@@ -48,6 +48,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))
     return {
         "workspace": str(ws.paths.workspace),
+        "id": ws.id,
         "home": str(ws.paths.home) if ws.paths.home else None,
         "data": str(ws.paths.data),
         "release": ws.layout.release,
@@ -180,10 +181,12 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
 
 def _store(ws: Workspace) -> dict[str, Any]:
     described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
+    described["server"] = None  # which PostgreSQL, where the rows lie on one
     described["index"] = None  # "current", or "old": made by another version's tokenizer
     if ws.store.has_database:
         with ws.store.opened() as connection:
             described["database"] = ws.store.server.where if ws.store.server is not None else str(ws.paths.database)
+            described["server"] = sql.server_version(connection)
             described["schema"] = sql.schema_version(connection)
             current = reader.index_is_current(reader.meta(connection, ws.id))
             described["index"] = "current" if current else "old"

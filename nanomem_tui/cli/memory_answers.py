@@ -98,7 +98,8 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
     last = words.when((found.get("checkpoint") or {}).get("last_at"))
     index = ", search index old: `nanomem memory reindex`" if (store or {}).get("index") == "old" else ""
-    database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']}{index})" if store else "cannot be read"
+    engine = f"PostgreSQL {store['server']}" if store and store["server"] else f"SQLite {(store or {}).get('sqlite')}"
+    database = f"{store['database'] or 'none yet'} ({engine}{index})" if store else "cannot be read"
     unread, cursor = f"{count('history', 'unprocessed')} not yet dreamt", count("dream", "cursor")
     if ahead := found["dream"].get("ahead"):
         unread = "how many not yet dreamt is not known"

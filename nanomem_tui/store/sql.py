@@ -143,6 +143,11 @@ def schema_version(connection: Connection) -> int:
     return int(connection.execute(asked).fetchone()[0])
 
 
+def server_version(connection: Connection) -> str | None:
+    """The release of the server, None for a file."""
+    return None if is_sqlite(connection) else str(connection.execute("SHOW server_version").fetchone()[0]).split()[0]
+
+
 def blob_of(
     connection: Connection, table: str, column: str, workspace_id: str, seq: int
 ) -> AbstractContextManager[Blob]:

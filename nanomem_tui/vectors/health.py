@@ -1,7 +1,8 @@
 """What the doctor says of vectors and their index: settings that cannot work, rows that are none or of other texts,
 what is left of other models, a folder of Chroma that cannot be used.
 
-Reads only, asks no endpoint, and loads a model of this machine only where there are vectors of it to be compared.
+Reads only, asks no endpoint for a vector, and loads a model of this machine only where there are vectors of it to be
+compared.
 """
 
 from __future__ import annotations
@@ -142,10 +143,14 @@ def _folder(folder: Path, workspace_id: str) -> Iterator[Problem]:
 
 
 def _pgvector(settings: Settings) -> Iterator[Problem]:
-    """What is wrong with the address; the server is not asked."""
-    from nanomem_tui.vectors.pgvector import address
+    """What is wrong with the address, or keeps the index from being there."""
+    from nanomem_tui.vectors.pgvector import PgServer
 
     try:
-        address(settings.pgvector_url)
+        server = PgServer(settings.pgvector_url)
+        try:
+            server.run(server.check)
+        finally:
+            server.close()
     except NanomemError as error:
         yield Problem(f"{error.what}: the rows are searched", error.where, None, error.fix, "warning")

@@ -511,6 +511,8 @@ def test_a_member_of_one_workspace_reaches_no_other_by_any_way(
                 rows = str(raw.execute(f"SELECT * FROM {table}").fetchall())
                 assert theirs not in rows
                 assert "secret of theirs" not in rows
+        postgres.run("postgres", f"INSERT INTO {place}.nanomem_members VALUES ('another', '{theirs}')")
+        assert raw.execute("SELECT * FROM nanomem_members").fetchall() == [("member", mine)]
         raw.execute("SELECT set_config('nanomem.workspace', %s, false)", (theirs,))
         with pytest.raises(psycopg.Error):
             raw.execute("INSERT INTO nanomem_members VALUES ('member', %s)", (theirs,))

@@ -470,6 +470,7 @@ def test_a_memory_of_before_gets_the_tables_of_the_work(ws: Workspace, url: str)
         raw.execute(f"DROP TABLE memory_postings, {', '.join(tier_schema.tables())} CASCADE")
         raw.execute("ALTER TABLE memory_entries ADD COLUMN words TSVECTOR")
         raw.execute("CREATE INDEX idx_memory_words ON memory_entries USING gin (words)")
+        raw.execute("DROP POLICY nanomem_members_of_one_role ON nanomem_members")
         raw.execute("UPDATE nanomem_schema SET version = 3")
     assert ws.records.of("task") == []
     with open_workspace(ws.paths.workspace) as now:

@@ -156,6 +156,7 @@ class ServerPlace:
 
         with self._server.alone() as raw:
             schema.refuse_old(raw, self.where)
+            schema.refuse_encoding(raw, self.where)
             found = schema.found_in(raw)
             schema.check(found or 0, self.where)
             return bool(found)

@@ -21,14 +21,56 @@ def problems(server: Server) -> Iterator[Problem]:
         with server.alone() as raw:
             found = schema.found_in(raw)
             if found is None:
+                yield from _hindered(raw, server.where)
                 return
             schema.check(found, server.where)
             yield from _settings(raw, server.where)
+            yield from _shut_out(raw, server)
             if found == schema.VERSION:
                 yield from list(_lacking(raw, server.where))[:_OFFERED]
                 yield from _walls(raw, server.where)
     except NanomemError as error:
         yield Problem(error.what, error.where or server.where, None, error.fix)
+
+
+def _hindered(raw: Any, where: str) -> Iterator[Problem]:
+    """What will keep the first change from making the tables."""
+    yield from _read_only(raw, where)
+    place = raw.execute("SELECT current_schema()").fetchone()[0]
+    if place is None:
+        what = f"none of the schemas of the search path is there ({raw.execute('SHOW search_path').fetchone()[0]})"
+        yield Problem(what, where, None, "make one with CREATE SCHEMA, or correct the search_path")
+    elif not raw.execute("SELECT has_schema_privilege(current_schema(), 'CREATE')").fetchone()[0]:
+        what = f"the role {raw.info.user} may make no table in the schema {place}"
+        yield Problem(what, where, None, f"let its owner run: GRANT CREATE ON SCHEMA {place} TO {raw.info.user}")
+    for look in (schema.refuse_encoding, schema.parts_said):
+        try:
+            look(raw, where)
+        except NanomemError as error:
+            yield Problem(error.what, where, None, error.fix)
+
+
+def _shut_out(raw: Any, server: Server) -> Iterator[Problem]:
+    """What keeps our role from reading and writing this workspace."""
+    yield from _read_only(raw, server.where)
+    asked = (
+        "SELECT pg_get_userbyid(c.relowner), r.rolsuper OR r.rolbypassrls OR c.relowner = r.oid"
+        " FROM pg_class c, pg_roles r WHERE c.oid = to_regclass('nanomem_members') AND r.rolname = current_user"
+    )
+    row = raw.execute(asked).fetchone()
+    if row is None or row[1]:
+        return
+    member = "SELECT 1 FROM nanomem_members WHERE role = current_user AND workspace_id = %s"
+    if raw.execute(member, (server.workspace_id,)).fetchone() is None:
+        what = f"the role {raw.info.user} is no member of this workspace: nothing of it is read or written"
+        insert = f"INSERT INTO nanomem_members VALUES ('{raw.info.user}', '{server.workspace_id}')"
+        yield Problem(what, server.where, None, f"let {row[0]} run: {insert}")
+
+
+def _read_only(raw: Any, where: str) -> Iterator[Problem]:
+    if raw.execute("SHOW transaction_read_only").fetchone()[0] == "on":
+        what = "the server takes no changes (transaction_read_only): they wait in the ledger"
+        yield Problem(what, where, None, "name the server that takes them, or set default_transaction_read_only = off")
 
 
 def _settings(raw: Any, where: str) -> Iterator[Problem]:

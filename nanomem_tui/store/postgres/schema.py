@@ -23,7 +23,9 @@ TIERS = 4
 """The step that brought the records of an agent's work and the knowledge base."""
 POSTINGS = 5
 """The step that brought which items hold a word, in the place of a `tsvector` beside each."""
-VERSION = 5
+MEMBERS = 6
+"""The step by which a role sees its own memberships alone."""
+VERSION = 6
 """The schema of a server; to its third step these are the steps of `migrations`."""
 OLDEST_SERVER = 130_000
 """`server_version_num` of the oldest release that is known to work."""
@@ -81,6 +83,10 @@ _WORDS_AS_POSTINGS = (
     "DELETE FROM memory_meta WHERE key LIKE '%:tokens' OR key LIKE '%:index_rows' OR key LIKE '%:index_length'",
     "ALTER TABLE memory_meta FORCE ROW LEVEL SECURITY",
 )
+_OWN_MEMBERSHIPS = (
+    "ALTER TABLE nanomem_members ENABLE ROW LEVEL SECURITY",  # not forced: who owns it writes it
+    "CREATE POLICY nanomem_members_of_one_role ON nanomem_members USING (role = current_user)",
+)
 BESIDE = {"memory_entries": {"waits", "length"}, "lessons": {"waits"}}
 """Columns that a table has only on a server."""
 _SOURCE = "ALTER TABLE memory_entries ADD CONSTRAINT item_says_its_source CHECK (source <> '')"
@@ -113,6 +119,7 @@ def steps(owner: str) -> dict[int, tuple[str, ...]]:
         3: (_SOURCE, *_walls(_rules(), owner)),
         TIERS: (*tier_schema.statements(spoken), *_walls(_of_workspace(tier_schema.tables()), owner)),
         POSTINGS: (*_WORDS_AS_POSTINGS, *_walls(_of_workspace(["memory_postings"]), owner)),
+        MEMBERS: _OWN_MEMBERSHIPS,
     }
 
 
@@ -191,6 +198,7 @@ def _make(raw: Any, where: str) -> None:
         check(found, where)
         return
     refuse_old(raw, where)
+    refuse_encoding(raw, where)
     with raw.transaction():
         raw.execute("CREATE TABLE IF NOT EXISTS nanomem_schema (version BIGINT NOT NULL)")
         raw.execute("LOCK TABLE nanomem_schema IN ACCESS EXCLUSIVE MODE")
@@ -210,6 +218,11 @@ def _parts(raw: Any, where: str, found: int) -> int:
     if found:
         asked = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('memory_entries')"
         return int(raw.execute(asked).fetchone()[0])
+    return parts_said(raw, where)
+
+
+def parts_said(raw: Any, where: str) -> int:
+    """Of how many parts the address says that tables are to be made. Raises StoreError for what is no number."""
     said = str(raw.execute(f"SELECT coalesce(current_setting('{PARTS}', true), '')").fetchone()[0]) or "1"
     if not said.isdecimal() or not 1 <= int(said) <= MOST_PARTS:
         what = f"{PARTS} is {said!r}, not a number from 1 to {MOST_PARTS:,}"
@@ -222,6 +235,13 @@ def refuse_old(raw: Any, where: str) -> None:
     if raw.info.server_version < OLDEST_SERVER:
         what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
         raise StoreError(what, where, "use a newer server; nothing was changed")
+
+
+def refuse_encoding(raw: Any, where: str) -> None:
+    """Raise StoreError for a database that does not hold every text."""
+    if (encoding := raw.execute("SHOW server_encoding").fetchone()[0]) != "UTF8":
+        what = f"the database is of the encoding {encoding}, which does not hold every text"
+        raise StoreError(what, where, "make one with `createdb -E UTF8 -T template0` and name that; nothing was made")
 
 
 def found_in(raw: Any) -> int | None:

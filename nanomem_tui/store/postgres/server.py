@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 500
 """Rows of a long answer that are fetched at a time."""
-WAITS = "what is changed waits in the ledger and is written when it answers"
+WAITS = "what was acknowledged waits in the ledger and is written when it answers"
+_REFUSALS = ("role ", "authentication", "no pg_hba.conf entry", "unsupported startup parameter", "no such user",
+             "not permitted", "invalid value for parameter", "unrecognized configuration parameter")  # fmt: skip
 _CURSORS = itertools.count(1)
 _GUC = "nanomem.workspace"
 """The setting by which the database lets a connection see one workspace."""
@@ -43,7 +45,8 @@ class Server:
         """Which database it is, for a person."""
         at = self.settings.get("host") or self.settings.get("hostaddr") or "the default host"
         name = self.settings.get("dbname") or self.settings.get("user") or ""
-        return f"PostgreSQL {name} at {at}".replace("  ", " ")
+        port = f":{self.settings['port']}" if self.settings.get("port") else ""
+        return f"PostgreSQL {name} at {at}{port}".replace("  ", " ")
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -107,6 +110,9 @@ class Server:
             yield
         except self._psycopg.Error as error:
             raise self.in_our_words(error) from error
+        except UnicodeError as error:
+            what = "a text that the encoding of the database does not hold"
+            raise StoreError(what, self.where, "run `nanomem doctor`") from error
 
     def in_our_words(self, error: Exception) -> StoreError | AccessDenied | DiskFull:
         """The error of our tree for one of the driver's."""
@@ -125,6 +131,9 @@ class Server:
         if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
             return CorruptDatabase(f"the server says that its data is damaged ({said})", self.where, "see its log")
         if isinstance(error, self._psycopg.OperationalError):
+            if _is_refused(str(error)):
+                fix = f"correct the address, the role or its password (~/.pgpass); {WAITS}"
+                return StoreError(f"PostgreSQL refuses the connection ({said})", self.where, fix)
             return StoreError(f"PostgreSQL does not answer ({said})", self.where, f"see that it runs; {WAITS}")
         return StoreError(f"PostgreSQL cannot do that ({said})", self.where, "run `nanomem doctor`")
 
@@ -216,6 +225,14 @@ def _truth_dumper() -> Any:
 def _names_no_database(text: str) -> bool:
     """Whether a connection was refused because of that: such an error of the driver has no code."""
     return 'FATAL:  database "' in text and text.rstrip().endswith("does not exist")
+
+
+def _is_refused(text: str) -> bool:
+    """Whether a connection was refused for what it said of itself, which no waiting mends: such an error of the driver
+    has no code either."""
+    if "invalid" in text and "FATAL:" not in text:
+        return "connection option" in text or "value" in text
+    return "FATAL:" in text and any(sign in text for sign in _REFUSALS)
 
 
 def _said(error: Exception) -> str:
