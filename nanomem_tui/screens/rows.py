@@ -303,10 +303,13 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
     # What a row has been through
 
     def history_blocks(self, row: Row) -> list[Block]:
-        """The operations that touched a row, newest first."""
+        """The operations that touched a row, newest first; why they cannot be told, where a server is away."""
         if self.foreign(row):
             return []
-        entries = self.part().history(row.id)
+        try:
+            entries = self.part().history(row.id)
+        except NanomemError as error:
+            return [Heading("History"), Body(f"It cannot be read now: {error.line()}", "warn")]
         if not entries:
             return [Heading("History"), Body("No change by nanomem yet.", "dim")]
         blocks: list[Block] = [Heading(f"History ({len(entries)})")]
