@@ -37,7 +37,7 @@ from nanomem_tui.errors import Conflict, NanomemError, StoreError
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store import chain
 from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, needed
 
 WORDS = ("ferry", "window", "seat", "tea", "sugar", "Porto", "train", "meeting", "budget", "garden", "violin", "doctor",
          "invoice", "server", "backup", "lamp", "station", "bread", "river", "garage")  # fmt: skip
@@ -214,6 +214,7 @@ def main() -> int:
     parser.add_argument("--no-failover", action="store_true", help="let the server run")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    needed()
     with tempfile.TemporaryDirectory(prefix="nanomem-fleet-") as name, tempfile.TemporaryDirectory(
         prefix="nanomem-pg-"
     ) as data:

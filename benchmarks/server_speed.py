@@ -35,7 +35,7 @@ from nanomem_tui.store.snapshot import DirtyRow, change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import query_weights, tokens
 from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, needed
 
 GOALS = {"search": 1.3, "durable change, agent": 1.5}
 CHUNK = 5_000
@@ -47,6 +47,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    needed()
     machine = f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}"
     found: dict[str, Any] = {"machine": machine}
     with tempfile.TemporaryDirectory(prefix="nanomem-pg-") as data:

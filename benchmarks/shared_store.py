@@ -40,7 +40,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store import chain
 from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, needed
 
 ROOT = Path(__file__).resolve().parents[1]
 AWAY = 8.0
@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=1_000)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    needed()
     with (
         tempfile.TemporaryDirectory(prefix="nanomem-shared-") as name,
         tempfile.TemporaryDirectory(prefix="nanomem-pg-") as data,

