@@ -65,7 +65,8 @@ def what_goes(found: Looked, *, full: bool) -> list[str]:
 
 def forget_lines(found: Looked, *, full: bool) -> list[str]:
     """What a `forget` would do: the places, the rows and lines that go, what could not be looked through."""
-    none = [] if found.places else ["It is found nowhere; once it is forgotten it is kept out."]
+    looked = " of what could be looked through" if found.unread else ""
+    none = [] if found.places else [f"It is found nowhere{looked}; once it is forgotten it is kept out."]
     return [*lines_of(found), *what_goes(found, full=full), *none, *unread(found)]
 
 

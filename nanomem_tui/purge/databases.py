@@ -73,20 +73,26 @@ def memory_db(
         return
     if not write:
         with reader.open_database(path) as connection:
-            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
+            looked = within(path.name, tell)
+            memory_rows.clean(connection, memory.workspace_id, sought, looked, write=False, name=name)
         return
     database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
     found: Found = Counter()
 
     def told(where: str, here: Found) -> None:
         found.update(here)
-        tell(where, here)
+        tell(f"{path.name}, {where}", here)
 
     def clean(connection: Connection) -> bool:
         memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
         return bool(found)
 
     _take_out(database, clean, sought, anew=anew)
+
+
+def within(store: str, tell: memory_rows.Tell) -> memory_rows.Tell:
+    """Tells of the tables of a store under its name."""
+    return lambda table, found: tell(f"{store}, {table}", found)
 
 
 def _take_out(database: Database, clean: Callable[[Connection], bool], sought: Sought, *, anew: bool) -> None:
@@ -111,16 +117,17 @@ def _on_server(
     with server.alone() as raw:
         if not schema.found_in(raw):
             return
+    tell = within(server.where, tell)
     if not write:
         with server.reading() as connection:
             memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
         memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-    _vacuum(server, schema.TABLES)
+    vacuum(server, schema.TABLES)
 
 
-def _vacuum(server: Server, tables: Iterable[str]) -> None:
+def vacuum(server: Server, tables: Iterable[str]) -> None:
     """Let the server take what is gone out of its files, as far as this role may."""
     with server.alone() as raw:
         for table in tables:
@@ -147,6 +154,7 @@ def tiers_db(
     path = memory.paths.tiers_database  # beside a server what a move there left behind
     if not reader.is_made(path, tier_schema.VERSION):
         return
+    tell = within(path.name, tell)
     if not write:
         with reader.open_database(path, tier_schema.VERSION) as connection:
             work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
@@ -165,10 +173,11 @@ def _work_on_server(
     tiers = PgTiers(server, memory.paths.tiers_database)
     if not tiers.exists:
         return
+    tell = within(server.where, tell)
     clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name)
     found = tiers.write(clean, durable=True) if write else tiers.read(clean)
     if write and found:
-        _vacuum(server, tables.tables())
+        vacuum(server, tables.tables())
 
 
 def of_others(memory: Memory, sought: Sought) -> Iterator[tuple[str, Found]]:

@@ -72,7 +72,7 @@ def clean(
                 name(reader.ROW_TABLES[layer], row.id, _said(row))
             elif cleaned is not row:
                 changed[layer, row.id] = cleaned
-        tell(f"nanomem.db, {reader.ROW_TABLES[layer]}", found)
+        tell(reader.ROW_TABLES[layer], found)
     if write and (gone or changed):
         _write_rows(connection, workspace_id, gone, changed)
     done = Gone(frozenset(gone), frozenset(changed))
@@ -155,7 +155,7 @@ def _operations(
             lost = [(workspace_id, seq, layer, key) for layer, key in before if (layer, key) not in places]
             gone_keys = "DELETE FROM operation_keys WHERE workspace_id = ? AND seq = ? AND layer = ? AND key = ?"
             connection.executemany(gone_keys, lost)
-    tell("nanomem.db, operations", found)
+    tell("operations", found)
 
 
 def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]], found: Found) -> Operation | None:
@@ -236,12 +236,12 @@ def _others(connection: Connection, workspace_id: str, sought: Sought, gone: Gon
         elif write and cleaned != raw:
             values = (cleaned, workspace_id, source, key)
             connection.execute(f"UPDATE foreign_rows SET raw_json = ? WHERE {row}", values)
-    tell("nanomem.db, foreign_rows", seen)
+    tell("foreign_rows", seen)
     markers: Found = Counter()
     for key, value in connection.execute("SELECT key, value FROM memory_meta").fetchall():
         if key.startswith(f"{workspace_id}:") and (cleaned := in_value(value, sought, markers)) != value and write:
             connection.execute("UPDATE memory_meta SET value = ? WHERE key = ?", (cleaned, key))
-    tell("nanomem.db, memory_meta", markers)
+    tell("memory_meta", markers)
 
 
 def _value(raw: str) -> Any:

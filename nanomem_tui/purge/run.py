@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
-from nanomem_tui.purge import archived, databases, git_part, memory_rows, names, raw_bytes, stored_files
+from nanomem_tui.purge import archived, databases, git_part, memory_rows, names, old_servers, raw_bytes, stored_files
 from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, backup, openers
@@ -118,9 +118,16 @@ def clean(
     """`take_out` for who is alone with the memory."""
     done = _through(memory, sought, wanted, progress, write=True)
     after = _through(memory, sought, wanted, progress, write=False)
-    told = {place.where for place in after.places}
+    hindered = dict(done.unread)
+    places = [place._replace(stays=place.stays or _hindered(place, hindered)) for place in after.places]
+    told = {place.where for place in places}
     raw = [Place(*one) for one in raw_bytes.left(memory.paths, sought) if one[0] not in told]
-    return done, after._replace(places=(*after.places, *raw))
+    return done, after._replace(places=(*places, *raw))
+
+
+def _hindered(place: Place, reasons: Mapping[str, str]) -> str:
+    """Why the store that a place is in could not be written, where that is so."""
+    return next((why for where, why in reasons.items() if place.where.startswith(f"{where}, ")), "")
 
 
 def refuse(memory: Memory, wanted: Wanted) -> None:
@@ -181,6 +188,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write, anew=wanted.anew))
     tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write, anew=wanted.anew))
+    unread += old_servers.clean(memory, sought, tell, name, progress, write=write, anew=wanted.anew)
     if not write:
         tried("rows of other workspaces", partial(_of_others, memory, sought, tell))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)

@@ -25,7 +25,7 @@ from nanomem_tui.purge.of_session import is_of
 from nanomem_tui.purge.packed import unpacked
 from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Words
-from nanomem_tui.store import atomic, backup_files, year_archive
+from nanomem_tui.store import atomic, backup_files, old_stores, year_archive
 from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -163,6 +163,8 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
                 kind = "year" if path.suffix == ".gz" else "manifest"
             elif top in ("chroma", "blame"):
                 kind = "cache"
+            elif top == old_stores.FILE:
+                kind = "settings"
             elif path.suffix == ".kept":
                 kind = "copy"
             elif top == "sessions" and path.suffix == ".jsonl":

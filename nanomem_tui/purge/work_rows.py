@@ -26,7 +26,7 @@ def clean(
 
     def told(where: str, found: Found) -> None:
         every.update(found)
-        tell(f"tiers.db, {where}", found)
+        tell(where, found)
 
     for kind in KINDS.values():
         found: Found = Counter()

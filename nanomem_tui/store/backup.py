@@ -24,6 +24,7 @@ from nanomem_tui.store import atomic, backup_files, backup_marker, backup_place,
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
 from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
+from nanomem_tui.store.old_stores import FILE as OLD_STORES
 
 Progress = Callable[[int, int], None]
 
@@ -337,11 +338,11 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     url = backup_server.server_of(paths, archive, then)
     found = backup_files.found(paths, layout, lambda _path, _why: None, served=bool(url))
     now = [name for name, file in found if not (url and backup_server.part_of(paths, file))]
-    stays = _forgotten(paths)
+    stays = (_forgotten(paths), *_old_stores(paths))
     changed = [
         name
         for name, entry in then.items()
-        if name != stays
+        if name not in stays
         and (
             backup_server.differs(paths, url, part, archive, entry)
             if url and (part := backup_server.part_of(paths, _target(base, name))) is not None
@@ -353,7 +354,7 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
             backup_place.refuse_links(base / name, base)
     own = f"{paths.data.relative_to(base).as_posix()}/"
     since = [name for name in now if name not in then]
-    kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", stays)
+    kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", *stays)
     dreamt = paths.dream_cursor  # what that Dream wrote is gone: it is to be read again
     removed = [
         name
@@ -369,6 +370,12 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
 def _forgotten(paths: Paths) -> str:
     """What keeps forgotten things out, as a backup names it: of now and of then, never of then alone."""
     return (paths.data / forgotten.FILE).relative_to(base_of(paths)).as_posix()
+
+
+def _old_stores(paths: Paths) -> tuple[str, ...]:
+    """What names the servers that the memory was on, where that is known now: a backup knows of fewer."""
+    file = paths.data / OLD_STORES
+    return (file.relative_to(base_of(paths)).as_posix(),) if file.exists() else ()
 
 
 def _target(base: Path, name: str) -> Path:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.paths import Paths, sharing
-from nanomem_tui.store import atomic, here, moved, reader
+from nanomem_tui.store import atomic, here, moved, old_stores, reader
 from nanomem_tui.store.database import LOCK as STORE
 from nanomem_tui.store.database import LOCK_WAIT
 from nanomem_tui.store.moved import ARRIVED, ARRIVING, MOVED, Mark
@@ -156,6 +156,8 @@ class Move:
         atomic.make_folder(self._paths.data)
         with atomic.locked(self._paths.data / LOCK, wait=0):
             plan = self.plan()
+            servers = [place.label for place in (self._source, self._target) if place.on_server]
+            old_stores.note(self._paths, self._id, *servers)  # before a row is there: a move may be given up
             if plan.state in ("finished", "done"):
                 with self._source.reading() as connection:
                     mark = moved.read(connection, self._id, MOVED)

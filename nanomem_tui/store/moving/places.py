@@ -146,15 +146,15 @@ class ServerPlace:
         from nanomem_tui.store.postgres.server import Server
 
         self.label = url
-        self._server = Server(url, workspace_id)
-        self.where = self._server.where
-        self._database = PgDatabase(self._server, paths.database)
-        self.close = self._server.close
+        self.server = Server(url, workspace_id)
+        self.where = self.server.where
+        self._database = PgDatabase(self.server, paths.database)
+        self.close = self.server.close
 
     def look(self) -> bool:
         from nanomem_tui.store.postgres import schema
 
-        with self._server.alone() as raw:
+        with self.server.alone() as raw:
             schema.refuse_old(raw, self.where)
             schema.refuse_encoding(raw, self.where)
             found = schema.found_in(raw)
@@ -162,7 +162,7 @@ class ServerPlace:
             return bool(found)
 
     def reading(self) -> contextlib.AbstractContextManager[Connection]:
-        return self._server.reading()
+        return self.server.reading()
 
     def writing(self, *, durable: bool = True) -> contextlib.AbstractContextManager[Connection]:
         return self._database.writing(durable=durable)
@@ -180,18 +180,18 @@ class WorkOnServer(ServerPlace):
     def look(self) -> bool:
         from nanomem_tui.store.postgres import schema
 
-        with self._server.alone() as raw:
+        with self.server.alone() as raw:
             return (schema.found_in(raw) or 0) >= schema.TIERS
 
     @contextlib.contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
         from nanomem_tui.store.postgres import tiers, word_bits
 
-        with self._database.locked(), self._server.writing(durable=durable) as connection:
-            tiers.hold(connection, self._server)  # and not the row of the memory, which has a writer of its own
+        with self._database.locked(), self.server.writing(durable=durable) as connection:
+            tiers.hold(connection, self.server)  # and not the row of the memory, which has a writer of its own
             try:
                 yield connection
-                word_bits.write(connection, self._server.workspace_id)
+                word_bits.write(connection, self.server.workspace_id)
             finally:
                 word_bits.drop(connection)
 

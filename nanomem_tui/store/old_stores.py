@@ -1,0 +1,57 @@
+"""The addresses of the servers that the memory was on before it moved: what they still hold is to be found later.
+
+Owns one file of ours, a line for each workspace and server, which a person may put a # before. No password is ever in
+an address. Must not know what lies there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nanomem_tui import regular
+from nanomem_tui.errors import from_os_error
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic
+
+FILE = "old-stores.txt"
+_HEAD = (
+    "# Servers that a memory was moved to or from: `nanomem forget` and `nanomem scrub` look there too.\n"
+    "# Put a # before the line of one that is gone for good.\n"
+)
+
+
+class Known(NamedTuple):
+    """The addresses of a workspace. `gone`: those that a person put a # before."""
+
+    there: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def known(paths: Paths, workspace_id: str) -> Known:
+    """What is known of a workspace. Raises the errors of `from_os_error`."""
+    there: list[str] = []
+    gone: list[str] = []
+    for line in _text(paths).splitlines():
+        key, _, address = line.lstrip("# \t").partition(" ")
+        if key == workspace_id and address.strip():
+            (gone if line.lstrip().startswith("#") else there).append(address.strip())
+    return Known(tuple(dict.fromkeys(there)), tuple(dict.fromkeys(gone)))
+
+
+def note(paths: Paths, workspace_id: str, *addresses: str) -> None:
+    """Keep these; one that was gone is there again. Raises the errors of `from_os_error`."""
+    new = [f"{workspace_id} {one}" for one in addresses if one not in known(paths, workspace_id).there]
+    if new:
+        text = _text(paths) or _HEAD
+        lines = [line for line in text.splitlines() if line.lstrip("# \t").rstrip() not in new]
+        atomic.make_folder(paths.data)
+        atomic.write_atomic(paths.data / FILE, "".join(f"{line}\n" for line in [*lines, *new]).encode())
+
+
+def _text(paths: Paths) -> str:
+    try:
+        return regular.read(paths.data / FILE).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise from_os_error(error, "reading which servers the memory was on") from error
