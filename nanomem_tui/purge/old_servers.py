@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 _MARKS = (moved.MOVED, moved.ARRIVING, moved.ARRIVED)
-_SEES = """SELECT c.relowner = r.oid OR r.rolsuper OR r.rolbypassrls
+_SEES = """SELECT NOT c.relrowsecurity OR r.rolsuper OR r.rolbypassrls OR EXISTS (SELECT 1 FROM pg_policy p
+    WHERE p.polrelid = c.oid AND strpos(pg_get_expr(p.polqual, p.polrelid), quote_literal(current_user)) > 0)
     FROM pg_class c, pg_roles r WHERE c.oid = to_regclass('memory_entries') AND r.rolname = current_user"""
+"""Whether this role sees every workspace: by the policy that names who made the tables, who owns them now or not."""
 _MEMBER = "SELECT 1 FROM nanomem_members WHERE role = current_user AND workspace_id = %s"
 
 

@@ -220,7 +220,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
         _remove_archives(held)
-    return Looked(tuple(places), tuple(unread), tuple(rows), lines, tuple(passed))
+    return Looked(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
 
 
 def _of_others(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:

@@ -71,6 +71,7 @@ def test_a_server_that_was_left_for_a_file_holds_nothing(
     assert {"memory_entries", "operations", "memory_words", "tasks"} <= {*held(postgres, url, "platypus")}
     code, told = forget(workspace, capsys, "--dry-run")
     assert "the old store PostgreSQL postgres at" in told
+    assert told.count(": the platypus of Marta likes tea") == len({*re.findall("Goes: .*: the platypus .*tea", told)})
     code, told = forget(workspace, capsys)
     assert code == 0
     assert re.search(r"Taken out: the old store PostgreSQL postgres at .*, memory_entries: ", told)
@@ -208,7 +209,7 @@ def test_a_server_that_does_not_answer_is_named_as_left(
     assert f"# {key} {GONE}" in file.read_text()
 
 
-@pytest.mark.parametrize("rights", ["nothing", "no row", "reads"])
+@pytest.mark.parametrize("rights", ["nothing", "no row", "reads", "owns them now"])
 def test_a_server_without_the_rights_is_named_as_left(
     workspace: Path, postgres: PostgresServer, capsys: pytest.CaptureFixture[str], rights: str
 ) -> None:
@@ -219,6 +220,10 @@ def test_a_server_without_the_rights_is_named_as_left(
     postgres.run("postgres", f"CREATE ROLE {role} LOGIN", f"GRANT USAGE ON SCHEMA {name} TO {role}")
     if rights != "nothing":
         postgres.run("postgres", f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {role}")
+    if rights == "owns them now":  # and the walls name who made them
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = '{}'"
+        for (table,) in postgres.run("postgres", tables.format(name)):
+            postgres.run("postgres", f"ALTER TABLE {name}.{table} OWNER TO {role}")
     if rights == "reads":
         postgres.run("postgres", f"INSERT INTO {name}.nanomem_members VALUES ('{role}', '{key}')")
     theirs = url.replace("postgres@", f"{role}@", 1)
@@ -226,7 +231,8 @@ def test_a_server_without_the_rights_is_named_as_left(
     file.write_text(f"# {key} {url}\n{key} {theirs}\n")
     code, told = forget(workspace, capsys)
     assert code == 1
-    why = "may not see the rows of this workspace there" if rights == "no row" else "a right is missing"
+    unseen = rights in ("no row", "owns them now")
+    why = "may not see the rows of this workspace there" if unseen else "a right is missing"
     assert why in told
     assert "what it holds is left" in told
     assert "it came back" not in told
