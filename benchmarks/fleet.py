@@ -281,7 +281,8 @@ def fleet(folder: Path, server: PostgresServer, url: str, options: argparse.Name
     operations = [one for each in done for one in each.operations]
     turns, seconds = sum(len(one.begin) for one in done), max(one.seconds for one in done)
     return {
-        "agents": options.agents, "processes": options.processes, "turns": turns, "turns a second": turns / seconds,
+        "runs": 1, "agents": options.agents, "processes": options.processes, "turns": turns,
+        "turns a second": turns / seconds,
         **spreads, **floors_of,
         "changes of a person": sum(len(one.change) for one in done), "conflicts": sum(one.conflicts for one in done),
         "changes refused while the server was away": sum(one.refused for one in done),

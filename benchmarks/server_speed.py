@@ -49,7 +49,7 @@ def main() -> int:
     options = parser.parse_args()
     needed()
     machine = f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}"
-    found: dict[str, Any] = {"machine": machine}
+    found: dict[str, Any] = {"machine": machine, "runs": options.rounds}
     with tempfile.TemporaryDirectory(prefix="nanomem-pg-") as data:
         server = PostgresServer(Path(data))
         try:

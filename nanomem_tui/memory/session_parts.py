@@ -15,7 +15,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.sessions import Session, messages_in, parse_session
 from nanomem_tui.memory import session_files
-from nanomem_tui.memory.reading import chunks, read_log
+from nanomem_tui.memory.reading import Stamp, chunks, read_log
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Compacted, Message
@@ -64,8 +64,20 @@ def compacted(file: SessionFile, keep: int) -> Compacted:
     from nanomem_tui.formats.session_compaction import compact
     from nanomem_tui.formats.session_long import compact_long
 
-    found = compact_long(lambda: chunks(file.path), keep) if file.stamp[1] > session_files.WHOLE else None
-    return found if found is not None else compact(read_log(file.path), keep)
+    if file.stamp[1] <= session_files.WHOLE:
+        return compact(read_log(file.path), keep)
+    shown = _shown.get(file.path)
+    if shown is not None and shown[:2] == (file.stamp, keep):
+        return shown[2]
+    found = compact_long(lambda: chunks(file.path), keep)
+    if found is None:
+        return compact(read_log(file.path), keep)
+    _shown[file.path] = file.stamp, keep, found
+    return found
+
+
+_shown: dict[Path, tuple[Stamp, int, Compacted]] = {}
+"""Of each long transcript the cut that was shown last, for who says yes to it."""
 
 
 def _from(path: Path, start: int) -> Iterator[Message]:

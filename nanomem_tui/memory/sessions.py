@@ -35,8 +35,6 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.formats.sessions import Compacted, Message, Session
     from nanomem_tui.memory.imported_chats import Chat, ImportedChats
@@ -68,7 +66,6 @@ class Sessions:
         self._perform = perform
         self._agent = agent
         self._summaries: dict[str, tuple[Stamp, Summary, str]] = {}
-        self._cut: tuple[Path, Stamp, int, Compacted] | None = None
 
     def count(self) -> int:
         """How many transcripts there are, hidden ones too, without opening one."""
@@ -226,7 +223,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        return self._compaction(key, file, self._compacted(file, keep), keep)
+        return self._compaction(key, file, _compacted(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
         """What `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
@@ -264,7 +261,7 @@ class Sessions:
         from nanomem_tui.store import blobs
 
         file = self._file(key)
-        result = self._compacted(file, keep)
+        result = _compacted(file, keep)
         plan = self._compaction(key, file, result, keep)
         if plan.refused and not (force and file.current and not file.link):
             raise Refused(plan.refused, key, INSIST)
@@ -295,17 +292,6 @@ class Sessions:
             refused=refused,
             unarchived=result.removed_unarchived,
         )
-
-    def _compacted(self, file: SessionFile, keep: int) -> Compacted:
-        """The transcript cut down; that of a long one is kept for who says yes to it."""
-        from nanomem_tui.memory import session_files, session_parts
-
-        if self._cut is not None and self._cut[:3] == (file.path, file.stamp, keep):
-            return self._cut[3]
-        cut = session_parts.compacted(file, keep)
-        if file.stamp[1] > session_files.WHOLE and not cut.removed:
-            self._cut = file.path, file.stamp, keep, cut
-        return cut
 
     def _file(self, key: str, path: str = "") -> SessionFile:
         """The file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
@@ -393,6 +379,12 @@ class Sessions:
             messages = parse_session(chunk, "", info.key).messages
             yield from ((start + message.index, message) for message in messages)
             start += len(messages)
+
+
+def _compacted(file: SessionFile, keep: int) -> Compacted:
+    from nanomem_tui.memory import session_parts
+
+    return session_parts.compacted(file, keep)
 
 
 def _count(change: Change, side: str) -> int:

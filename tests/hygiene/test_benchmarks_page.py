@@ -82,7 +82,7 @@ def test_a_peer_that_was_not_there_is_named(tmp_path: Path) -> None:
         engines.pop("tantivy en_stem")
     parts["recall_speed"]["figures"]["left out"] = {"tantivy": "not installed"}
     kept.write_text(json.dumps(parts), encoding="utf-8")
-    text = page.files(kept)["benchmarks.md"]
+    text = " ".join(page.files(kept)["benchmarks.md"].partition("## With a million items")[0].split())
     assert "Left out: tantivy (not installed)." in text
     assert "tantivy en_stem" not in text
 

@@ -16,7 +16,7 @@ import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.curation.origin import origin
-from nanomem_tui.errors import BadInput, DiskFull, StoreError
+from nanomem_tui.errors import BadInput, DiskFull
 from nanomem_tui.formats.sessions import Message, key_to_name
 from nanomem_tui.looking import looked_at
 from nanomem_tui.screens.item_columns import scope_of
@@ -62,17 +62,6 @@ async def test_the_detail_tells_everything_and_what_was_done(demo: Path) -> None
         await on.shows(item.id, "importance", "No change by nanomem yet.")
         await on.press("x")
         await on.shows("History (1)", "enabled: yes → no", "Disabled: kept, never recalled")
-
-
-async def test_a_detail_is_shown_while_its_history_cannot_be_read(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with console(demo, "items") as on:
-
-        def away(*_: object, **__: object) -> None:
-            raise StoreError("PostgreSQL does not answer", "PostgreSQL memory at 127.0.0.1", "see that it runs")
-
-        monkeypatch.setattr(on.app.ws.items, "history", away)
-        await on.press("down")
-        await on.shows(on.screen.table.rows[1].id, "Fields", "It cannot be read now: PostgreSQL")
 
 
 async def test_disable_and_undo(demo: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, StoreError
+from nanomem_tui.memory.lessons import Lessons
 from nanomem_tui.operations import new_operation
 from nanomem_tui.screens.lessons import FORM
 from nanomem_tui.store.snapshot import change_of
@@ -23,6 +24,16 @@ async def test_each_lesson_shows_when_what_and_how_sure(demo: Path) -> None:
         await on.shows("When", "Do", "Sure", row.trigger[:10])
         await on.press("enter")
         await on.shows("of 10 now", "learned", "No change by nanomem yet.")
+
+
+async def test_a_lesson_is_shown_while_its_history_cannot_be_read(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise StoreError("PostgreSQL does not answer", "PostgreSQL memory at 127.0.0.1", "see that it runs")
+
+    monkeypatch.setattr(Lessons, "history", away)
+    async with console(demo, "lessons", (110, 30)) as on:
+        await on.press("enter")
+        await on.shows("of 10 now", "learned", "It cannot be read now: PostgreSQL")
 
 
 async def test_how_it_fared_is_told_in_words_and_an_older_word_says_so(demo: Path) -> None:
