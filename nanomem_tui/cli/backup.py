@@ -213,6 +213,7 @@ def _left(plan: Pruned) -> list[str]:
 @click.argument("name", type=Words())
 @click.option("--to", "place", type=Words(), metavar="FOLDER", help="A new place, instead of where the memory is now.")
 @click.option("--with-others", is_flag=True, help="Also where other workspaces share the database, and go back too.")
+@click.option("--user-settings", is_flag=True, help="Also your own settings, which hold for every workspace.")
 @click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copies back.")
 @_in
 @decided
@@ -222,6 +223,7 @@ def restore_backup(
     name: str,
     place: str | None,
     with_others: bool,
+    user_settings: bool,
     force: bool,
     folder: str | None,
     yes: bool,
@@ -230,7 +232,8 @@ def restore_backup(
     """Bring a backup back: to a new place, or in place after a backup of what is there now.
 
     In place, what came since stays, but for our own folder, the references of the repository and Dream's cursor.
-    Refused while an agent runs, or another nanomem.
+    Your own settings, which hold for every workspace, stay as they are unless they are gone. Refused while an agent
+    runs, or another nanomem.
 
     \b
     Example:
@@ -240,6 +243,8 @@ def restore_backup(
     from nanomem_tui.store import backup as backups
 
     path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
+    if place is not None and user_settings:
+        raise errors.BadInput("--user-settings goes without --to", "", "there they lie in settings/config.toml")
     if place is not None:
         if dry_run:
             manifest, problems = backups.check(path)
@@ -261,26 +266,33 @@ def restore_backup(
     agent = look(paths, layout.sessions_dir)
     if agent.running and not force:
         raise errors.Refused(f"{agent.what} runs (process {agent.pid})", "", "stop the agent first, or --to FOLDER")
-    plan = backups.restore_plan(paths, layout, path)
+    plan = backups.restore_plan(paths, layout, path, with_user=user_settings)
     if not (plan.changed or plan.removed):
         ended = ["What an interrupted restore had left is gone."] if not dry_run and _settled(state, paths) else []
-        state.show(_restored(plan), [f"Everything is as in {path.name}.", *ended])
+        state.show(_restored(plan), [f"Everything is as in {path.name}.", *ended, *_left_lines(plan)])
         return 0
     lines = [*_plan_lines(plan), *_kept_out(paths)]
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return 0
     again = _taken_out_again(state)
-    done = backups.restore(paths, layout, path, others=with_others, then=again)
-    undo = done.undo.name if done.undo is not None else ""
+    done = backups.restore(paths, layout, path, others=with_others, with_user=user_settings, then=again)
+    undo = f"{done.undo.name if done.undo else ''}{' --user-settings' if user_settings else ''}"
     lines = [
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
         f"`nanomem backup restore {undo}` takes it back.",
         *_again_lines(again),
         *_in_backup(again, done.undo),
         *([f"Note: {done.note}."] if done.note else []),
+        *_left_lines(done),
     ]
     state.show(_restored(done), lines)
     return 0
+
+
+def _left_lines(done: Restored) -> list[str]:
+    """That the user's own settings are not those of then, and how these come back."""
+    way = "they hold for every workspace; --user-settings brings back those of then"
+    return [f"Left as they are: your own settings in {done.left} ({way})."] if done.left else []
 
 
 def _settled(state: State, paths: Paths) -> bool:
@@ -344,6 +356,8 @@ def _plan_lines(plan: Restored) -> list[str]:
         *_named_lines("Would write", plan.changed),
         *_named_lines("Would take away", plan.removed),
         *_named_lines("Came since and stays", plan.stays),
+        *([f"Note: {plan.note}."] if plan.note else []),
+        *_left_lines(plan),
     ]
 
 

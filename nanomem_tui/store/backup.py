@@ -47,8 +47,8 @@ class Made(NamedTuple):
 
 class Restored(NamedTuple):
     """What a restore did, or would do: files written and taken away, by their path, and those that came since and stay.
-    `undo` is the backup of what was there before, `note` what there is to say about that one; `workspace`: where a
-    memory lies that was brought to a new place."""
+    `undo` is the backup of what was there before, `note` what else there is to say; `workspace`: where a memory lies
+    that was brought to a new place; `left`: the user's own settings, where they are not those of then and stay."""
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]
@@ -56,6 +56,7 @@ class Restored(NamedTuple):
     undo: Path | None = None
     note: str = ""
     workspace: str = ""
+    left: str = ""
 
 
 def make(
@@ -188,28 +189,32 @@ def restore_to(path: Path, place: Path) -> Restored:
         return Restored(tuple(entry.path for entry in manifest.entries), (), (), workspace=new)
 
 
-def restore_plan(paths: Paths, layout: Layout, path: Path) -> Restored:
+def restore_plan(paths: Paths, layout: Layout, path: Path, *, with_user: bool = False) -> Restored:
     """What `restore` would do. Raises BadInput for a damaged backup, Refused for one of another place."""
     with Archive(path) as archive:
         _refuse_damaged(archive)
-        return _plan(paths, layout, archive)
+        return _plan(paths, layout, archive, with_user=with_user)
 
 
 def restore(
-    paths: Paths, layout: Layout, path: Path, *, others: bool = False, then: Callable[[], None] = lambda: None
-) -> Restored:
+    paths: Paths, layout: Layout, path: Path, *,
+    others: bool = False, with_user: bool = False, then: Callable[[], None] = lambda: None,
+) -> Restored:  # fmt: skip
     """Bring a backup back in place, after one of what is there. Killed at any step, it is done again to the end.
 
     What is forgotten stays that: `forgotten.json` and the receipts are those of now and of then. `then`: takes out
     again what came back of it, before the restore is at its end.
-    `others`: also where the database holds other workspaces, which go back too. Raises Refused beside another process
+    `others`: also where the database holds other workspaces, which go back too; `with_user`: also the user's own
+    settings, which hold for every workspace and stay else, unless they are gone. Raises Refused beside another process
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
     with openers.alone(paths):
-        return _restore_alone(paths, layout, path, others=others, then=then)
+        return _restore_alone(paths, layout, path, others=others, with_user=with_user, then=then)
 
 
-def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool, then: Callable[[], None]) -> Restored:
+def _restore_alone(
+    paths: Paths, layout: Layout, path: Path, *, others: bool, with_user: bool, then: Callable[[], None]
+) -> Restored:
     refuse_beside(paths)
     shared = sharing(paths)
     if shared and not others:
@@ -217,7 +222,7 @@ def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool, th
         raise Refused(what, str(paths.database), "add --with-others when that is what you want")
     with Archive(path) as archive:
         _refuse_damaged(archive)
-        plan = _plan(paths, layout, archive)
+        plan = _plan(paths, layout, archive, with_user=with_user)
         before = make(paths, layout, reason=f"before {path.name} was restored")
         safe = before.path
         backup_marker.begin(folder_of(paths), path, safe.name)
@@ -234,7 +239,7 @@ def _restore_alone(paths: Paths, layout: Layout, path: Path, *, others: bool, th
             backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
         then()
         backup_marker.end(folder_of(paths))
-        return plan._replace(undo=safe, note=before.note)
+        return plan._replace(undo=safe, note="; ".join(filter(None, (plan.note, before.note))))
 
 
 def settle(paths: Paths, then: Callable[[], None] = lambda: None) -> bool:
@@ -326,7 +331,7 @@ def _refuse_damaged(archive: Archive) -> None:
         raise BadInput(f"the backup is damaged: {problem.what}", problem.where, "nothing was changed; take another one")
 
 
-def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
+def _plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool) -> Restored:
     manifest, base = archive.manifest, base_of(paths)
     # One of before an id was taken over (`strayed`) has that of the place.
     if manifest.workspace_id not in (workspace_id(paths), derived_id(paths)) and paths.data.exists():
@@ -335,7 +340,11 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     if base / manifest.workspace != paths.workspace:
         raise Refused("a backup with another name of the workspace", manifest.workspace, "use --to FOLDER")
     then = {entry.path: entry for entry in manifest.entries}
-    url = backup_server.server_of(paths, archive, then)
+    settings = user_settings()
+    there = os.path.lexists(settings)
+    url, note = backup_server.server_of(paths, archive, then, with_user=with_user and there)
+    theirs = then.get(SETTINGS)
+    left = there and not with_user and theirs is not None and _is_changed(settings, theirs)
     found = backup_files.found(paths, layout, lambda _path, _why: None, served=bool(url))
     now = [name for name, file in found if not (url and backup_server.part_of(paths, file))]
     stays = (_forgotten(paths), *_old_stores(paths))
@@ -343,6 +352,7 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
         name
         for name, entry in then.items()
         if name not in stays
+        and not (name == SETTINGS and there and not with_user)
         and (
             backup_server.differs(paths, url, part, archive, entry)
             if url and (part := backup_server.part_of(paths, _target(base, name))) is not None
@@ -364,7 +374,8 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
         or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
     ]
     since_then = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
-    return Restored(tuple(changed), tuple(removed), tuple(since_then))
+    kept_as_is = str(settings) if left else ""
+    return Restored(tuple(changed), tuple(removed), tuple(since_then), note=note, left=kept_as_is)
 
 
 def _forgotten(paths: Paths) -> str:

@@ -6,13 +6,14 @@ Owns both ways, each of one moment. Must not know what else a backup holds.
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from nanomem_tui import config
 from nanomem_tui.errors import Conflict, Refused
-from nanomem_tui.paths import Paths, workspace_id
+from nanomem_tui.paths import Paths, user_settings, workspace_id
 from nanomem_tui.store import backup_files, here, reader, tier_schema
 from nanomem_tui.store.backup_archive import Archive, Entry
 from nanomem_tui.store.counters import AHEAD
@@ -31,17 +32,25 @@ def url_now(paths: Paths) -> str:
     return config.load(paths, forgiving=True).settings.database_url
 
 
-def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry]) -> str:
-    """The server where the rows lie, and lay when a backup was made, whose entries are `then`; empty for a file. Raises
-    Refused where these are two places."""
-    url = url_now(paths)
+def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry], *, with_user: bool) -> tuple[str, str]:
+    """The server where the rows lie, empty for a file, and what is to be said of it; `then`: the entries of a backup,
+    `with_user`: whether the user's own settings are replaced by those of then. Raises Refused where the settings would
+    name another place after it."""
+    url, of_user = url_now(paths), config.load(None, forgiving=True)
+    named, source = of_user.settings.database_url, of_user.sources.get("database_url")
+    theirs = _url_in(archive, then.get(backup_files.SETTINGS), named if source == config.ENVIRONMENT else "")
     own = then.get(paths.settings.relative_to(backup_files.base_of(paths)).as_posix())
-    before = _url_in(archive, own, "" if own is not None or paths.settings.exists() else url)
-    if url != before:
-        places = [one or "the file nanomem.db" for one in (before, url)]
-        what = f"the memory lay in {places[0]} then, and lies in {places[1]} now"
+    lay, after = _url_in(archive, own, theirs), _url_in(archive, own, theirs if with_user else named)
+    places = [one or "the file nanomem.db" for one in (lay, after, url)]
+    if url != after:
+        lies = f"lies in {places[2]} now" + ("" if lay == after else f", and would lie in {places[1]}")
+        what = f"the memory lay in {places[0]} then, and {lies}"
         raise Refused(what, str(archive.path), "`nanomem migrate-store` moves it there first, or use --to FOLDER")
-    return url
+    if lay == url or backup_files.SETTINGS not in then:
+        return url, ""
+    if not os.path.lexists(user_settings()):
+        return url, f"the settings that come back name {places[0]}; what is brought back lies in {places[2]}"
+    return url, f"the memory lay in {places[0]} then; it is brought back to where it lies now, {places[2]}"
 
 
 def _url_in(archive: Archive, entry: Entry | None, otherwise: str) -> str:

@@ -277,3 +277,43 @@ def test_the_line_that_opens_what_was_brought_to_a_new_place(run: Run, made: Pat
     args = shlex.split(line.split("`")[1])[1:]
     assert args[1] == str(place / "workspace")
     assert run(*args).code == 0
+
+
+def test_the_users_own_settings_stay_unless_they_are_asked_for_or_gone(run: Run, made: Path, user: Path) -> None:
+    """They hold for every workspace, and a backup is of one."""
+    user.write_text("max_items = 5000\n")
+    made = Path(run("backup", "make", "--json").json["path"])
+    run("memory", "add", "--text", "Since")
+    now = 'max_items = 6000\nworkspaces = ["/somewhere"]\n'
+    user.write_text(now)
+    plan = run("backup", "restore", made.name, "--dry-run")
+    assert "@user" not in plan.out
+    left = f"Left as they are: your own settings in {user} (they hold for every workspace; --user-settings brings back"
+    assert left in plan.out
+    done = run("backup", "restore", made.name, "--yes")
+    assert (done.code, left in done.out, user.read_text()) == (0, True, now)
+    assert "Since" not in run("memory", "list").out
+    again = run("backup", "restore", made.name, "--yes")
+    assert (again.code, "Everything is as in" in again.out, left in again.out) == (0, True, True)
+    assert run("backup", "restore", made.name, "--yes", "--json").json["left"] == str(user)
+
+    asked = run("backup", "restore", made.name, "--user-settings", "--yes")
+    assert (asked.code, left in asked.out, user.read_text()) == (0, False, "max_items = 5000\n")
+    back = shlex.split(asked.out.splitlines()[1].split("`")[1])[1:]
+    assert run(*back, "--yes").code == 0
+    assert user.read_text() == now
+
+    user.unlink()
+    assert "Would write: @user/config.toml" in run("backup", "restore", made.name, "--dry-run").out
+    assert run("backup", "restore", made.name, "--yes").code == 0
+    assert user.read_text() == "max_items = 5000\n"
+    assert run("backup", "restore", made.name, "--to", made.parent / "x", "--user-settings").code == 2
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the user's own settings, in an empty folder."""
+    file = tmp_path / "user" / "config.toml"
+    file.parent.mkdir()
+    monkeypatch.setenv("NANOMEM_CONFIG", str(file))
+    return file

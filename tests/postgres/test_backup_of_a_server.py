@@ -151,3 +151,33 @@ def test_a_move_of_a_restored_place(workspace: Path, tmp_path: Path, postgres: P
     move(there, "sqlite", url)
     assert command(there, "config", "set", "--here", "database_url", url) == 0
     assert seen(there) == before
+
+
+def test_the_server_that_the_user_named_since_stays_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: PostgresServer, capsys: Capture
+) -> None:
+    """A backup of the file of before goes to where the memory lies now, and says so."""
+    user = tmp_path / "user" / "config.toml"
+    monkeypatch.setenv("NANOMEM_CONFIG", str(user))
+    found = filled(tmp_path / "agent")
+    (found.parent / "config.json").write_text("{}")
+    assert command(found, "config", "set", "max_items", "5000") == 0
+    assert command(found, "backup", "make") == 0
+    before, url = seen(found), postgres.fresh()[1]
+    assert command(found, "migrate-store", "sqlite", url, "--keep-settings", "--yes") == 0
+    assert command(found, "config", "set", "database_url", url) == 0
+    with open_workspace(found) as ws:
+        ws.items.add("said on the server")
+    now = user.read_text()
+
+    capsys.readouterr()
+    assert command(found, "backup", "restore", "latest", "--user-settings", "--yes") == 2
+    assert "would lie" not in (told := capsys.readouterr().err)
+    assert "the memory lay in the file nanomem.db then, and lies in postgresql" in told
+    assert user.read_text() == now
+
+    assert command(found, "backup", "restore", "latest", "--yes") == 0
+    told = capsys.readouterr().out
+    assert "Note: the memory lay in the file nanomem.db then; it is brought back to where it lies now" in told
+    assert user.read_text() == now
+    assert {*seen(found)["rows"]} == {*before["rows"]}
