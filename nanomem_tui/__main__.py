@@ -38,7 +38,7 @@ def main() -> int:
         from nanomem_tui.cli.console import open_console
 
         workspace, demo, ascii_only = wanted
-        if workspace is not None:
+        if workspace is not None or "NANOMEM_WORKSPACE" in os.environ:
             from nanomem_tui.cli.state import State
 
             workspace = State(workspace).named()

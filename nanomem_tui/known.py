@@ -127,7 +127,7 @@ def path_of(text: str) -> str:
     if "/" in text or text.startswith(("~", ".")) or os.path.lexists(text):
         return text
     found = known().named(text)
-    return text if found is None else found.path
+    return text if found is None else os.path.expanduser(found.path)
 
 
 # Changing the list of the settings

@@ -16,7 +16,7 @@ _EXIT = (
     ("2", "Bad input, or refused: one line on standard error says what, where and what to do."),
 )
 _ENVIRONMENT = (
-    ("NANOMEM_WORKSPACE", "The workspace, where --workspace does not name one."),
+    ("NANOMEM_WORKSPACE", "The workspace, by its path or its name, where --workspace does not name one."),
     ("NANOMEM_<SETTING>", "A setting, before the files: see `nanomem config list`."),
     ("NANOMEM_TOKEN", "The token of a service on a port."),
     ("VISUAL, EDITOR", "The editor for texts."),

@@ -50,12 +50,14 @@ class State:
             output.notes([f"Note: {why_kept(name)}; as it was it is kept in {ws.paths.quarantine / name}"])
 
     def named(self) -> str | None:
-        """The path of the workspace asked for, also where it was asked for by the name that the person gave it."""
-        if self.workspace is None or os.path.isabs(self.workspace) or os.path.lexists(self.workspace):
+        """The path of the workspace asked for, here or by NANOMEM_WORKSPACE, also where it was asked for by the name
+        that the person gave it; None for the one that is found without asking."""
+        asked = self.workspace or os.environ.get("NANOMEM_WORKSPACE")
+        if not asked or os.path.isabs(asked) or os.path.lexists(asked):
             return self.workspace
         from nanomem_tui.known import path_of
 
-        return path_of(self.workspace)
+        return path_of(asked)
 
     def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
         from nanomem_tui import config, paths

@@ -57,6 +57,28 @@ def test_a_workspace_is_added_listed_named_and_forgotten(bots: Path, run: Run) -
     assert run("workspaces", "forget", "ช้าง").code == 2
 
 
+def test_a_name_in_the_environment_is_the_same_as_one_on_the_line(
+    bots: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("workspaces", "add", bots / "ana" / ".nanobot", "--name", "two")
+    own = bots / "ana" / ".nanobot" / "nanomem" / "config.toml"
+    monkeypatch.setenv("NANOMEM_WORKSPACE", "two")
+    assert {row["text"] for row in run("memory", "list", "--json").json} == {"the ferry leaves at 9", "tea"}
+    for line in (["memory", "status"], ["config", "show"], ["backup", "make"], ["--snapshot", "items"]):
+        assert run(*line).code == 0, line
+    assert run("config", "path", "--here").out.strip() == str(own)
+    assert run("--workspace", bots / "ไทย🐘" / ".nanobot", "memory", "list", "--json").json[0]["text"] == "ข้าวผัด"
+    monkeypatch.setenv("NANOMEM_WORKSPACE", "three")
+    told = run("memory", "status")
+    assert (told.code, "no workspace: three" in told.err) == (2, True)
+
+
+def test_a_name_is_enough_to_move_a_store(bots: Path, run: Run) -> None:
+    run("workspaces", "add", bots / "ana" / ".nanobot", "--name", "two")
+    told = run("--workspace", "two", "migrate-store", "sqlite", "sqlite")
+    assert (told.code, "no workspace" in told.err) == (2, False), told
+
+
 def test_what_a_person_may_write_into_the_settings(bots: Path, run: Run) -> None:
     file = paths.user_settings()
     file.parent.mkdir()
