@@ -53,6 +53,50 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
 
 
+def to_keep(name: str, text: str, workspace: Path | None = None) -> Any:
+    """The value of a setting given as text, for who writes it into a file. Raises BadInput, as `from_text` does, and
+    InvalidConfig for an address that nobody can be asked at, too: one that is in a file is told when it is used."""
+    value = from_text(name, text, "", workspace)
+    check_address(name, value, "")
+    return value
+
+
+def check_address(name: str, value: Any, source: str) -> None:
+    """Raise InvalidConfig where the setting is an address and `value` is none, or holds a password, which settings do
+    not keep. Repeats no word of it."""
+    if name not in _ADDRESSES or not value:
+        return
+    if name in ("database_url", "pgvector_url"):
+        if not setting_checks.is_postgres(value):
+            raise no_postgres(name, source)
+        if setting_checks.holds_password(value):
+            raise with_password(name, source)
+    elif trouble := setting_checks.address_trouble(value, user=name == "model_base_url", port=name == "chroma_url"):
+        fix = f"nanomem config set {name} {_ADDRESSES[name]}"
+        raise InvalidConfig(f"`{name}` cannot be used: {trouble}", source, fix)
+
+
+def no_postgres(name: str, source: str) -> InvalidConfig:
+    """The error of an address that leads to no database."""
+    fix = f"nanomem config set {name} {_ADDRESSES[name]}"
+    return InvalidConfig(f"`{name}` is no address of a PostgreSQL database", source, fix)
+
+
+def with_password(name: str, source: str) -> InvalidConfig:
+    """The error of the address of a database with a password in it."""
+    fix = f"put it into ~/.pgpass, or into PGPASSWORD; nanomem config set {name} {_ADDRESSES[name]}"
+    return InvalidConfig(f"`{name}` holds a password, which settings do not keep", source, fix)
+
+
+_ADDRESSES = {
+    "database_url": "postgresql+psycopg://user@host/database",
+    "pgvector_url": "postgresql+psycopg://user@host/database",
+    "chroma_url": "http://127.0.0.1:8000",
+    "model_base_url": "http://127.0.0.1:8080/v1",
+}
+"""The settings that are addresses, and one as an example; `embedding_base_url` is looked at by `check`."""
+
+
 def _price(model: str, value: Any, source: str) -> tuple[float, float]:
     try:
         return prices.price(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from nanomem_tui.cli.shared import Group, Words, completing, pass_state, rehears
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
+from nanomem_tui.setting_checks import without_password
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
@@ -70,8 +70,9 @@ def show(state: State) -> None:
 
         loaded = judged(loaded)
     problems = loaded.problems
+    shown = {name: _without_password(value) for name, value in loaded.settings._asdict().items()}
     body = {
-        "settings": values.plain(loaded.settings),
+        "settings": values.plain(shown),
         "sources": values.plain(loaded.sources),
         "problems": [values.problem(entry) for entry in problems],
     }
@@ -83,7 +84,7 @@ def show(state: State) -> None:
     ]
     rows = [
         (name, configuration.written(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
-        for name, value in loaded.settings._asdict().items()
+        for name, value in shown.items()
     ]
     notes = [entry.text() for entry in problems]
     state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])
@@ -111,9 +112,9 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
         _check_keys(value)
     saved = settings_file.save(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
-    said = f"{key} = {configuration.written(saved.value)} in {file}"
-    shown = _without_password(saved.was)
-    body = {"key": key, "value": values.plain(saved.value), "was": values.plain(shown), "path": str(file)}
+    now, shown = _without_password(saved.value), _without_password(saved.was)
+    said = f"{key} = {configuration.written(now)} in {file}"
+    body = {"key": key, "value": values.plain(now), "was": values.plain(shown), "path": str(file)}
     if dry_run:
         state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
         return
@@ -139,7 +140,8 @@ def _check_keys(text: str) -> None:
 
 
 def _way_back(key: str, was: object, *, here: bool) -> str:
-    """The command that makes a setting again what it was; "" where that cannot be set. `undo` knows no settings."""
+    """The command that makes a setting again what it was; "" where that cannot be set, or would show a password. `undo`
+    knows no settings."""
     from nanomem_tui import setting_values
 
     where = " --here" if here else ""
@@ -147,15 +149,17 @@ def _way_back(key: str, was: object, *, here: bool) -> str:
         return f"nanomem config unset {key}{where}"
     text = was if isinstance(was, str) else json.dumps(was, ensure_ascii=False)
     try:
-        setting_values.from_text(key, text, "")
+        setting_values.to_keep(key, text)
     except NanomemError:
+        return ""
+    if without_password(text) != text:
         return ""
     return f"nanomem config set {key} {shlex.quote(text)}{where}"
 
 
 def _without_password(value: object) -> object:
-    """A value that was set, without the password of an address."""
-    return re.sub(r"//[^/@\s:]*:[^/@\s]*@", "//…@", value) if isinstance(value, str) else value
+    """A value of a setting as it may be shown: without the password of an address."""
+    return without_password(value) if isinstance(value, str) else value
 
 
 def _told(back: str) -> str:

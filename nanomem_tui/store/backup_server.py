@@ -14,6 +14,7 @@ from pathlib import Path
 from nanomem_tui import config
 from nanomem_tui.errors import Conflict, Refused
 from nanomem_tui.paths import Paths, user_settings, workspace_id
+from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import backup_files, here, reader, tier_schema
 from nanomem_tui.store.backup_archive import Archive, Entry
 from nanomem_tui.store.counters import AHEAD
@@ -41,7 +42,7 @@ def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry], *, with
     theirs = _url_in(archive, then.get(backup_files.SETTINGS), named if source == config.ENVIRONMENT else "")
     own = then.get(paths.settings.relative_to(backup_files.base_of(paths)).as_posix())
     lay, after = _url_in(archive, own, theirs), _url_in(archive, own, theirs if with_user else named)
-    places = [one or "the file nanomem.db" for one in (lay, after, url)]
+    places = [without_password(one) or "the file nanomem.db" for one in (lay, after, url)]
     if url != after:
         lies = f"lies in {places[2]} now" + ("" if lay == after else f", and would lie in {places[1]}")
         what = f"the memory lay in {places[0]} then, and {lies}"

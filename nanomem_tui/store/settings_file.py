@@ -25,7 +25,7 @@ def save(file: Path, name: str, text: str, *, workspace: Path | None = None, dry
 
     Raises BadInput or InvalidConfig, and has written nothing then.
     """
-    value = setting_values.from_text(name, text, "", workspace)
+    value = setting_values.to_keep(name, text, workspace)
     table = config.read_toml(file)
     if not dry_run:
         _write(file, {**table, name: value})

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import BadInput, InvalidConfig, MissingExtra, NanomemError, Refused, StoreError, from_os_error
+from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def place_of(settings: Settings, paths: Paths) -> Place:
         except ValueError:
             usable = False
         if not usable:
-            what = f"`chroma_url` is no address: {settings.chroma_url!r}"
+            what = f"`chroma_url` is no address: {without_password(settings.chroma_url)!r}"
             raise InvalidConfig(what, "the settings", "nanomem config set chroma_url http://127.0.0.1:8000")
         return Place(None, settings.chroma_url)
     if settings.chroma_path:

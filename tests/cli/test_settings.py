@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tomllib
 from pathlib import Path
@@ -182,6 +183,75 @@ def test_an_address_that_cannot_be_asked_is_refused_and_never_repeated(file: Pat
     done = run("config", "set", "embedding_base_url", "http://127.0.0.1:8080/v1")
     assert done.code == 0
     assert "s3cret" not in done.out + done.err
+
+
+LIKE = "postgresql+psycopg://user@host/database"
+
+
+@pytest.mark.parametrize("name", ["database_url", "pgvector_url"])
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("foo", "is no address of a PostgreSQL database"),
+        ("mysql://me:s3cret@host/db", "is no address of a PostgreSQL database"),
+        ("sqlite:///x.db", "is no address of a PostgreSQL database"),
+        ("http://db.example/memory", "is no address of a PostgreSQL database"),
+        ("postgresql+psycopg://owner1:s3cret@127.0.0.1:55432/memory", "holds a password"),
+        ("postgres://owner1:s3cret/and#more?@host/memory", "holds a password"),
+        ("postgresql://own@er:s3cret@host/memory", "holds a password"),
+        ("postgresql://owner1@host/memory?sslmode=require&password=s3cret", "holds a password"),
+        ("host=db dbname=memory password = 's3cret'", "holds a password"),
+    ],
+)
+def test_an_address_that_leads_to_no_database_is_refused_and_no_password_is_repeated(
+    file: Path, run: Run, name: str, address: str, says: str
+) -> None:
+    refused = run("config", "set", name, address)
+    assert (refused.code, refused.out, refused.err.count("\n"), file.exists()) == (2, "", 1, False)
+    assert f"`{name}` {says}" in refused.err
+    assert LIKE in refused.err
+    assert "s3cret" not in refused.err
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{name} = {json.dumps(address)}\n")
+    for line in (["show"], ["show", "--json"], ["set", name, LIKE, "--dry-run"], ["unset", name, "--dry-run"]):
+        shown = run("config", *line)
+        assert (shown.code, "s3cret" in shown.out + shown.err) == (0, False), shown
+    done = run("config", "set", name, "")
+    assert (done.code, "takes it back" in done.out, "s3cret" in done.out + done.err) == (0, False, False), done
+    file.write_text(f"{name} = {json.dumps(address)}\n")
+    told = run("config", "set", name, LIKE, "--json")
+    assert (told.code, told.json["undo"], "s3cret" in told.out) == (0, "", False)
+    assert tomllib.loads(file.read_text()) == {name: LIKE}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql+psycopg://agent@db.internal/memory",
+        "postgres://db.internal:5432/memory?user=agent@db.internal",
+        "postgresql://agent@h1:5432,h2:5433/memory?options=-csearch_path%3Dmemory",
+        "postgresql://[::1]:5432/memory?application_name=a@b",
+        "postgresql://postgres:@/postgres?host=/var/run",
+        "host=/var/run dbname=memory",
+    ],
+)
+def test_an_address_of_a_database_is_taken_as_libpq_takes_it(file: Path, run: Run, address: str) -> None:
+    assert run("config", "set", "database_url", address).code == 0
+    assert tomllib.loads(file.read_text()) == {"database_url": address}
+    assert shlex.quote(address) in run("config", "set", "database_url", "").out
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "code"),
+    [
+        ("chroma_url", "x", 2), ("chroma_url", "http://127.0.0.1", 2), ("chroma_url", "http://u:s3cret@h:8000", 2),
+        ("chroma_url", "http://127.0.0.1:8000", 0), ("model_base_url", "foo", 2), ("model_base_url", "ftp://h/v1", 2),
+        ("model_base_url", "http://127.0.0.1:8080/v1", 0), ("model_base_url", "https://u:s3cret@h/v1", 0),
+    ],
+)  # fmt: skip
+def test_an_address_of_a_service_is_one_of_http(file: Path, run: Run, name: str, address: str, code: int) -> None:
+    done = run("config", "set", name, address)
+    assert (done.code, file.exists(), "s3cret" in done.out + done.err) == (code, not code, False), done
 
 
 def test_the_themes_that_may_be_set_are_those_of_the_console() -> None:

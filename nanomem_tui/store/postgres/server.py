@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, InvalidConfig, MissingExtra, StoreError
+from nanomem_tui import setting_values
+from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, MissingExtra, StoreError
 from nanomem_tui.store.postgres.pool import Pool, connected, pool_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ AT_ONCE = 500
 WAITS = "what was acknowledged waits in the ledger and is written when it answers"
 _REFUSALS = ("role ", "authentication", "no pg_hba.conf entry", "unsupported startup parameter", "no such user",
              "not permitted", "invalid value for parameter", "unrecognized configuration parameter")  # fmt: skip
+_SETTINGS = "the settings"
 _CURSORS = itertools.count(1)
 _GUC = "nanomem.workspace"
 """The setting by which the database lets a connection see one workspace."""
@@ -185,15 +187,14 @@ def address(url: str, setting: str = "database_url") -> dict[str, Any]:
     """The parts of an address, which stands in `setting`. Raises InvalidConfig for one that is none, or that holds a
     password; and MissingExtra."""
     psycopg = driver(setting)
-    fix = f"nanomem config set {setting} postgresql+psycopg://user@host/database"
+    setting_values.check_address(setting, url, _SETTINGS)
     try:
         plain = re.sub(r"^postgres(ql)?(\+psycopg)?://", "postgresql://", url)
         parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(plain)
-    except psycopg.Error as error:
-        raise InvalidConfig(f"`{setting}` is no address of a PostgreSQL database", "the settings", fix) from error
+    except psycopg.Error:  # its words may be those of a password
+        raise setting_values.no_postgres(setting, _SETTINGS) from None
     if parts.get("password"):
-        what = f"`{setting}` holds a password, which settings do not keep"
-        raise InvalidConfig(what, "the settings", "put it into ~/.pgpass, or into PGPASSWORD")
+        raise setting_values.with_password(setting, _SETTINGS)
     return parts
 
 
