@@ -227,7 +227,7 @@ def snapshot_screen(
     """One screen of the console: `text`, an `svg` picture, or the rows of its list as `json`, `csv` or `md`.
 
     `size` is columns and rows, `query` a filter as it is typed. Raises BadInput for an unknown screen or a filter that
-    is not understood, and the errors of opening a workspace.
+    is not understood, NanomemError where the list could not be read, and the errors of opening a workspace.
     """
     from nanomem_tui import actions, config, paths
     from nanomem_tui.errors import BadInput
@@ -247,9 +247,10 @@ async def _snapshot(
     opening: Opening, screen: str, size: tuple[int, int], form: str, ascii_only: bool, query: str
 ) -> str:
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.errors import BadInput
+    from nanomem_tui.errors import BadInput, NanomemError
     from nanomem_tui.screens.view_export import written
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+    from nanomem_tui.widgets.line_table import LineTable
 
     app = NanomemApp(opening, first_screen=screen, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:
@@ -264,6 +265,7 @@ async def _snapshot(
         else:
             problems = ()
         await pilot.pause()
+        unread = next((table.said for table in shown.query(LineTable) if table.state == "error"), None)
         if form == "svg":
             picture = _FONT_URL.sub("", app.export_screenshot(title=f"nanomem: {screen}"))
         elif form == "text" or not isinstance(shown, WorkspaceScreen):
@@ -272,6 +274,9 @@ async def _snapshot(
             picture = written(shown, form)
     if opening.opened is not None:
         opening.opened.close()
+    if unread is not None:
+        what, *where, fix = unread
+        raise NanomemError(what.removeprefix("Error: "), " ".join(where), fix)
     if problems:
         raise BadInput(problems[0], "--filter", "see ? on the screen for what can be asked")
     return picture

@@ -29,10 +29,11 @@ KINDS = (
 @pass_state
 def find(
     state: State, query: str | None, terms: Sequence[str], kinds: Sequence[str], limit: int, all_workspaces: bool
-) -> None:
+) -> int:
     """Anything whose words hold what you type; where nothing does, what is similar. J does the same in the console.
 
-    It looks at titles and texts of rows; `nanomem session search` looks into conversations.
+    It looks at titles and texts of rows; `nanomem session search` looks into conversations. Exit code 1 when something
+    could not be looked at, which is named.
 
     \b
     Example:
@@ -42,10 +43,10 @@ def find(
     """
     asked = asked_query(query, terms)
     wanted = [] if "all" in kinds else [f"kind:{','.join(dict.fromkeys(kinds))}"] if kinds else []
-    (_everywhere if all_workspaces else _here)(state, " ".join([*wanted, asked]), limit)
+    return (_everywhere if all_workspaces else _here)(state, " ".join([*wanted, asked]), limit)
 
 
-def _here(state: State, query: str, limit: int) -> None:
+def _here(state: State, query: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
     from nanomem_tui.curation.places import Found, Places
 
@@ -63,11 +64,12 @@ def _here(state: State, query: str, limit: int) -> None:
     }
     columns = [Column("What"), Column("ID", limit=40, least=12), Column("Words", limit=100, least=20)]
     cells = [_cells(one) for one in found.places]
-    state.show(body, lambda: table(columns, cells, output.terminal_width()) or ["Nothing found."])
+    state.show(body, lambda: table(columns, cells, output.terminal_width()) or [_none(found.left_out)])
     _tell_similar(similar=found.fuzzy and bool(found.places))
+    return 1 if found.left_out else 0
 
 
-def _everywhere(state: State, query: str, limit: int) -> None:
+def _everywhere(state: State, query: str, limit: int) -> int:
     from nanomem_tui import paths
     from nanomem_tui.known import known
     from nanomem_tui.together import FoundTogether, Together
@@ -93,8 +95,13 @@ def _everywhere(state: State, query: str, limit: int) -> None:
     columns = [Column("Workspace", limit=40, least=10), Column("What"), Column("ID", limit=40, least=12),
                Column("Words", limit=100, least=20)]  # fmt: skip
     cells = [(one.known.name, *_cells(one.place)) for one in found.hits]
-    state.show(body, lambda: table(columns, cells, output.terminal_width()) or ["Nothing found."])
+    state.show(body, lambda: table(columns, cells, output.terminal_width()) or [_none(found.left_out)])
     _tell_similar(similar=found.fuzzy and bool(found.hits))
+    return 1 if found.left_out else 0
+
+
+def _none(left_out: object) -> str:
+    return "Nothing found in what could be read." if left_out else "Nothing found."
 
 
 def _place(one: Place) -> dict[str, str]:

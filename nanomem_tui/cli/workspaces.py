@@ -36,7 +36,8 @@ def list_workspaces(state: State, limit: int | None, offset: int) -> int:
     """Every workspace that is known: its agent and whether it runs, counts, the last checkpoint, problems.
 
     Known are those of the setting `workspaces`, the agent's configured one, and with `remember_workspaces` those that
-    the console was opened on. One that cannot be read is told with the reason; exit code 1 then.
+    the console was opened on. Where one cannot be read, that is told with the reason; exit code 1 then, and
+    where its items could not be counted.
 
     \b
     Example:
@@ -50,7 +51,7 @@ def list_workspaces(state: State, limit: int | None, offset: int) -> int:
     found = [summary(one) for one in page(listed.workspaces, limit, offset)]
     state.show([one.to_json() for one in found], lambda: _lines(found) or [NONE])
     output.notes(f"Note: {problem.text()}" for problem in listed.problems)
-    return 1 if any(one.error is not None for one in found) else 0
+    return 1 if any(one.error is not None or one.items is None for one in found) else 0
 
 
 def _lines(found: list[Summary]) -> list[str]:

@@ -104,7 +104,7 @@ class Places:
             if total or records or fuzzy or not similar:
                 places = [*(one[-1] for one in best), *records][:limit]
                 ranks = [*(one[:2] for one in best), *((LAST, at) for at in range(len(records)))][:limit]
-                yield Found(places, total + len(records), True, fuzzy, ", ".join(self._failed), ranks)
+                yield Found(places, total + len(records), True, fuzzy, ", ".join(dict.fromkeys(self._failed)), ranks)
                 return
 
     def _all(self) -> Iterator[_Chunk]:

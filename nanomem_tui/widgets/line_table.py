@@ -102,7 +102,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         self._flashing: frozenset[str] = frozenset()
         self._sorted: tuple[str, bool] = ("", False)
         self._state: State = "loading"
-        self._said: tuple[str, ...] = ("Loading …",)
+        self.said: tuple[str, ...] = ("Loading …",)
         self._styles_by_name: dict[str, Style] = {}
         self._painted: dict[int, list[Segment]] = {}
 
@@ -163,7 +163,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         first = self._state != "rows"
         self._rows = rows
         self._state = "rows" if rows else "empty"
-        self._said = (empty,)
+        self.said = (empty,)
         gone = self._follow_cursor()
         self._set_height()
         if first or not rows:
@@ -198,7 +198,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
 
     def _say(self, state: State, *lines: str) -> None:
         self._state = state
-        self._said = tuple(line for line in lines if line)
+        self.said = tuple(line for line in lines if line)
         self._set_height()
         self.refresh()
         self._tell_highlight()
@@ -374,7 +374,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
     def _line(self, y: int) -> list[Segment]:
         width = self._line_width
         if self._state != "rows":
-            return self._painter.message(self._said, self._state, y, width, self._style)
+            return self._painter.message(self.said, self._state, y, width, self._style)
         if y < HEADER:
             return self._painter.header(width, self._sorted, self._style, glyphs(self))
         index = self._top + y - HEADER

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import AccessDenied
+from nanomem_tui.errors import AccessDenied, StoreError
 from nanomem_tui.memory import injections, wal_writer
 from nanomem_tui.store import checkpoint, database
 from tests.cli.conftest import Run
@@ -208,3 +208,37 @@ def test_an_emptied_index_is_named_and_the_rows_are_searched(run: Run, home: Cal
     assert "so the rows were searched: `nanomem memory reindex` makes it anew" in told.err
     assert run("memory", "reindex").code == 0
     assert "search index" not in run("doctor").out + run("memory", "search", "trains").err
+
+
+@pytest.fixture
+def away(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store cannot be read, as where its server is away."""
+
+    def ask(*_args: object, **_options: object) -> None:
+        raise StoreError("the server does not answer", "nanomem.db")
+
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
+    for name in ("read", "opened", "kept_open"):
+        monkeypatch.setattr(f"nanomem_tui.store.source.Source.{name}", ask)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("memory list", 2), ("--snapshot items", 2), ("--snapshot lessons", 2), ("find first", 1),
+        ("find first --all-workspaces", 1), ("workspaces list", 1),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("away")
+def test_what_could_not_be_read_is_no_success(run: Run, line: str, code: int) -> None:
+    told = run(*line.split())
+    assert told.code == code, told
+    assert "Nothing found.\n" not in told.out
+
+
+@pytest.mark.usefixtures("away")
+def test_a_snapshot_of_what_could_not_be_read_writes_no_rows(tmp_path: Path, run: Run) -> None:
+    told = run("--snapshot", "items", "--rows", tmp_path / "rows.json")
+    assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
+    assert "the server does not answer: nanomem.db" in told.err
+    assert not (tmp_path / "rows.json").exists()

@@ -113,7 +113,7 @@ def test_a_broken_one_is_told_with_its_error_and_takes_no_other_down(bots: Path,
     assert "ana cannot be read: the settings do not parse" in listed.out
     assert "ไทย🐘" in listed.out
     found = run("find", "ferry", "--all-workspaces")
-    assert "ferry to Koh Tao" in found.out
+    assert (found.code, "ferry to Koh Tao" in found.out) == (1, True)
     assert "not looked at, for it cannot be read: ana: the settings do not parse" in found.err
     (bots / "ana").rename(bots / "moved")
     assert [("error" in one) for one in json.loads(run("workspaces", "list", "--json").out)] == [True, False]
