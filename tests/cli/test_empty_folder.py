@@ -88,3 +88,16 @@ def test_an_item_leaves_a_torn_file_of_lessons_alone(home, run: Run) -> None:
     taught = run("memory", "lessons", "add", "--trigger", "seats", "--action", "ask")
     assert "LESSONS.jsonl could not be read whole" in taught.err
     assert all(json.loads(line) for line in file.read_text().splitlines())
+
+
+def test_a_folder_for_a_memory_is_enough_for_settings_of_its_own(
+    empty: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/postgresql.md has it: a workspace that lies on a server from its first row on."""
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
+    line = ("config", "set", "--here", "database_url", "postgresql+psycopg://agent@db.internal/memory")
+    assert run("--workspace", empty, *line).code == 2
+    (empty / "memory").mkdir()
+    assert run("--workspace", empty, *line).code == 0
+    assert not (tmp_path / "user.toml").exists()
+    assert run(*line[:2], *line[3:]).code == 0
