@@ -189,10 +189,10 @@ def test_a_server_that_does_not_answer_is_named_as_left(
     key = paths.workspace_id(found)
     old_stores.note(found, key, GONE)
     code, told = forget(workspace, capsys, "--dry-run")
-    assert "the old store PostgreSQL fa at 127.0.0.1: PostgreSQL does not answer" in told
+    assert "the old store PostgreSQL fa at 127.0.0.1:1: PostgreSQL does not answer" in told
     code, told = forget(workspace, capsys)
     assert code == 1
-    left = next(line for line in told.splitlines() if "the old store PostgreSQL fa at 127.0.0.1:" in line)
+    left = next(line for line in told.splitlines() if "the old store PostgreSQL fa at 127.0.0.1:1:" in line)
     assert "what it holds is left" in left
     assert "let it answer" in left
     assert held(postgres, url, "platypus") == []  # the others are cleaned all the same

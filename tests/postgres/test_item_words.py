@@ -77,6 +77,7 @@ def test_a_server_of_the_schema_before_is_brought_up_by_the_next_change(
         raw.execute("ALTER TABLE memory_entries ADD COLUMN words TSVECTOR")
         raw.execute("CREATE INDEX idx_memory_words ON memory_entries USING gin (words)")
         raw.execute("UPDATE memory_meta SET key = replace(key, ':posted_', ':index_')")
+        raw.execute("DROP POLICY nanomem_members_of_one_role ON nanomem_members")
         raw.execute("UPDATE nanomem_schema SET version = 4")
     with open_workspace(home) as ws:
         assert [hit.item.text for hit in ws.recall.ask(Question("ferry")).hits] == ["the ferry leaves at nine"]
