@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NotFound, Problem
+from nanomem_tui.errors import NotFound, Problem, StoreError
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
+from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from nanomem_tui.operations import Change, Layer, Operation
     from nanomem_tui.parts import Parts
     from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.workspace import Workspace
+
+HISTORY = 200
+"""The newest operations of a thing among which that is looked for which an undo goes back to."""
 
 
 def layer_of(ws: Workspace, name: str) -> Layer:
@@ -70,9 +75,11 @@ def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Bla
 
 def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
     """The changes that take back an operation of `ws`, with the headings that come or go with the lines under them."""
-    from nanomem_tui.memory import retention
+    from nanomem_tui.memory import retention, undoing
 
-    changes = retention.taken_back(operation, ws.store)
+    changes: Sequence[Change] = retention.taken_back(operation, ws.store)
+    if any(change.layer in ROW_LAYERS for change in changes):
+        changes = undoing.as_merged(operation, changes, ws.store.load(), lambda key: _history(ws, key))
     if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
         return changes
     from nanomem_tui.dream import headings
@@ -83,6 +90,14 @@ def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
         else change
         for change in changes
     ]
+
+
+def _history(ws: Workspace, key: str) -> Sequence[LogEntry]:
+    """The newest operations that touched a thing; none where the server that has them is away."""
+    try:
+        return ws.log(HISTORY, key=key)
+    except StoreError:
+        return ()
 
 
 def unfinished(ws: Workspace) -> Iterable[Problem]:

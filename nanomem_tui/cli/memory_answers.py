@@ -283,9 +283,12 @@ def marks(row: Item) -> str:
 
 def conflicts(row: Row, edit: str) -> list[tuple[str, str]]:
     """What somebody else made of each field at the same time, for a person to settle by the command `edit`."""
-    said = row.meta.get("conflict", {})
+    from nanomem_tui.memory import unsettled
+
+    gone = f"it was deleted at the same time by who did not know what it says now ({edit} keeps it)"
     told = "the {} was changed at the same time to: {} ({} settles it)"
-    return [("Conflict", told.format(name, theirs, edit)) for name, theirs in said.items()]
+    said = unsettled.others(row).items()
+    return [("Conflict", gone if name == unsettled.GONE else told.format(name, theirs, edit)) for name, theirs in said]
 
 
 def search(

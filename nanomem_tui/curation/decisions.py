@@ -42,7 +42,7 @@ def changes_of(ws: Workspace, finding: Finding, decision: Decision, how: How) ->
     if decision == "edit" and not isinstance(row, Record):
         return _edited(ws, finding, how.text or "")
     if decision == "split" and isinstance(row, Item):
-        return _planned(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
+        return planned(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
     if decision == "merge" and isinstance(row, Item):
         return _merged(ws, finding, how.into)
     raise Refused(f"{TOLD[decision]} does not fit a {finding.layer}", finding.ids[0], f"one of {words(finding.offers)}")
@@ -83,8 +83,8 @@ def _edited(ws: Workspace, finding: Finding, text: str) -> Sequence[Change]:
     if not text:
         raise BadInput("no words are given, and none are proposed", finding.id, "give the words")
     if finding.layer == "lesson":
-        return _planned(ws, lambda _, lessons: lessons.edit(key, better_action=text))
-    return _planned(ws, lambda items, _: items.edit(key, text=text))
+        return planned(ws, lambda _, lessons: lessons.edit(key, better_action=text))
+    return planned(ws, lambda items, _: items.edit(key, text=text))
 
 
 def _merged(ws: Workspace, finding: Finding, into: str | None) -> Sequence[Change]:
@@ -93,10 +93,10 @@ def _merged(ws: Workspace, finding: Finding, into: str | None) -> Sequence[Chang
     rows = [ws.items.get(key) for key in finding.ids]
     if into is None and len({(row.scope_key, row.kind) for row in rows}) > 1:
         raise Refused("they differ in scope or kind", finding.id, "say into which one: `nanomem triage merge --into`")
-    return _planned(ws, lambda items, _: items.merge(finding.ids, into=into or finding.ids[-1]))
+    return planned(ws, lambda items, _: items.merge(finding.ids, into=into or finding.ids[-1]))
 
 
-def _planned(ws: Workspace, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
+def planned(ws: Workspace, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
     """The changes of what a service of items or lessons would do."""
     made: list[Operation] = []
 

@@ -19,6 +19,7 @@ KINDS: Mapping[str, str] = {
     "secret": "holds a secret",
     "injection": "reads like an order to the model",
     "leak": "tells one chat of another",
+    "unsettled": "changed by two at the same time",
     "conflict": "contradicts another",
     "duplicate": "says what another says",
     "restated": "stands in a boot file already",

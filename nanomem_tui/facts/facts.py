@@ -17,6 +17,7 @@ from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import Items, checked
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.store import fact_fields
 from nanomem_tui.store.fact_fields import Fact, Identity, checked_name, fact_of, folded, identity_of, text_of
@@ -215,7 +216,8 @@ class Facts:
         value = checked(str(new["value"]), "--value")
         text = checked(text_of(str(names["key"]), value))
         as_shown(fact.item, expected, {"text": text})
-        after = fact_fields.with_fields(fact.item._replace(text=text), {**names, "value": value})
+        row = fact.item._replace(text=text, meta_json=settled(fact.item, ["text"]))
+        after = fact_fields.with_fields(row, {**names, "value": value})
         if after == fact.item:
             raise NothingToDo("nothing to change", fact.id)
         made = fact_of(after)

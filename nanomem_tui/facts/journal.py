@@ -14,10 +14,11 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.facts.records import Records
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import checked
+from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.values import Record, dumped
+from nanomem_tui.store.values import Record
 
 KIND = "journal"
 
@@ -103,9 +104,8 @@ class Journal:
         as_shown(row, expected, fields)
         if "about" in fields and fields["about"] != row.about:
             fields["at"] = _at(fields["about"], clock.parse(row.at) or clock.now())
-        meta = row.meta
-        if "text" in fields and meta.pop("conflict", None) is not None:  # who writes the text settles which one it is
-            fields["meta_json"] = dumped(meta)
+        if (meta := settled(row, fields)) != row.meta_json:  # who writes the text settles which one it is
+            fields["meta_json"] = meta
         return self._records.change(row, fields)
 
     def delete(self, ids: Sequence[str]) -> Operation:

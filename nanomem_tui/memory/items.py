@@ -7,7 +7,7 @@ that it shows read-only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,14 @@ from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.memory import cap, merging, retention, scopes, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import fact_fields, lookup
 from nanomem_tui.store.fact_fields import with_value
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped
+from nanomem_tui.store.values import KINDS, Hit, Item, active
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -234,14 +235,13 @@ class Items:
         if "importance" in fields:
             fields["importance"] = _fraction(fields["importance"])
         as_shown(row, expected, fields)
-        unsettled = row.meta.get("conflict", {})
-        if all(getattr(row, name) == value and name not in unsettled for name, value in fields.items()):
+        if all(getattr(row, name) == value for name, value in fields.items()) and settled(row, fields) == row.meta_json:
             raise NothingToDo("nothing to change", row.id)
         moment = clock.now()
         if fields.get("kind", row.kind) != row.kind:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
-        after = with_value(row._replace(**fields, updated_at=at, meta_json=_settled(row, fields)))
+        after = with_value(row._replace(**fields, updated_at=at, meta_json=settled(row, fields)))
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -365,16 +365,6 @@ class Items:
 def _foreign_item(row: dict[str, Any], name: str) -> Item:
     known = {field: row[field] for field in Item._fields if field in row and row[field] is not None}
     return Item(**{**known, "text": row["content"], "source": f"foreign:{name}", "revision": 0})
-
-
-def _settled(row: Item, fields: Iterable[str]) -> str:
-    """The free fields once a person edited the row: a conflict about an edited field is settled."""
-    meta = row.meta
-    conflict = {name: value for name, value in meta.get("conflict", {}).items() if name not in fields}
-    if "conflict" not in meta or conflict == meta["conflict"]:
-        return row.meta_json
-    del meta["conflict"]
-    return dumped({**meta, **({"conflict": conflict} if conflict else {})})
 
 
 def checked(text: str, where: str = "--text") -> str:

@@ -11,6 +11,7 @@ from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.memory import fading, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore
@@ -191,7 +192,7 @@ class Lessons:
         if expected is not None:
             self._store.see_others()
         row = self._active(lesson_id)
-        after = row._replace(**_checked(fields))
+        after = row._replace(**_checked(fields), meta_json=settled(row, fields))
         as_shown(row, expected, fields)
         if after == row and "confidence" not in fields:
             raise NothingToDo("nothing to change", row.id)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
-SIGNS: Mapping[str, str] = {"secret": "!", "injection": "!", "leak": "!", "conflict": "!"}
+SIGNS: Mapping[str, str] = {"secret": "!", "injection": "!", "leak": "!", "unsettled": "!", "conflict": "!"}
 
 
 class InboxScreen(WorkspaceScreen[Finding]):

@@ -36,7 +36,9 @@ OF_CONFLICTS: Mapping[Decision, str] = {
     "disable": "says that the older was never so", "split": "gives the older a scope of its own",
 }  # fmt: skip
 """The same keys where two contradict each other."""
-ALIKE = frozenset({"duplicate", "conflict", "restated"})
+OF_TWO: Mapping[Decision, str] = {"keep": "lets this stand", "reject": "takes what the other one made of it"}
+OF_KIND: Mapping[str, Mapping[Decision, str]] = {"conflict": OF_CONFLICTS, "unsettled": OF_TWO}
+ALIKE = frozenset({"duplicate", "conflict", "restated", "unsettled"})
 """Kinds of which the evidence is another text, to be compared word by word."""
 
 
@@ -67,7 +69,7 @@ def document(triage: Triage, waits: Waits, finding: Finding, key_of: KeyOf) -> D
 def keys(finding: Finding, key_of: KeyOf) -> Block:
     """The keys of what is offered, the proposed one first; each can be undone."""
     offered: Sequence[Decision] = tuple(dict.fromkeys((*finding.offers, "keep")))
-    says = {**SAYS, **OF_CONFLICTS} if finding.kind == "conflict" else SAYS
+    says = {**SAYS, **OF_KIND.get(finding.kind, {})}
     if finding.kind == "leak" and finding.offers[0] == "split":
         says = {**SAYS, "split": "takes it where it belongs"}
     told = [f"{key_of(ACTION_OF[one])} {says[one]}" for one in offered if key_of(ACTION_OF[one])]

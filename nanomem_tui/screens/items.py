@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError, NotFound
-from nanomem_tui.memory import retention, superseded
+from nanomem_tui.memory import retention, superseded, unsettled
 from nanomem_tui.memory.fields import ITEM_FIELDS, item_field
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.item_words import FOREIGN, is_foreign, scope_of
@@ -158,9 +158,8 @@ class ItemsScreen(RowsScreen[Item]):
             said.append(Body("Pinned: no compaction removes it (p lets it go).", "accent"))
         if self.foreign(row):
             said.append(Body(f"A row of {row.source.removeprefix(FOREIGN)}: it can be read here, not changed.", "warn"))
-        for name, theirs in row.meta.get("conflict", {}).items():
-            said.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs:", "bad"))
-            said.append(Body(str(theirs), indent=2))
+        if lines := unsettled.told(row):
+            said += [Body(line, "bad") for line in lines]
             said.append(Body("e edits it to what is true and settles this.", "dim"))
         return said
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui import clock
+from nanomem_tui.memory import unsettled
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.records import RecordsScreen
@@ -78,8 +79,7 @@ class JournalScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """The entry, the others of its day, its fields, and what it has been through."""
         blocks: list[Block] = [Spans(((row.about, "heading"),)), Body(row.text)]
-        for name, theirs in row.meta.get("conflict", {}).items():
-            blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+        blocks += [Body(line, "bad") for line in unsettled.told(row)]
         same = [one for one in self.ws.journal.entries() if one.about == row.about and one.id != row.id]
         if same:
             blocks.append(Heading(f"The same day: {counted(len(same), 'more', 'more')}"))

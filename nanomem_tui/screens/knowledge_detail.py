@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.facts.facts import NO_DOMAIN
 from nanomem_tui.facts.value_history import Value
-from nanomem_tui.memory import retention
+from nanomem_tui.memory import retention, unsettled
 from nanomem_tui.memory.item_words import scope_of
 from nanomem_tui.screens.nearness import Near
 from nanomem_tui.screens.rows import when
@@ -155,8 +155,7 @@ def _head(fact: Fact) -> list[Block]:
     blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
     if not row.enabled:
         blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
-    for name, theirs in row.meta.get("conflict", {}).items():
-        blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+    blocks += [Body(line, "bad") for line in unsettled.told(row)]
     blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
     return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
-from nanomem_tui.memory import efficacy, superseded
+from nanomem_tui.memory import efficacy, superseded, unsettled
 from nanomem_tui.memory.fields import LESSON_FIELDS, lesson_field, lesson_text
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.superseded import mark_of
@@ -122,8 +122,7 @@ class LessonsScreen(RowsScreen[Lesson]):
         elif newer := self.ws.lessons.newer(row):
             told = f"Older: of {row.trigger} the agent is told “{newer.better_action}”, which is newer."
             blocks.append(Body(told, "warn"))
-        for name, theirs in row.meta.get("conflict", {}).items():
-            blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+        blocks += [Body(line, "bad") for line in unsettled.told(row)]
         if row.meta.get("reflection"):
             blocks.append(Body("It follows from a reflection on a tool that failed; o goes there.", "dim"))
         sure, record = self._confidence(row), efficacy.of(row)

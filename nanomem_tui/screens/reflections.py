@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from nanomem_tui.memory import unsettled
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.records import RecordsScreen
@@ -83,8 +84,7 @@ class ReflectionsScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """What follows, what failed and how, the lesson, its fields, and what it has been through."""
         blocks: list[Block] = [Heading("Insight"), Body(row.text, "good")]
-        for name, theirs in row.meta.get("conflict", {}).items():
-            blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+        blocks += [Body(line, "bad") for line in unsettled.told(row)]
         blocks += [Heading("Tool"), Body(row.about, "accent")]
         if args := _meta(row, "args"):
             blocks += [Heading("Arguments"), Body(args, keep=True)]

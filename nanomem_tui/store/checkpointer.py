@@ -41,6 +41,7 @@ class Checkpointer:
         while not self._stop.wait(wait):
             wait = LOOK
             self._beside()
+            self._store.write_again()
             try:
                 if self._store.due():
                     self._store.checkpoint()

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 
 ByLayer = Sequence[tuple[str, Sequence[Change]]]
+AGAIN = 5.0
+"""Seconds after which a server that did not answer is tried again, where changes wait for it."""
 
 
 class CheckpointResult(NamedTuple):
@@ -66,6 +68,7 @@ class MemoryStore(ExportedRows):
         self.deciding = Deciding(self.ledger.folder, self.refresh, self.source.deciding)
         self.behind = self._behind() if self.server is not None else None
         self._trouble = {"recording": "", "checkpoint": ""}
+        self._tried_at = 0.0
         self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
         self._performed = self._id_kept = self._index_is_old = False
         self._database: Database | PgDatabase | None = None
@@ -165,6 +168,17 @@ class MemoryStore(ExportedRows):
                 self.checkpoint()
             for _, error in self._unfinished.values():
                 raise error
+
+    def see_others(self) -> None:
+        """What others did since; raises the store's errors. What could not be written is tried again."""
+        super().see_others()
+        self.write_again()
+
+    def write_again(self) -> None:
+        """Behind who asks, now and then: write what waits since a server did not answer."""
+        if self.behind is not None and self._trouble["checkpoint"] and time.monotonic() - self._tried_at >= AGAIN:
+            self._tried_at = time.monotonic()
+            self.behind.ask()
 
     def _record(self, operation: Operation, *, durable: bool) -> None:
         try:

@@ -169,7 +169,8 @@ class RowStore:
     def _show(self, operation: Operation, but: set[str]) -> None:
         """Let another process's operation be seen, unless it is one of `but`."""
         for change in self._unseen(operation) if operation.id not in but else ():
-            self.snapshot.show(operation.id, change, again=operation.takes_up)
+            person = operation.actor == "human"
+            self.snapshot.show(operation.id, change, again=operation.takes_up, person=person)
 
     def _unseen(self, operation: Operation) -> list[Change]:
         """Its changes of rows that the database does not have."""
@@ -200,7 +201,8 @@ class RowStore:
                 if (change.layer, change.key) in steps:
                     # Added once more: it was deleted when that was decided. What an agent added is noticed by each.
                     again = operation.takes_up or (change.before is None and operation.kind != "agent.changed")
-                    step = ("" if operation.id in here else operation.id, change, again)
+                    whose = "" if operation.id in here else operation.id
+                    step = Step(whose, change, again, operation.actor == "human")
                     steps[change.layer, change.key].append(step)
         for (layer, key), row in rows.items():
             self.snapshot.rebase(layer, key, row, steps[layer, key] if row else added_first(steps[layer, key]))

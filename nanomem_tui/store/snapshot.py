@@ -12,7 +12,7 @@ from operator import is_not
 from typing import Any, NamedTuple
 
 from nanomem_tui.operations import Change, Value
-from nanomem_tui.store.merge_rows import merge_row
+from nanomem_tui.store.merge_rows import kept_in_conflict, merge_row, noted
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
 
 COUNTERS = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
@@ -23,8 +23,16 @@ _FIELDS = {kind: frozenset(kind._fields) for kind in ROW_TYPES.values()}
 
 RowKey = tuple[str, str]
 """Layer name and row id."""
-Step = tuple[str, Change, bool]
-"""A change to make again: another process's operation that it is of ("": it is ours), and whether that takes up one."""
+
+
+class Step(NamedTuple):
+    """A change to make again: another process's operation that it is of ("": it is ours), whether that takes up one,
+    and whether a person made it."""
+
+    operation: str
+    change: Change
+    again: bool
+    person: bool
 
 
 class DirtyRow(NamedTuple):
@@ -51,6 +59,8 @@ def patch_of(before: AnyRow | None, after: AnyRow) -> tuple[Value | None, Value]
         was, value = before[place], after[place]
         if was != value:
             old[names[place]], new[names[place]] = was, value
+    if new.get("is_deleted"):  # what was deleted is told by its time: who meets an edit that was not seen notices
+        old["updated_at"], new["updated_at"] = before.updated_at, after.updated_at
     return old, new
 
 
@@ -140,17 +150,18 @@ class Snapshot:
                 table[row.id] = row
                 self._changed(change.layer, (row.id,))
 
-    def show(self, operation_id: str, change: Change, *, again: bool = False) -> None:
-        """Let a change be seen that is another process's to write. `again`: it undoes or redoes another one."""
+    def show(self, operation_id: str, change: Change, *, again: bool = False, person: bool = False) -> None:
+        """Let a change be seen that is another process's to write. `again`: it undoes or redoes another one; `person`:
+        a person made it."""
         with self.lock:
             key = (change.layer, change.key)
             table = self.table(change.layer)
             present = table.get(change.key)
-            row = _on_top(present, change, again=again)
+            row = _on_top(present, change, again=again, person=person)
             if row is None or operation_id in self._effects.get(key, ()):
                 return
             if key in self._base:
-                self._base[key] = _on_top(self._base[key], change, again=again)
+                self._base[key] = _on_top(self._base[key], change, again=again, person=person)
             self._effects.setdefault(key, set()).add(operation_id)
             table[change.key] = row
             self._changed(change.layer, (change.key,))
@@ -166,12 +177,12 @@ class Snapshot:
                 table.pop(key, None)
             else:
                 table[key] = row
-            for operation, change, again in steps:
+            for operation, change, again, person in steps:
                 if operation:
-                    self.show(operation, change, again=again)
+                    self.show(operation, change, again=again, person=person)
                     continue
                 present = table.get(key)
-                made = _on_top(present, change, again=again)
+                made = _on_top(present, change, again=again, person=person, unseen=noted(present) != noted(row))
                 if made is not None:
                     self._base.setdefault(place, present)
                     table[key] = made
@@ -298,18 +309,49 @@ def _most(now: Any, value: Any) -> Any:
     return max(filter(None, (now, value)), default=now)
 
 
-def _on_top(row: AnyRow | None, change: Change, *, again: bool) -> AnyRow | None:
-    """The row with another process's change made; merged with what became of the row meanwhile.
+def _on_top(
+    row: AnyRow | None, change: Change, *, again: bool, person: bool, unseen: bool = False
+) -> AnyRow | None:
+    """The row with a change made that did not know it; merged with what became of the row meanwhile.
 
-    A row that it added may be here already, with what a third process did to it, also when that was a delete.
+    A row that it added may be here already, with what a third process did to it, also when that was a delete. An edit
+    and a delete that did not know of each other leave the row, marked for a person to settle; that of an agent does not
+    bring back what is deleted.
     """
     if row is not None and change.before is None and not again and _is_of(row, change):
         return row
+    made = _merged(row, change)
+    if row is None or made is None:
+        return made
+    if made.is_deleted and not row.is_deleted:
+        return kept_in_conflict(row) if unseen or _overlooks(row, change) else made
+    return kept_in_conflict(made) if row.is_deleted and made.is_deleted and person and _edits(change) else made
+
+
+def _merged(row: AnyRow | None, change: Change) -> AnyRow | None:
     if row is None or first_difference(row, change) is None:
         return patched(row, change)
     base = row._replace(**_known(row, change.before)) if change.before is not None else None
     theirs = (base or row)._replace(**_known(row, change.after or {"is_deleted": True}))
     return merge_row(base, row, theirs)._replace(revision=row.revision)
+
+
+def _overlooks(row: AnyRow, deleting: Change) -> bool:
+    """Whether a delete is of a row as it was before somebody else edited it."""
+    before = deleting.before or {}
+    if deleting.after is None:  # an undo of what added it, which knows all that it was
+        return first_difference(row, deleting) is not None
+    return bool(before.get("updated_at", row.updated_at) != row.updated_at)
+
+
+def _edits(change: Change) -> bool:
+    """Whether it changes what a row says or how it is used, and does not only switch it off, count or bring it back."""
+    if change.before is None or change.after is None or "is_deleted" in change.after:
+        return False
+    names = change.after.keys() - COUNTERS
+    if change.layer == "record":  # marks and counts are records too
+        return "text" in names
+    return bool(names - {"enabled"}) and bool(change.after.get("enabled", True))
 
 
 def _is_of(row: AnyRow, added: Change) -> bool:
@@ -342,7 +384,7 @@ def row_from(layer: str, fields: Mapping[str, Any]) -> AnyRow:
 
 def added_first(steps: Sequence[Step]) -> list[Step]:
     """What adds a row before what was done to it: what an agent added is noticed anew, and later, by each process."""
-    added = next((at for at, (_, change, again) in enumerate(steps) if change.before is None and not again), 0)
+    added = next((at for at, step in enumerate(steps) if step.change.before is None and not step.again), 0)
     return [*steps[added : added + 1], *steps[:added], *steps[added + 1 :]]
 
 

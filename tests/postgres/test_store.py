@@ -283,6 +283,62 @@ def test_what_is_decided_while_the_server_is_away_is_written_when_it_is_back(pro
     assert {"before", "while it was away"} <= texts(home)
 
 
+def test_what_waits_is_written_by_looking_once_the_server_is_back(
+    proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanomem_tui.store.memory_store.AGAIN", 0.0)
+    home = make_home(tmp_path)
+    with open_workspace(home) as ws:
+        ws.items.add("before")
+        ws.flush()
+        proxy.cut()
+        ws.items.add("while it was away")
+        settled(ws)
+        ws.refresh()
+        settled(ws)
+        assert [problem for problem in ws.problems() if problem.what.startswith("degraded")]
+        proxy.mend()
+        ws.refresh()
+        settled(ws)
+        assert (ws.degraded, ws.store.dirty) == ("", 0)
+        assert not [problem for problem in ws.problems() if problem.what.startswith("degraded")]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("edit", "edit", ("blue", {"text": "green"})),
+        ("edit", "delete", ("green", {"is_deleted": True})),
+        ("delete", "edit", ("blue", {"is_deleted": True})),
+    ],
+)
+def test_what_a_machine_did_without_its_server_takes_nothing_that_another_one_wrote(
+    proxy: Proxy, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str, expected: object
+) -> None:
+    home = make_home(tmp_path)
+    with open_workspace(home) as ws:
+        ws.items.set_pinned(["ltm_4"], True)
+    by_proxy = os.environ["NANOMEM_DATABASE_URL"]
+    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
+    here = open_workspace(elsewhere(home, tmp_path / "other"))
+    monkeypatch.setenv("NANOMEM_DATABASE_URL", by_proxy)
+    with open_workspace(home) as away:
+        away.items.all()
+        proxy.cut()
+        with here:
+            here.items.edit("ltm_1", text="green") if first == "edit" else here.items.delete(["ltm_1"])
+        away.items.edit("ltm_1", text="blue") if second == "edit" else away.items.delete(["ltm_1"])
+        settled(away)
+        proxy.mend()
+        away.flush()
+        row = away.items.get("ltm_1")
+        assert (row.text, row.meta["conflict"]) == expected
+        assert [one.id for one in away.triage.findings(["unsettled"])] == ["unsettled:ltm_1"]
+        if first == second:
+            away.undo()
+            assert away.items.get("ltm_1").text == "green"
+
+
 def test_what_was_just_decided_is_undone_while_the_server_is_away(proxy: Proxy, tmp_path: Path) -> None:
     home = make_home(tmp_path)
     with open_workspace(home) as ws:

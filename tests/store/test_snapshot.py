@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.operations import Change, new_operation
 from nanomem_tui.store.row_layer import RowLayer
-from nanomem_tui.store.snapshot import Snapshot, change_of, patched, row_from
+from nanomem_tui.store.snapshot import Snapshot, Step, change_of, patched, row_from
 from nanomem_tui.store.values import Item, Lesson
 
 ONE = Item("a", "text", hits=2, updated_at="2026-01-01")
@@ -67,7 +67,7 @@ def test_what_is_shown_is_not_ours_to_write_until_it_is_taken_over() -> None:
     snapshot.show("op", change)
     assert (snapshot.items["a"].text, snapshot.dirty) == ("theirs", 0)
     assert snapshot.unwritten() == {("item", "a")}
-    snapshot.rebase("item", "a", ONE, [("", change, False)])
+    snapshot.rebase("item", "a", ONE, [Step("", change, False, False)])
     assert [(d.base, d.row.text, d.row.hits, d.effects) for d in snapshot.dirty_rows()] == [(ONE, "theirs", 5, set())]
 
 
@@ -79,7 +79,7 @@ def test_a_row_begins_anew_with_all_that_was_recorded_in_order() -> None:
     snapshot.patch(ours)
     assert [(d.row.text, d.effects) for d in snapshot.dirty_rows()] == [("text", {"op"})]
     committed = ONE._replace(text="theirs", hits=9, pinned=True, revision=4)
-    snapshot.rebase("item", "a", committed, [("", ours, False)])
+    snapshot.rebase("item", "a", committed, [Step("", ours, False, True)])
     row = snapshot.items["a"]
     assert (row.text, row.hits, row.pinned, row.revision) == ("text", 11, True, 4)
     snapshot.rebase("item", "a", None, [])

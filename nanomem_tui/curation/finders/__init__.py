@@ -27,6 +27,7 @@ def finders(ws: Workspace) -> Sequence[Finder]:
     from nanomem_tui.curation.finders.rows import Rows
     from nanomem_tui.curation.finders.secret import HoldsSecret
     from nanomem_tui.curation.finders.stale import Stale
+    from nanomem_tui.curation.finders.unsettled import WrittenByTwo
     from nanomem_tui.curation.finders.unused import NeverRecalled
 
     rows = Rows(ws)
@@ -40,6 +41,7 @@ def finders(ws: Workspace) -> Sequence[Finder]:
         HoldsSecret(rows),
         ReadsLikeOrder(rows),
         LeaksElsewhere(rows, ws.scopes),
+        WrittenByTwo(rows),
         ContradictsAnother(ws.conflicts),
         SaysTheSame(ws.duplicates),
         restated,
