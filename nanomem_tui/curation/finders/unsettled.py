@@ -48,7 +48,7 @@ class WrittenByTwo:
         row = self._rows.any_row(finding)
         noted = unsettled.others(row) if row is not None else {}
         return [
-            Evidence("the other one deleted it", "")
+            Evidence("the other one", "deleted it")
             if name == unsettled.GONE
             else Evidence("the other one's words" if name == "text" else f"the other one's {name}", _shown(theirs))
             for name, theirs in noted.items()
@@ -75,9 +75,9 @@ class WrittenByTwo:
 
 def _why(noted: dict[str, Any]) -> str:
     if noted.keys() == {unsettled.GONE}:
-        return "one wrote it and another one deleted it, and neither knew of the other"
-    told = "another one wrote other words at the same time"
-    return f"{told}, and deleted it" if unsettled.GONE in noted else told
+        return "another one deleted it, and neither knew of the other: keep lets it stay, reject deletes it"
+    deleted = ", and deleted it" if unsettled.GONE in noted else ""
+    return f"another one wrote other words{deleted}: keep lets these stand, reject takes the others"
 
 
 def _shown(theirs: object) -> str:
