@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import psycopg
 import pytest
 
 from nanomem_tui import open_workspace
@@ -25,8 +25,15 @@ def parted(url: str) -> str:
     return f"{url}%20-cnanomem.partitions%3D4"
 
 
+def asking(url: str) -> Any:
+    """A connection of the driver, which is not there where these tests are left out."""
+    import psycopg
+
+    return psycopg.connect(url.replace("+psycopg", ""), autocommit=True)
+
+
 def parts_of(url: str) -> dict[str, int]:
-    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as raw:
+    with asking(url) as raw:
         asked = (
             "SELECT p.relname, count(*) FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent"
             " WHERE p.relkind = 'p' AND p.relnamespace = current_schema()::regnamespace GROUP BY 1"
@@ -75,7 +82,7 @@ def test_no_part_shows_what_its_table_hides(
         "postgres", "DROP ROLE IF EXISTS peeper", "CREATE ROLE peeper LOGIN",
         f"GRANT USAGE ON SCHEMA {place} TO peeper", f"GRANT SELECT ON ALL TABLES IN SCHEMA {place} TO peeper",
     )  # fmt: skip
-    with psycopg.connect(parted.replace("+psycopg", "").replace("postgres@", "peeper@"), autocommit=True) as raw:
+    with asking(parted.replace("postgres@", "peeper@")) as raw:
         raw.execute("SELECT set_config('nanomem.workspace', %s, false)", (theirs,))
         names = [*schema.TABLES, *tier_schema.tables()]
         for name in (one for like in names for one in (like, *(f"{like}_part{number}" for number in range(4)))):
@@ -114,7 +121,7 @@ def test_a_policy_that_is_gone_is_named_with_what_brings_it_back(
     with open_workspace(make_home(tmp_path)) as ws:
         ws.items.add("the ferry leaves at nine")
         ws.flush()
-        with psycopg.connect(parted.replace("+psycopg", ""), autocommit=True) as raw:
+        with asking(parted) as raw:
             for name in ("lessons", "memory_entries_part2"):
                 raw.execute(f"DROP POLICY {name}_of_one_workspace ON {name}")
             told = [problem for problem in ws.doctor() if "policy" in problem.what]
