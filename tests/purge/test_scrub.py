@@ -15,6 +15,8 @@ from tests.conftest import ON_POSTGRES
 from tests.purge import planted
 
 Run = Callable[..., Result]
+DATABASE = ", " if ON_POSTGRES else "nanomem.db, "
+"""What stands in front of a table: of a server its name, which holds a folder of the test."""
 SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
 
 
@@ -32,7 +34,7 @@ def test_each_layer_is_named_and_the_value_never(workspace: Path, run: Run) -> N
     assert (result.code, result.err) == (1, "")
     assert SECRET not in result.out
     for where in (
-        "nanomem.db, memory_entries", "nanomem.db, lessons", "nanomem.db, records", "nanomem.db, operations",
+        *(f"{DATABASE}{table}" for table in ("memory_entries", "lessons", "records", "operations")),
         "memory/MEMORY.md", "memory/history.jsonl", "memory/2026-02-15.md", "sessions/", ".git", ".nanomem-backup",
         "operational/", *(() if ON_POSTGRES else ("backups/copy-", ".kept")),  # a server keeps its own copies
     ):  # fmt: skip
@@ -105,7 +107,7 @@ def test_options_of_the_change_need_the_change(workspace: Path, run: Run) -> Non
 
 def test_a_preview_of_the_mask_says_what_would_be_done(workspace: Path, run: Run) -> None:
     told = run("scrub", "--mask", "--dry-run").out
-    assert "Would be masked: nanomem.db, memory_entries" in told
+    assert f"{DATABASE}memory_entries" in told.partition("Would be masked: ")[2].splitlines()[0]
     assert "Would stay: .git" in told
     assert "Would mask" in told.splitlines()[-1]
     assert "would stay" in told.splitlines()[-1]
