@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
-from nanomem_tui.store import atomic, copies, counters, driver_errors, owners, reader, unmarked
+from nanomem_tui.store import atomic, copies, counters, owners, reader, unmarked
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -108,12 +108,10 @@ class Source:
             self._open = self._stack.enter_context(self._begun())
         try:
             return ask(self._open)
-        except sqlite3.Error as error:
-            self._let_go()
-            raise driver_errors.in_our_words(error, self.path) from error
-        except CorruptDatabase:
-            self._let_go()
-            raise
+        except BaseException:
+            self._open = None
+            with self._stack.pop_all():  # the driver's errors are said in our words on the way out, as without it
+                raise
 
     @contextlib.contextmanager
     def _begun(self) -> Iterator[sqlite3.Connection]:
