@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 _MARKS = (moved.MOVED, moved.ARRIVING, moved.ARRIVED)
-_SEES = """SELECT NOT c.relrowsecurity OR r.rolsuper OR r.rolbypassrls OR EXISTS (SELECT 1 FROM pg_policy p
-    WHERE p.polrelid = c.oid AND strpos(pg_get_expr(p.polqual, p.polrelid), quote_literal(current_user)) > 0)
-    FROM pg_class c, pg_roles r WHERE c.oid = to_regclass('memory_entries') AND r.rolname = current_user"""
-"""Whether this role sees every workspace: by the policy that names who made the tables, who owns them now or not."""
-_MEMBER = "SELECT 1 FROM nanomem_members WHERE role = current_user AND workspace_id = %s"
 
 
 def clean(
@@ -92,12 +87,12 @@ def _clean(
 
 def _refuse_unseen(server: Server) -> None:
     """Raise AccessDenied where this role may not see the rows of the workspace: it would find none."""
+    from nanomem_tui.store.postgres import health
+
     with server.alone() as raw:
-        row = raw.execute(_SEES).fetchone()
-        if (row is None or not row[0]) and raw.execute(_MEMBER, (server.workspace_id,)).fetchone() is None:
-            role = raw.info.user
-            what = f"the role {role} may not see the rows of this workspace there"
-            fix = f"let its owner run: INSERT INTO nanomem_members VALUES ('{role}', '{server.workspace_id}')"
+        if not health.sees(raw, server.workspace_id):
+            what = f"the role {raw.info.user} may not see the rows of this workspace there"
+            fix = f"let its owner run: {health.joining(raw, server.workspace_id)}"
             raise AccessDenied(what, server.where, fix)
 
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
 
 _OFFERED = 20
+_SEES = """SELECT NOT c.relrowsecurity OR r.rolsuper OR r.rolbypassrls OR EXISTS (SELECT 1 FROM pg_policy p
+    WHERE p.polrelid = c.oid AND strpos(pg_get_expr(p.polqual, p.polrelid), quote_literal(current_user)) > 0)
+    FROM pg_class c, pg_roles r WHERE c.oid = to_regclass('memory_entries') AND r.rolname = current_user"""
+_MEMBER = "SELECT 1 FROM nanomem_members WHERE role = current_user AND workspace_id = %s"
+_OWNER = "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = to_regclass('nanomem_members')"
 
 
 def problems(server: Server) -> Iterator[Problem]:
@@ -53,18 +58,22 @@ def _hindered(raw: Any, where: str) -> Iterator[Problem]:
 def _shut_out(raw: Any, server: Server) -> Iterator[Problem]:
     """What keeps our role from reading and writing this workspace."""
     yield from _read_only(raw, server.where)
-    asked = (
-        "SELECT pg_get_userbyid(c.relowner), r.rolsuper OR r.rolbypassrls OR c.relowner = r.oid"
-        " FROM pg_class c, pg_roles r WHERE c.oid = to_regclass('nanomem_members') AND r.rolname = current_user"
-    )
-    row = raw.execute(asked).fetchone()
-    if row is None or row[1]:
-        return
-    member = "SELECT 1 FROM nanomem_members WHERE role = current_user AND workspace_id = %s"
-    if raw.execute(member, (server.workspace_id,)).fetchone() is None:
+    if not sees(raw, server.workspace_id):
+        owner = raw.execute(_OWNER).fetchone()[0]
         what = f"the role {raw.info.user} is no member of this workspace: nothing of it is read or written"
-        insert = f"INSERT INTO nanomem_members VALUES ('{raw.info.user}', '{server.workspace_id}')"
-        yield Problem(what, server.where, None, f"let {row[0]} run: {insert}")
+        yield Problem(what, server.where, None, f"let {owner} run: {joining(raw, server.workspace_id)}")
+
+
+def sees(raw: Any, workspace_id: str) -> bool:
+    """Whether this role sees a workspace: every one, by the policy that names who made the tables, who owns them now or
+    not, or this one as its member."""
+    row = raw.execute(_SEES).fetchone()
+    return bool(row is not None and row[0]) or raw.execute(_MEMBER, (workspace_id,)).fetchone() is not None
+
+
+def joining(raw: Any, workspace_id: str) -> str:
+    """The statement that makes this role a member of a workspace."""
+    return f"INSERT INTO nanomem_members VALUES ('{raw.info.user}', '{workspace_id}')"
 
 
 def _read_only(raw: Any, where: str) -> Iterator[Problem]:
@@ -128,6 +137,8 @@ def _walls(raw: Any, where: str) -> Iterator[Problem]:
     )
     walled = [*schema.TABLES, *tier_schema.tables(), "memory_meta", "nanomem_leases", "nanomem_workspaces"]
     for name, like, owner, stands, has_policy in raw.execute(query, (walled,)):
+        if stands and has_policy:
+            continue
         *stand_up, policy = schema.walls_of({name: like}, owner)[name]
         if not stands:
             what = f"row level security is off for {name}: the database does not keep workspaces apart"
