@@ -40,7 +40,8 @@ def known(paths: Paths, workspace_id: str) -> Known:
 
 def note(paths: Paths, workspace_id: str, *addresses: str) -> None:
     """Keep these; one that was gone is there again. Raises the errors of `from_os_error`."""
-    new = [f"{workspace_id} {one}" for one in addresses if one not in known(paths, workspace_id).there]
+    there = known(paths, workspace_id).there
+    new = [f"{workspace_id} {one}" for one in addresses if one not in there]
     if new:
         text = _text(paths) or _HEAD
         lines = [line for line in text.splitlines() if line.lstrip("# \t").rstrip() not in new]

@@ -126,7 +126,10 @@ def steps(owner: str) -> dict[int, tuple[str, ...]]:
 def in_parts(statements: Iterable[str], many: int, owner: str) -> Iterator[str]:
     """The same tables, those of which every row says its workspace made of `many` parts, each with the same walls: who
     may read a table may read its parts by their names."""
-    parted = {*TABLES, *tier_schema.tables()} if many > 1 else set()
+    if many < 2:
+        yield from statements
+        return
+    parted = {*TABLES, *tier_schema.tables()}
     for statement in statements:
         name = statement.split()[2]
         parts = [f"{name}_part{number}" for number in range(many)] if name in parted else []
@@ -136,7 +139,7 @@ def in_parts(statements: Iterable[str], many: int, owner: str) -> Iterator[str]:
                 yield f"CREATE TABLE {part} PARTITION OF {name} FOR VALUES WITH (MODULUS {many}, REMAINDER {number})"
             continue
         yield statement
-        if statement.endswith(" ENABLE ROW LEVEL SECURITY"):
+        if parts and statement.endswith(" ENABLE ROW LEVEL SECURITY"):
             for wall in walls_of(dict.fromkeys(parts, name), owner).values():
                 yield from wall
 
