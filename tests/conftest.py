@@ -26,25 +26,14 @@ settings.load_profile("few")
 
 ON_POSTGRES = bool(os.environ.get("NANOMEM_TEST_ON_POSTGRES"))
 """Whether every memory of these tests lies in a PostgreSQL of theirs (`make postgres`) and not in a file."""
-NO_SAMPLES = "no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz"
-
-
-def samples_archive() -> Path | None:
-    """The archive of sample homes: `NANOMEM_SAMPLES`, else beside the repository; None when it is not there."""
-    return shared_file("NANOMEM_SAMPLES", "workspaces.tar.gz")
+SAMPLES = Path(__file__).parent / "data" / "workspaces.tar.gz"
+"""Homes that the real agents wrote, packed."""
 
 
 def need(there: bool, what: str) -> None:
     """Skip a test that cannot be run here. In CI that is a failure: a skipped suite proves nothing."""
     if not there:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
-
-
-def shared_file(variable: str, name: str) -> Path | None:
-    """A file that is no part of this repository: named by the environment, else `shared/data/` beside it, else None."""
-    chosen = os.environ.get(variable)
-    path = Path(chosen) if chosen else Path(__file__).resolve().parents[2] / "shared" / "data" / name
-    return path if path.is_file() else None
 
 
 def pytest_collection_finish() -> None:
@@ -141,11 +130,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     Only to be read: a test that changes anything fails the run. `sample_copy` gives a copy to write in.
     """
-    archive = samples_archive()
-    need(archive is not None, NO_SAMPLES)
-    assert archive is not None
     folder = tmp_path_factory.mktemp("samples")
-    with tarfile.open(archive) as tar:
+    with tarfile.open(SAMPLES) as tar:
         tar.extractall(folder, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))  # since 3.11.4
     before = _listing(folder)
     yield folder

@@ -14,7 +14,6 @@ from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.merge import hunks
-from tests.conftest import shared_file
 from tests.dream import year
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small, write
@@ -109,14 +108,3 @@ def test_a_month_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Pa
 def test_a_year_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Path) -> None:
     results = check_year(tmp_path, year.generated(), (20, 2000))
     assert len(results) == 100
-
-
-@pytest.mark.slow
-def test_a_year_of_locomo(tmp_path: Path) -> None:
-    talks = shared_file("NANOMEM_LOCOMO", "locomo_dev.json")
-    if talks is None:
-        pytest.skip("no LoCoMo: NANOMEM_LOCOMO names its file")
-    results = check_year(tmp_path, year.locomo(talks), (20, 2000))
-    over = [r.why for result in results for r in result.refused]
-    assert over, "a year of talk is more than a file may hold"
-    assert all("would have more than" in why for why in over)

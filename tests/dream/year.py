@@ -1,6 +1,6 @@
 """A year of an agent's archive, the same each time: from LoCoMo's talks where they are at hand, else from sentences.
 
-LoCoMo is not part of this repository: `NANOMEM_LOCOMO` names its JSON file, else it is looked for beside the samples.
+LoCoMo is not part of this repository: only `benchmarks/dream.py` reads it.
 """
 
 from __future__ import annotations

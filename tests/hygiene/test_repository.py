@@ -14,16 +14,6 @@ import pytest
 
 from tests.hygiene.repository import PACKAGE, ROOT, files, modules, name
 
-LINES = 400
-# A test file holds one subject, however many sentences it takes.
-TEST_LINES = 600
-# A longer file needs its reason here.
-LONGER = {
-    "nanomem_tui/store/backup.py": "making, checking and bringing back, by one plan of what changes",
-    "nanomem_tui/store/memory_store.py": "one order of every change and checkpoint, under one lock",
-    "nanomem_tui/store/rows.py": "one way to see rows that others change, under the same lock",
-}
-
 MACHINE = re.compile(rb"(?<![\w.~-])/(?:work|root|tmp/bash|opt/(?:wheels|pypi)|usr/local/lib/python)[/_]")
 REGISTRY = re.compile(
     rb"index-url\s*[=:]|extra-index|find-links\s*[=:]|://[^\s\"'`)]*/simple\b|pypi\.[a-z]+/(?!project/)"
@@ -38,14 +28,6 @@ def test_there_is_something_to_look_at() -> None:
 def test_every_module_says_what_it_is() -> None:
     programs = modules("nanomem_tui", "benchmarks", "scripts")
     assert [name(path) for path in programs if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
-
-
-def test_files_stay_readable() -> None:
-    sizes = {name(path): path.read_bytes().count(b"\n") for path in modules()}
-    limits = {path: TEST_LINES if path.startswith("tests/") else LINES for path in sizes}
-    long = {path: lines for path, lines in sizes.items() if lines > limits[path]}
-    assert {path: lines for path, lines in long.items() if path not in LONGER} == {}, "split, or give a reason"
-    assert set(LONGER) - set(long) == set(), "no longer long: take it out of the list"
 
 
 @pytest.mark.parametrize("pattern", [MACHINE, REGISTRY], ids=["paths", "registries"])

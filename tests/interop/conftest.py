@@ -8,14 +8,13 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.workspace import Workspace
-from tests.conftest import NO_SAMPLES, need, samples_archive
+from tests.conftest import need
 from tests.interop.real_agent import PEER, Agent
 
 
 @pytest.fixture
 def agent(request: pytest.FixtureRequest) -> Agent:
     need(PEER.exists(), "no agent to drive: run `make peers`")
-    need(samples_archive() is not None, NO_SAMPLES)
     return Agent(request.getfixturevalue("sample_copy")("nb035"))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory import session_rescue
-from tests.conftest import NO_SAMPLES, need, samples_archive
+from tests.conftest import need
 from tests.interop.real_agent import PEER, Agent
 
 pytestmark = pytest.mark.interop
@@ -20,7 +20,6 @@ pytestmark = pytest.mark.interop
 def upgraded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Agent:
     """A home of 0.1.5 that 0.3.5 has opened once."""
     need(PEER.exists(), "no agent to drive: run `make peers`")
-    need(samples_archive() is not None, NO_SAMPLES)
     copy: Callable[[str], Path] = request.getfixturevalue("sample_copy")
     agent = Agent(copy("v0_1_5"))
     monkeypatch.setenv("HOME", str(agent.home))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.paths import Paths, locate
-from tests.conftest import NO_SAMPLES, need, samples_archive
+from tests.conftest import SAMPLES
 
 _ENVIRONMENT = {
     "PATH": os.environ.get("PATH", ""),
@@ -43,22 +43,19 @@ def git(folder: Path, *arguments: str, check: bool = True, given: str = "") -> s
 
 
 @cache
-def _unpacked(archive: Path) -> Path:
+def _unpacked() -> Path:
     """All sample homes, unpacked once for this process."""
     folder = Path(tempfile.mkdtemp(prefix="nanomem-samples-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    with tarfile.open(archive) as packed:
+    with tarfile.open(SAMPLES) as packed:
         safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
         packed.extractall(folder, **safely)
     return folder
 
 
 def sample(name: str, folder: Path) -> Paths:
-    """The workspace of one sample home, copied into `folder`; skips where the samples are not at hand."""
-    archive = samples_archive()
-    need(archive is not None, NO_SAMPLES)
-    assert archive is not None
-    shutil.copytree(_unpacked(archive) / name, folder / name, symlinks=True)
+    """The workspace of one sample home, copied into `folder`."""
+    shutil.copytree(_unpacked() / name, folder / name, symlinks=True)
     return locate(folder / name / "home" / ".nanobot" / "workspace")
 
 
