@@ -38,11 +38,13 @@ def main() -> int:
         from nanomem_tui.cli.console import open_console
 
         workspace, demo, ascii_only = wanted
-        if workspace is not None or "NANOMEM_WORKSPACE" in os.environ:
+        config = None
+        if workspace is not None or "NANOMEM_WORKSPACE" in os.environ or "NANOMEM_AGENT_CONFIG" in os.environ:
             from nanomem_tui.cli.state import State
 
-            workspace = State(workspace).named()
-        return open_console(workspace, demo=demo, ascii_only=ascii_only)
+            state = State(workspace)
+            workspace, config = state.named(), state.agent_config
+        return open_console(workspace, demo=demo, ascii_only=ascii_only, config=config)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
         from nanomem_tui.cli.failures import report
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import regular
 from nanomem_tui.agent_keys import judged, value_at
-from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
-from nanomem_tui.paths import Paths, user_settings
+from nanomem_tui.errors import AccessDenied, InvalidConfig, NanomemError, Problem, from_os_error
+from nanomem_tui.paths import Paths, is_of_other_account, user_settings
 from nanomem_tui.setting_values import check, from_text, nearest
 from nanomem_tui.settings import ABOUT, LOOKS, NAMES, OF_USER, Settings
 
@@ -88,7 +88,8 @@ def _sources(
         try:
             yield str(file), read_toml(file)
         except NanomemError as error:
-            if not forgiving:
+            denied = isinstance(error, AccessDenied) and file.is_relative_to(Path.home())
+            if not forgiving and not (denied and is_of_other_account(Path.home())):
                 raise
             problems.append(Problem(f"{error.what}; {NOTHING_USED}", error.where, fix=error.fix))
     yield ENVIRONMENT, _environment()
@@ -144,7 +145,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _environment() -> dict[str, str]:
     """The settings that the environment names, as texts."""
-    reserved = {"NANOMEM_WORKSPACE", "NANOMEM_CONFIG"}
+    reserved = {"NANOMEM_WORKSPACE", "NANOMEM_CONFIG", "NANOMEM_AGENT_CONFIG"}
     found = {}
     for variable, text in os.environ.items():
         name = variable.removeprefix("NANOMEM_").lower()

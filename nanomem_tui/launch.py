@@ -36,15 +36,16 @@ ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "5", "TEXTUAL_FPS": "24
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
-def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:
-    """Show the console until it is left; the exit code. Raises the errors of opening a workspace.
+def run_console(workspace: str | None, *, demo: bool, ascii: bool, config: str | None = None) -> int:
+    """Show the console until it is left; the exit code. Raises the errors of opening a workspace. `config`: the agent's
+    configuration where it is not the usual one.
 
     Raises NanomemError, too, when what waited could not be saved at the end.
     """
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
-        code = _demonstrate(ascii) if demo else _show(workspace, ascii)
+        code = _demonstrate(ascii) if demo else _show(workspace, ascii, config)
     finally:
         for stream in (sys.stdout, sys.stderr):
             _flush(stream)
@@ -67,13 +68,13 @@ def _flush(stream: TextIO) -> None:
             os.close(nowhere)
 
 
-def _show(workspace: str | None, ascii_only: bool) -> int:
+def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> int:
     with terminal("loading") as ending:
         from nanomem_tui import config, paths
         from nanomem_tui.opening import Opening
         from nanomem_tui.store import openers
 
-        found = paths.locate(workspace)
+        found = paths.locate(workspace, config=config_file)
         with openers.staying(found):
             return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
 
@@ -223,6 +224,7 @@ def snapshot_screen(
     *,
     ascii_only: bool = False,
     query: str = "",
+    config_file: str | None = None,
 ) -> str:
     """One screen of the console: `text`, an `svg` picture, or the rows of its list as `json`, `csv` or `md`.
 
@@ -235,7 +237,7 @@ def snapshot_screen(
 
     if screen not in actions.SCREENS:
         raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
-    found = paths.locate(workspace)
+    found = paths.locate(workspace, config=config_file)
     opening = Opening(found, config.load(found))
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     import asyncio

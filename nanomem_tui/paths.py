@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui import json_text, regular
-from nanomem_tui.errors import AccessDenied, NotAWorkspace, StoreError, WorkspaceMissing
+from nanomem_tui.errors import AccessDenied, BadInput, NotAWorkspace, Problem, StoreError, WorkspaceMissing
 
 WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
 HOME_SIGNS = ("config.json", "sessions", "memory/longterm.db", "memory.db")
@@ -18,11 +19,17 @@ DREAM_CURSOR = "memory/.dream_cursor"
 
 
 class Paths(NamedTuple):
-    """The places of one workspace: `workspace`, the agent's `home` when it has one, and `data`, our own folder."""
+    """The places of one workspace: `workspace`, the agent's `home` when it has one, and `data`, our own folder.
+
+    `config_file` is the agent's configuration where it lies outside `home`: the agent keeps its sessions beside it.
+    `others` are workspaces that the folder named may mean as well, and that were not opened.
+    """
 
     workspace: Path
     home: Path | None
     data: Path
+    config_file: Path | None = None
+    others: tuple[Path, ...] = ()
 
     @property
     def memory(self) -> Path:
@@ -93,21 +100,30 @@ class Paths(NamedTuple):
     @property
     def token_log(self) -> Path | None:
         """Where the agent counts the tokens of its calls, when it does."""
-        return self._of_home("llm_usage.sqlite3")
+        return self._of_agent("llm_usage.sqlite3")
 
     @property
     def agent_config(self) -> Path | None:
-        """The agent's `config.json`, when there is one."""
-        return self._of_home("config.json")
+        """The agent's configuration, when there is one."""
+        return self.config_file or self._of_home("config.json")
 
     @property
     def run_dir(self) -> Path | None:
         """Where a gateway writes its process files."""
-        return self._of_home("run")
+        return self._of_agent("run")
+
+    @property
+    def agent_folders(self) -> tuple[Path, ...]:
+        """Where the agent keeps its sessions and the like: beside its configuration, and in its home."""
+        beside = self.config_file.parent if self.config_file is not None else None
+        return tuple(folder for folder in dict.fromkeys((beside, self.home)) if folder is not None)
+
+    def _of_agent(self, name: str) -> Path | None:
+        return next((folder / name for folder in self.agent_folders if os.path.exists(folder / name)), None)
 
     def _of_home(self, name: str) -> Path | None:
         path = self.home / name if self.home else None
-        return path if path is not None and path.exists() else None
+        return path if path is not None and os.path.exists(path) else None
 
     @property
     def git_dirs(self) -> tuple[Path, ...]:
@@ -177,6 +193,15 @@ class Paths(NamedTuple):
             if base is not None and path.is_relative_to(base):
                 return path.relative_to(base).as_posix()
         return str(path)
+
+    def problems(self) -> list[Problem]:
+        """What is ambiguous in the folder that was named: the workspaces that lie there and were not opened."""
+        return [
+            Problem(f"another workspace, not opened: the one in use is {self.workspace}", str(other), None,
+                    f"--workspace {shlex.quote(str(other))} opens it; move away the one that you do not use",
+                    "warning" if holds_memory(other) else "note")
+            for other in self.others
+        ]  # fmt: skip
 
 
 def workspace_id(found: Paths) -> str:
@@ -249,6 +274,14 @@ def user_settings() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "nanomem" / "config.toml"
 
 
+def is_of_other_account(path: Path) -> bool:
+    """Whether a file or folder belongs to another account, as far as we may look at it."""
+    try:
+        return os.stat(path).st_uid != os.geteuid()
+    except OSError:
+        return False
+
+
 def user_state() -> Path:
     """The user's folder for what the program remembers of itself: `nanomem` in the platform's state folder."""
     base = os.environ.get("XDG_STATE_HOME")
@@ -263,42 +296,95 @@ def remembered_workspaces() -> Path:
 def default_workspace() -> Path:
     """`NANOMEM_WORKSPACE`, else the workspace in the agent's configuration, else `~/.nanobot/workspace`."""
     if chosen := os.environ.get("NANOMEM_WORKSPACE"):
-        return _expanded(chosen)
-    home = Path.home() / ".nanobot"
+        return expanded(chosen)
+    return configured_workspace(usual_config()) or _usual_workspace()
+
+
+def usual_config() -> Path:
+    """Where an agent's configuration lies unless it is started with another one."""
+    return Path.home() / ".nanobot" / "config.json"
+
+
+def _usual_workspace() -> Path:
+    return Path.home() / ".nanobot" / "workspace"
+
+
+def configured_workspace(config: Path) -> Path | None:
+    """The workspace that an agent's configuration names; None where it names none or cannot be read."""
     try:
-        configured = json_text.loads(regular.read(home / "config.json"))["agents"]["defaults"]["workspace"]
+        configured = json_text.loads(regular.read(config))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
-        return home / "workspace"
-    return _expanded(configured) if isinstance(configured, str) and configured else home / "workspace"
+        return None
+    return expanded(configured) if isinstance(configured, str) and configured else None
 
 
-def locate(path: Path | str | None = None, *, starting: bool = False) -> Paths:
-    """The paths of the workspace at `path`, or of an agent home that holds one; default: `default_workspace()`.
+def locate(path: Path | str | None = None, *, starting: bool = False, config: Path | str | None = None) -> Paths:
+    """The paths of the workspace at `path`, or of an agent home that holds or names one; default: the workspace that
+    `config` names, else `default_workspace()`.
 
-    `starting`: an empty folder will do, for who is about to write the first memory. Raises WorkspaceMissing,
-    NotAWorkspace or AccessDenied.
+    `starting`: an empty folder will do, for who is about to write the first memory. `config`: the agent's
+    configuration, or the folder that holds it. Raises WorkspaceMissing, NotAWorkspace, AccessDenied or BadInput.
     """
-    given = _expanded(path) if path is not None else default_workspace()
+    config_file = _config_file(config) if config is not None else None
+    if path is not None:
+        named = expanded(path)
+    elif config_file is not None:
+        named = configured_workspace(config_file) or _usual_workspace()
+    else:
+        named = default_workspace()
     try:
-        if not given.exists():
-            make = f"make it: mkdir -p {shlex.quote(str(given))}" if starting else _beside(given, given.parent)
+        if not named.exists():
+            make = f"make it: mkdir -p {shlex.quote(str(named))}" if starting else _beside(named, named.parent)
             usual = "name one with --workspace PATH, or try `nanomem --demo`"
-            raise WorkspaceMissing("no workspace", str(given), make or usual)
-        if not given.is_dir():
-            raise NotAWorkspace("not a folder", str(given), "name the agent's workspace folder")
-        os.listdir(given)
+            raise WorkspaceMissing("no workspace", str(named), make or usual)
+        if not named.is_dir():
+            fix = "name the agent's workspace folder"
+            if named.suffix == ".json":
+                fix += f", or its configuration with --config {shlex.quote(str(named))}"
+            raise NotAWorkspace("not a folder", str(named), fix)
+        os.listdir(named)
     except PermissionError as error:
-        raise AccessDenied("no permission to read the workspace", str(given), "check its owner and mode") from error
+        raise AccessDenied("no permission to read the workspace", str(named), "check its owner and mode") from error
     except OSError as error:
         what = f"no path that can be opened ({error.strerror})"
-        raise WorkspaceMissing(what, str(given)[:80], "name one with --workspace PATH") from error
-    workspace = _workspace_in(given.resolve(), starting=starting)
-    home = workspace.parent if any((workspace.parent / sign).exists() for sign in HOME_SIGNS) else None
+        raise WorkspaceMissing(what, str(named)[:80], "name one with --workspace PATH") from error
+    workspace, others = _workspace_in(named.resolve(), starting=starting)
+    home = workspace.parent if _has(workspace.parent, HOME_SIGNS) else None
     data = home / "nanomem" if home else workspace / "memory" / "nanomem"
-    return Paths(workspace, home, data)
+    found = Paths(workspace, home, data, None, others)
+    config_file = config_file or _config_beside(found, named.resolve())
+    return found if config_file == found.agent_config else found._replace(config_file=config_file)
 
 
-def _expanded(path: Path | str) -> Path:
+def _config_file(config: Path | str) -> Path:
+    """The agent's configuration that is named, by its own path or by its folder. Raises BadInput."""
+    file = expanded(config)
+    file = file / "config.json" if os.path.isdir(file) else file
+    try:
+        value = json_text.loads(regular.read(file))
+    except OSError as error:
+        what = f"the agent's configuration cannot be read ({error.strerror})"
+        raise BadInput(what, str(file), "name the agent's config.json with --config FILE") from error
+    except ValueError as error:
+        raise BadInput("the agent's configuration is not JSON", str(file), "correct it, or name another") from error
+    if not isinstance(value, dict):
+        raise BadInput("the agent's configuration is not a JSON object", str(file), "correct it, or name another")
+    return Path(os.path.realpath(file))
+
+
+def _config_beside(found: Paths, named: Path) -> Path | None:
+    """The agent's configuration where it lies outside its home and names this workspace: in the folder that a person
+    named, or in the usual place."""
+    beside = [named / "config.json", named / ".nanobot" / "config.json"]
+    usual = [] if found.agent_config is not None else [usual_config()]
+    for file in (*beside, *usual):
+        configured = configured_workspace(file) if file.parent != found.home else None
+        if configured is not None and os.path.realpath(configured) == str(found.workspace):
+            return file
+    return None
+
+
+def expanded(path: Path | str) -> Path:
     """`path` with `~` replaced; as it is where that names nobody."""
     try:
         return Path(path).expanduser()
@@ -306,16 +392,54 @@ def _expanded(path: Path | str) -> Path:
         return Path(path)
 
 
-def _workspace_in(folder: Path, *, starting: bool) -> Path:
-    inner = (folder / "workspace", folder / ".nanobot" / "workspace")
-    candidates = (*inner, folder) if _is_home(folder) else (folder, *inner)
-    for candidate in candidates:
-        if candidate.is_dir() and any((candidate / sign).exists() for sign in (*WORKSPACE_SIGNS, _begun(candidate))):
-            return candidate
+def _has(folder: Path, names: Iterable[str]) -> bool:
+    """Whether one of these lies in a folder, as far as we may look into it."""
+    return any(os.path.exists(folder / name) for name in names)
+
+
+def holds_memory(folder: Path) -> bool:
+    """Whether a folder is a workspace that has a memory of its own, and not only the files that an agent starts with.
+
+    A database of the scoped system does not count: it lies in `memory/` of the agent's home, beside its workspace.
+    """
+    try:
+        names = os.listdir(folder / "memory")
+    except OSError:
+        names = []
+    own = any(not name.startswith("longterm.db") for name in names)
+    return own or _has(folder, ("MEMORY.md", ".nanobot/workspace-id")) or os.path.exists(_begun(folder))
+
+
+def _workspace_in(folder: Path, *, starting: bool) -> tuple[Path, tuple[Path, ...]]:
+    """The workspace that a folder is, else that which it holds or whose agent it configures; and the others there that
+    it may mean as well.
+
+    What holds a memory comes before what has only the signs of a workspace, and the folder itself before what lies in
+    it. Raises NotAWorkspace, and WorkspaceMissing where the configured workspace is not there.
+    """
+    configured = [configured_workspace(folder / name) for name in ("config.json", ".nanobot/config.json")]
+    named = [Path(os.path.realpath(path)) for path in configured if path is not None]
+    inner = [path for path in dict.fromkeys((*named, folder / "workspace", folder / ".nanobot" / "workspace"))
+             if path != folder and os.path.isdir(path)]  # fmt: skip
+    full = [path for path in inner if holds_memory(path)]
+    if holds_memory(folder):
+        return folder, tuple(path for path in inner if path in full or _has(path, ("SOUL.md", "USER.md")))
+    own = _has(folder, ("SOUL.md", "USER.md"))
+    if len(full) > 1 and full[0] not in named:
+        both = f"{full[0]} and {full[1]}"
+        raise NotAWorkspace("two workspaces here", both, f"name one: --workspace {shlex.quote(str(full[0]))}")
+    if full:
+        return full[0], (*full[1:], *([folder] if own else []))
+    for path in (*([folder] if own else []), *inner, folder):
+        if _has(path, WORKSPACE_SIGNS) and not (path == folder and named and not own):
+            return path, ()
     if starting:
-        for candidate in candidates:
-            if candidate.is_dir() and not any(name[0] != "." for name in os.listdir(candidate)):
-                return candidate
+        for path in (*inner, folder) if inner else (folder,):
+            if not any(name[0] != "." for name in os.listdir(path)):
+                return path, ()
+    if named and not os.path.isdir(named[0]):
+        fix = f"name its folder with --workspace PATH, or make it: mkdir -p {shlex.quote(str(named[0]))}"
+        raise WorkspaceMissing(f"the workspace that {folder / 'config.json'} names is not there", str(named[0]), fix)
     inside = folder / "workspace"
     if not starting and not any(name[0] != "." for name in os.listdir(folder)):
         write = f"nanomem memory add --text … --workspace {shlex.quote(str(folder))}"
@@ -323,7 +447,7 @@ def _workspace_in(folder: Path, *, starting: bool) -> Path:
         raise NotAWorkspace("the folder is empty, nothing is remembered here", str(folder), fix)
     fix = _beside(inside, folder) or _beside(folder, folder.parent)
     if not fix and starting:
-        where = inside if any((folder / sign).exists() for sign in HOME_SIGNS) else folder / "memory"
+        where = inside if _has(folder, HOME_SIGNS) else folder / "memory"
         fix = f"name an agent's workspace or an empty folder, or begin here: mkdir -p {shlex.quote(str(where))}"
     raise NotAWorkspace("no agent's memory here", str(folder), fix or "name the folder that holds memory/ or SOUL.md")
 
@@ -335,12 +459,8 @@ def _begun(workspace: Path) -> Path:
 
 def _beside(workspace: Path, home: Path) -> str:
     """How to import a database of another system that lies in a home without a workspace; "" where none does."""
-    found = next((home / name for name in DATABASES if (home / name).is_file()), None)
+    found = next((home / name for name in DATABASES if os.path.isfile(home / name)), None)
     if found is None:
         return ""
     make, read = (shlex.quote(str(path)) for path in (workspace, found))
     return f"{found.name} lies beside it; import it: mkdir -p {make} && nanomem memory import {read} --workspace {make}"
-
-
-def _is_home(folder: Path) -> bool:
-    return (folder / "workspace").is_dir() or (folder / ".nanobot" / "workspace").is_dir()

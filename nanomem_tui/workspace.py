@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from nanomem_tui.store.checkpointer import Checkpointer
 
 
-def open_workspace(path: Path | str | None = None) -> Workspace:
+def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
     """The workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
-    first makes it a workspace. Raises WorkspaceMissing, NotAWorkspace, AccessDenied, InvalidConfig. Changes no byte."""
-    found = paths.locate(path, starting=path is not None)
+    first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
+    WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
+    found = paths.locate(path, starting=path is not None, config=config_file)
     return Workspace(found, config.load(found))
 
 
@@ -199,9 +200,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
-        found = [*self.configuration.problems, *self.store.problems()]
+        from nanomem_tui.formats.agent_home import missing_sessions
+
+        found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
                  "record_meaning", "collector", "habits")  # fmt: skip
+        found += filter(None, [missing_sessions(self.layout)])
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()
@@ -221,7 +225,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         from nanomem_tui.tiers import health as tiers
         from nanomem_tui.vectors import health as vectors
 
-        known = [*self.configuration.problems, *collector.missing(self.settings)]
+        known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]
         known += [*spool.damaged(self.operational_folder), *self.habits.problems()]
         try:
             self.store.load()

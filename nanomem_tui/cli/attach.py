@@ -58,6 +58,8 @@ def run(state: State, agent: str | None, arguments: tuple[str, ...]) -> None:
         which = f"{running['what']} (pid {running['pid']})"
         output.notes([f"Note: {which} runs already, without memory; `nanobot gateway stop` it if this talks to it"])
     environment = agents.environment(state.named(), channels=_channels(state))
+    if state.agent_config is not None:
+        environment["NANOMEM_AGENT_CONFIG"] = os.path.abspath(state.agent_config)
     line = [*found.command, *(arguments or ("agent",))]
     try:
         os.execve(line[0], line, environment)  # noqa: S606  # the agent takes our place, terminal and signals included
@@ -153,7 +155,8 @@ def _memory(state: State) -> dict[str, Any]:
 
     started = time.perf_counter()
     try:
-        child = Child(state.named(), agents.own_command())
+        config = ["--config", state.agent_config] if state.agent_config is not None else []
+        child = Child(state.named(), [*agents.own_command(), *config])
     except Gone as error:
         return {"answers": False, "why": str(error)}
     try:

@@ -367,10 +367,9 @@ def _named_lines(title: str, names: Sequence[str]) -> Iterable[str]:
 
 
 def _found(state: State) -> tuple[Paths, Layout]:
-    from nanomem_tui import paths
     from nanomem_tui.formats.agent_home import detect
 
-    found = paths.locate(state.named())
+    found = state.locate()
     return found, detect(found)
 
 

@@ -37,9 +37,9 @@ def config() -> None:
 def _located(state: State) -> Paths | None:
     """The workspace's paths; None when none was named and there is none at the usual place."""
     try:
-        return paths.locate(state.named())
+        return state.locate()
     except NanomemError:
-        if state.workspace is not None:
+        if state.workspace is not None or state.agent_config is not None:
             raise
         return None
 
@@ -49,7 +49,7 @@ def _file(state: State, *, here: bool, key: str = "") -> Path:
 
     if here and key in OF_USER:
         raise BadInput(f"{key} is a setting of the user", "--here", "leave --here out: it holds for every workspace")
-    return paths.locate(state.named()).settings if here else paths.user_settings()
+    return state.locate().settings if here else paths.user_settings()
 
 
 @config.command()

@@ -6,7 +6,7 @@ import os
 import sys
 
 
-def open_console(workspace: str | None, *, demo: bool, ascii_only: bool) -> int:
+def open_console(workspace: str | None, *, demo: bool, ascii_only: bool, config: str | None = None) -> int:
     """Show the console until it is left; the exit code. Raises BadInput where there is no terminal to draw on."""
     # A driver named in the environment (a browser, a test) brings its own screen.
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
@@ -18,4 +18,4 @@ def open_console(workspace: str | None, *, demo: bool, ascii_only: bool) -> int:
         raise BadInput("the console needs a terminal", "", instead)
     from nanomem_tui.launch import run_console
 
-    return run_console(workspace, demo=demo, ascii=ascii_only)
+    return run_console(workspace, demo=demo, ascii=ascii_only, config=config)

@@ -70,11 +70,10 @@ def _here(state: State, query: str, limit: int) -> int:
 
 
 def _everywhere(state: State, query: str, limit: int) -> int:
-    from nanomem_tui import paths
     from nanomem_tui.known import known
     from nanomem_tui.together import FoundTogether, Together
 
-    asked_for = {paths.locate(state.named()).workspace: ""} if state.workspace is not None else {}
+    asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}
     listed = known(asked_for)
     found = FoundTogether((), 0, done=True)
     together = Together(lambda: listed.workspaces)

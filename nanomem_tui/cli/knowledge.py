@@ -186,7 +186,7 @@ def _reading(state: State) -> Iterator[KnowledgeBase]:
         try:
             ws = stack.enter_context(state.open(starting=True))
         except WorkspaceMissing as missing:
-            if state.workspace is not None:
+            if state.workspace is not None or state.agent_config is not None:
                 raise
             if not state.json:
                 output.notes([f"Note: no workspace yet at {missing.where}: only the pages of nanomem"])

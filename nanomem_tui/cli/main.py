@@ -144,12 +144,13 @@ def root(
         from nanomem_tui.cli.dream import dream_once
 
         return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
-    if demo and state.workspace is not None:
-        raise click.UsageError("--demo makes a workspace of its own, so --workspace does not go with it", ctx)
+    if demo and (state.workspace or state.config):
+        named = "--workspace" if state.workspace else "--config"
+        raise click.UsageError(f"--demo makes a workspace of its own, so {named} does not go with it", ctx)
     if snapshot:
         wanted = {"svg": svg, "png": png, "rows": rows}
         return _snapshot(state, snapshot, size, wanted, query or "", demo=demo, ascii_only=ascii_only)
-    return open_console(state.named(), demo=demo, ascii_only=ascii_only)
+    return open_console(state.named(), demo=demo, ascii_only=ascii_only, config=state.agent_config)
 
 
 def run(args: Sequence[str]) -> int:
@@ -186,14 +187,16 @@ def _snapshot(
     if form == "rows":
         form = view_export.checked(str(target)).suffix.lstrip(".").lower()
     with contextlib.ExitStack() as stack:
-        workspace = state.named()
+        workspace, config = state.named(), state.agent_config
         if demo:
             from nanomem_tui.demo import demo_home
 
-            workspace = str(stack.enter_context(demo_home()))
+            workspace, config = str(stack.enter_context(demo_home())), None
         cells = (int(match[1]), int(match[2]))
         drawn = "svg" if form == "png" else form
-        picture = snapshot_screen(workspace, screen, cells, drawn, ascii_only=ascii_only, query=query)
+        picture = snapshot_screen(
+            workspace, screen, cells, drawn, ascii_only=ascii_only, query=query, config_file=config
+        )
     if target is None:
         output.lines(picture.splitlines())
     elif form == "png":

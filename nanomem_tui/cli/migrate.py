@@ -43,7 +43,7 @@ def migrate_store(
     from nanomem_tui import paths
     from nanomem_tui.store.moving.move import Move
 
-    found = paths.locate(state.named())
+    found = state.locate()
     move = Move(found, paths.workspace_id(found), source, target, replace=replace)
     try:
         plan = move.plan()

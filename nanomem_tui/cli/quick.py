@@ -36,7 +36,8 @@ def run(args: Sequence[str]) -> bool:
     options = _options(form, args[2:]) if form is not None else None
     if form is None or options is None:
         return False
-    state = State(options.pop("workspace", None), json=options.pop("json", False))
+    config = options.pop("config", None)
+    state = State(options.pop("workspace", None), json=options.pop("json", False), config=config)
     form.answer(state, **options)
     return True
 
@@ -59,7 +60,7 @@ def _options(form: _Form, args: Sequence[str]) -> dict[str, Any] | None:
             return None
         elif name in form.numbers and value.isascii() and value.isdecimal() and len(value) < 10:
             found[key] = int(value)
-        elif name == "workspace" or name in form.texts:
+        elif name in ("workspace", "config") or name in form.texts:
             found[key] = value
         else:
             return None

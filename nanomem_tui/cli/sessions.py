@@ -24,6 +24,7 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.formats import agent_home
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
 
 
 def _tell_untold(ws: Workspace) -> None:
-    """That imported conversations are not among what was printed, on stderr: it is not that there are none."""
+    """Say on stderr which conversations are not among what was printed: it is not that there are none."""
+    missing = agent_home.missing_sessions(ws.layout)
+    if missing is not None:
+        output.notes([f"Note: {missing.text()}"])
     problem = ws.sessions.untold
     if problem is not None:
         output.notes([f"Imported conversations are left out: {problem.text()}"])

@@ -42,6 +42,11 @@ def _global_options() -> list[click.Parameter]:
             "else the agent's configured one).",
         ),
         click.Option(
+            ["--config"], type=Words(), metavar="FILE", expose_value=False, callback=remember,
+            help="The config.json that the agent is started with, where it is not the usual one: its sessions lie "
+            "beside it (default: NANOMEM_AGENT_CONFIG).",
+        ),
+        click.Option(
             ["--json"], is_flag=True, expose_value=False, callback=remember, help="Print one JSON document.",
         ),
     ]  # fmt: skip

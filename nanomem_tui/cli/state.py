@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nanomem_tui.operations import Operation
+    from nanomem_tui.paths import Paths
     from nanomem_tui.workspace import Workspace
 
 T = TypeVar("T")
@@ -25,9 +26,11 @@ Lines = Sequence[str] | Callable[[], Sequence[str]]
 class State:
     """The global options of this run, wherever on the line they stood."""
 
-    def __init__(self, workspace: str | None = None, *, json: bool = False) -> None:
+    def __init__(self, workspace: str | None = None, *, json: bool = False, config: str | None = None) -> None:
         self.workspace = workspace
         self.json = json
+        self.config = config
+        self._noted = False
 
     @contextlib.contextmanager
     def open(self, *, dry_run: bool = False, starting: bool = False, forgiving: bool = False) -> Iterator[Workspace]:
@@ -59,10 +62,25 @@ class State:
 
         return path_of(asked)
 
-    def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
-        from nanomem_tui import config, paths
+    @property
+    def agent_config(self) -> str | None:
+        """The agent's configuration asked for, here or by NANOMEM_AGENT_CONFIG."""
+        return self.config or os.environ.get("NANOMEM_AGENT_CONFIG") or None
 
-        found = paths.locate(self.named(), starting=starting)
+    def locate(self, *, starting: bool = False) -> Paths:
+        """The paths of the workspace asked for. Raises WorkspaceMissing, NotAWorkspace, AccessDenied or BadInput."""
+        from nanomem_tui import paths
+
+        found = paths.locate(self.named(), starting=starting, config=self.agent_config)
+        if not self._noted:
+            output.notes(f"Note: {problem.text()}" for problem in found.problems())
+            self._noted = True
+        return found
+
+    def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
+        from nanomem_tui import config
+
+        found = self.locate(starting=starting)
         loaded = config.load(found, forgiving=forgiving)
         if loaded.settings.keys:
             from nanomem_tui.keymap import judged

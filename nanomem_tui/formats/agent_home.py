@@ -40,6 +40,7 @@ class Layout(NamedTuple):
     and lessons), `scoped` (longterm.db and session state), `facts` (memory.db) or `plain Markdown`. `workspace_id` is
     the agent's own, 32 hex digits. `notes` are for a person. `unlisted` names session files that this release ignores.
     `unclaimed`: the folders of sessions of which nobody can tell which are this workspace's, when its id is lost.
+    `missing`: where sessions of its id were looked for, when they lie in none of these folders.
     """
 
     release: str
@@ -51,6 +52,7 @@ class Layout(NamedTuple):
     notes: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
     unclaimed: tuple[Path, ...] = ()
+    missing: tuple[Path, ...] = ()
 
 
 class _Sessions(NamedTuple):
@@ -60,6 +62,7 @@ class _Sessions(NamedTuple):
     notes: tuple[str, ...] = ()
     workspace_id: str | None = None
     unclaimed: tuple[Path, ...] = ()
+    missing: bool = False
 
 
 def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
@@ -85,7 +88,18 @@ def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
         notes=tuple(notes),
         unlisted=unlisted,
         unclaimed=found.unclaimed,
+        missing=tuple(_session_roots(paths)) if found.missing else (),
     )
+
+
+def missing_sessions(layout: Layout) -> Problem | None:
+    """That the sessions of a workspace lie in none of the folders where they were looked for, and what to do; None
+    where there are some, or where the workspace has no id that says so."""
+    if not layout.missing:
+        return None
+    what = f"no sessions of the id {layout.workspace_id} were found in {' or '.join(map(str, layout.missing))}"
+    fix = "name the configuration that its agent is started with: --config FILE"
+    return Problem(what, WORKSPACE_ID, None, fix, "warning")
 
 
 def sessions_stamp(paths: Paths, *others: Path) -> tuple[tuple[int, int] | None, ...]:
@@ -117,7 +131,7 @@ def session_folders(paths: Paths, layout: Layout) -> tuple[Path, ...]:
     """The folders that may hold transcripts of this workspace: where the agent looks, then those of older releases."""
     folders: list[Path] = []
     for folder in named_folders(paths, layout).values():
-        if folder is not None and folder.is_dir() and not any(_same(folder, known) for known in folders):
+        if folder is not None and os.path.isdir(folder) and not any(_same(folder, known) for known in folders):
             folders.append(folder)
     return tuple(folders)
 
@@ -180,9 +194,9 @@ def _sessions(paths: Paths) -> _Sessions:
     """Where the transcripts lie: beside the workspace by id (0.3.5), inside it, or in the home itself (the oldest)."""
     own_id = workspace_id(paths)
     for base in _session_roots(paths):
-        if own_id and (base / own_id).is_dir():
+        if own_id and os.path.isdir(base / own_id):
             return _namespaced(paths, base / own_id, own_id)
-    for base in _session_roots(paths)[:1]:
+    for base in _session_roots(paths)[: max(1, len(paths.agent_folders))]:
         if named := _recorded_here(base, paths.workspace):
             lacks = "the workspace has no id" if own_id is None else "no sessions lie under the id of the workspace"
             note = f"{lacks}; its sessions were found by the path they record"
@@ -198,22 +212,25 @@ def _sessions(paths: Paths) -> _Sessions:
 
 def _older(paths: Paths, inside: Path, own_id: str | None) -> _Sessions:
     """Where older releases keep them, or where the agent will once there are any."""
-    if inside.is_dir():
+    if os.path.isdir(inside):
         names = _transcripts(inside)
         if names and all(name_to_key(name) for name in names):
             return _Sessions(inside, "base64url", "nanobot 0.3.0", workspace_id=own_id)
         mixed = any(name_to_key(name) for name in names)
         notes = ("some sessions have new names, some old ones: an upgrade to 0.3.0 was under way",) if mixed else ()
-        return _Sessions(inside, "lossy", "nanobot 0.3.0" if mixed else "", notes, own_id)
+        found = _Sessions(inside, "lossy", "nanobot 0.3.0" if mixed else "", notes, own_id)
+        return found._replace(missing=own_id is not None and not names)
     outer = paths.home / "sessions" if paths.home else None
     if outer is not None and _transcripts(outer):
         return _Sessions(outer, "lossy", "", workspace_id=own_id)
-    return _Sessions(None, "base64url" if own_id else "lossy", "nanobot 0.3.5" if own_id else "", workspace_id=own_id)
+    if own_id is None:
+        return _Sessions(None, "lossy", "")
+    return _Sessions(None, "base64url", "nanobot 0.3.5", workspace_id=own_id, missing=True)
 
 
 def _session_roots(paths: Paths) -> list[Path]:
-    """Folders that may hold `<workspace id>/`: of this home, else of the agent's default home."""
-    roots = [paths.home / "sessions"] if paths.home else []
+    """Folders that may hold `<workspace id>/`: beside the agent's configuration, of this home, of the default home."""
+    roots = [folder / "sessions" for folder in paths.agent_folders]
     default = Path.home() / ".nanobot" / "sessions"
     return roots if default in roots else [*roots, default]
 
@@ -252,7 +269,7 @@ def _is_of_another(folder: Path, paths: Paths) -> bool:
     if paths.home is not None and recorded.is_relative_to(paths.home) and recorded != paths.workspace:
         return True
     own = recorded.parent / "sessions" / folder.name
-    return _id_of(recorded) == folder.name and (_same(own, folder) or not own.is_dir())
+    return _id_of(recorded) == folder.name and (_same(own, folder) or not os.path.isdir(own))
 
 
 def _release(paths: Paths, found: _Sessions, state_folder: Path) -> str:
@@ -268,7 +285,7 @@ def _release(paths: Paths, found: _Sessions, state_folder: Path) -> str:
         return "nanobot 0.1.4"
     if paths.facts_db is not None:
         return FACTS
-    if state_folder.is_dir():  # no sign beside others: our own engine keeps session state for every agent
+    if os.path.isdir(state_folder):  # no sign beside others: our own engine keeps session state for every agent
         return SCOPED
     return "nanobot 0.1.4" if found.folder is not None else PLAIN
 

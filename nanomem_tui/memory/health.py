@@ -229,6 +229,8 @@ def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
     if layout.workspace_id is not None and kept != layout.workspace_id:
         what = f"the id of the workspace is gone: {comes}" if kept is None else "no sessions lie under this id"
         yield Problem(what, where, fix=f"with the agent stopped, put {layout.workspace_id} there: they lie under that")
+    elif (missing := agent_home.missing_sessions(layout)) is not None:
+        yield missing
     elif layout.unclaimed:
         what = f"the id of the workspace is gone; its sessions may be {_named(layout.unclaimed)}: none is shown"
         yield Problem(what, where, fix="with the agent stopped, put the name of the right one there")

@@ -81,7 +81,7 @@ def on_disk(paths: Paths, layout: Layout, sought: Sought) -> Iterator[Named]:
     base, own = backup_files.base_of(paths), os.path.realpath(paths.data)
     folders = session_folders(paths, layout)
     tops = [paths.workspace, *folders, paths.data / "sessions", paths.data / "quarantine"]
-    tops += [paths.home / name for name in ("media", *of_home.WORDS)] if paths.home is not None else []
+    tops += [folder / name for folder in paths.agent_folders for name in ("media", *of_home.WORDS)]
     told: set[str] = set()
     for path in (found for top in tops for found in _below(top, own if top == paths.workspace else "")):
         key = _own_key(path.name)

@@ -1,8 +1,12 @@
 """What else lies in an agent's home, beside the memory: what a person typed, what is to be said later, logs, and the
-agent's own settings and keys. Must not read any of it."""
+agent's own settings and keys. Must not read any of it.
+
+Of the folder beside a configuration that is no home (somebody's own home, perhaps) only what agents keep there counts.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,19 +33,24 @@ class Beside(NamedTuple):
 
 def found(paths: Paths, left_out: backup_files.LeftOut, passed: list[tuple[str, str]]) -> Iterator[Beside]:
     """The files; `passed` gets the folders that are not looked at, with the reason."""
-    if paths.home is None or not paths.home.is_dir():
-        return
-    for entry in sorted(paths.home.iterdir()):
+    for folder in paths.agent_folders:
+        yield from _beside(folder, paths, left_out, passed)
+
+
+def _beside(
+    folder: Path, paths: Paths, left_out: backup_files.LeftOut, passed: list[tuple[str, str]]
+) -> Iterator[Beside]:
+    for entry in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
         ours = any(own == entry or own.is_relative_to(entry) for own in (paths.workspace, paths.data))
-        if ours or entry.name in _LOOKED_AT:
+        if ours or entry.name in _LOOKED_AT or (folder != paths.home and entry.name not in WORDS):
             continue
-        if (entry / "memory").is_dir() or (entry / "SOUL.md").is_file():
+        if os.path.isdir(entry / "memory") or os.path.isfile(entry / "SOUL.md"):
             passed.append((entry.name, WORKSPACE))
             continue
         for path in backup_files.files_below(entry, left_out):
-            folders = path.relative_to(paths.home).parts
-            at = next((number for number, name in enumerate(folders) if name in _PROGRAMS), None)
+            inside = path.relative_to(folder).parts
+            at = next((number for number, name in enumerate(inside) if name in _PROGRAMS), None)
             if at is None:
                 yield Beside(path, keys=entry.name not in WORDS)
-            elif (told := ("/".join(folders[: at + 1]), PROGRAMS)) not in passed:
+            elif (told := ("/".join(inside[: at + 1]), PROGRAMS)) not in passed:
                 passed.append(told)

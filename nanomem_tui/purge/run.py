@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
+from nanomem_tui.formats.agent_home import missing_sessions
+from nanomem_tui.paths import is_of_other_account
 from nanomem_tui.purge import archived, databases, git_part, memory_rows, names, old_servers, raw_bytes, stored_files
 from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.purge.wanted_words import Words
-from nanomem_tui.store import atomic, backup, openers
+from nanomem_tui.store import atomic, backup, backup_files, openers
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
@@ -132,12 +134,14 @@ def _hindered(place: Place, reasons: Mapping[str, str]) -> str:
 
 def refuse(memory: Memory, wanted: Wanted) -> None:
     """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back, or where the
-    history in git is wanted anew and cannot be; AccessDenied for a folder that cannot be read, as what it holds would
-    be left."""
+    history in git is wanted anew and cannot be; AccessDenied for a folder of ours that cannot be read, as what it holds
+    would be left."""
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
     for where, why in stored_files.listed(memory.paths, memory.layout).unread:
+        if is_of_other_account(backup_files.base_of(memory.paths) / where):
+            continue  # told as left
         raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
     with openers.alone(memory.paths):
         pass
@@ -193,6 +197,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried("rows of other workspaces", partial(_of_others, memory, sought, tell))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
+    if (missing := missing_sessions(memory.layout)) is not None:
+        unread.append((f"sessions/{memory.layout.workspace_id}", f"{missing.what}; {missing.fix}"))
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell, anew=wanted.anew))
     for place in (one for one in files if one.path not in kept):

@@ -73,7 +73,7 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     def left_out(path: str, why: str) -> None:
         if why.startswith(backup_files.UNREADABLE):
             unread[os.path.relpath(path, base)] = why
-        elif why == backup_files.OUTSIDE and os.path.exists(path):
+        elif why == backup_files.OUTSIDE and os.path.exists(path) and path != str(layout.sessions_dir):
             unread[path] = f"{why}: look there yourself"
         elif why == backup_files.LINK:
             links[path] = None
@@ -85,7 +85,7 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     beside = of_home.found(paths, left_out, passed)
     others = ((path, False) for path in _others(paths, layout, left_out))
     for path, keys in chain(others, beside):
-        name = path.relative_to(base).as_posix()
+        name = _named(path, base)
         if path in known or "/.git/" in f"/{name}" or name.endswith(backup_files.SIDE_FILES):
             continue
         with contextlib.suppress(FileNotFoundError):
@@ -96,9 +96,9 @@ def listed(paths: Paths, layout: Layout) -> Listed:
             else:
                 found.append(Place(path, name, "agent" if keys and kind == "other" else kind))
     found += [
-        Place(path, path.relative_to(base).as_posix(), "cache")
+        Place(path, _named(path, base), "cache")
         for top in dict.fromkeys((paths.workspace, paths.data, *session_folders(paths, layout)))
-        for path in (sorted(top.rglob(f"*{TEMPORARY}")) if top.is_relative_to(base) else ())
+        for path in sorted(top.rglob(f"*{TEMPORARY}"))
         if path not in known and path.is_file() and not path.is_symlink() and ".git" not in path.parts
     ]
     out = _leading_out(paths, layout, found, list(links))
@@ -115,8 +115,8 @@ def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[s
     """Where links lead that lead to what is there and is not looked through under its own name."""
     if not links:
         return {}
-    tops = [paths.workspace, paths.data, *([paths.home / "media", paths.home / "sessions"] if paths.home else [])]
-    tops += [paths.home / name for name in of_home.WORDS] if paths.home else []
+    tops = [paths.workspace, paths.data]
+    tops += [folder / name for folder in paths.agent_folders for name in ("media", "sessions", *of_home.WORDS)]
     tops += [layout.sessions_dir] if layout.sessions_dir is not None else []
     inside = [os.path.realpath(top) for top in tops]
     files = {os.path.realpath(place.path) for place in found}
@@ -132,21 +132,22 @@ def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[s
 
 def _others(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Path]:
     yield from backup_files.files_below(paths.workspace, left_out)
-    if paths.home is None:
-        return
-    yield from backup_files.files_below(paths.home / "media", left_out)
-    if layout.sessions_dir is not None and layout.sessions_dir.is_relative_to(paths.home):
+    if layout.sessions_dir is not None:
         yield from backup_files.files_below(layout.sessions_dir, left_out)
-    sessions = paths.home / "sessions"  # in its folders lie the sessions of other workspaces
-    if sessions.is_dir():
-        yield from (path for path in sorted(sessions.iterdir()) if path.is_file() and not path.is_symlink())
+    for folder in paths.agent_folders:
+        yield from backup_files.files_below(folder / "media", left_out)
+        yield from backup_files.files_in(folder / "sessions", left_out)  # its folders are of other workspaces
 
 
 def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Place]:
     base = backup_files.base_of(paths)
     archive = paths.data / "archive"
     folders = session_folders(paths, layout)
-    for name, path in backup_files.found(paths, layout, left_out):
+    found = backup_files.found(paths, layout, left_out)
+    sessions = layout.sessions_dir
+    if sessions is not None and not sessions.is_relative_to(base):
+        found += [(str(path), path) for path in backup_files.files_below(sessions, left_out)]
+    for name, path in found:
         if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database):
             continue
         if name == backup_files.SETTINGS:
@@ -177,7 +178,12 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
             kind = "packed"
         elif path.suffix == ".jsonl" and path.parent in folders:
             kind = "transcript"
-        yield Place(path, path.relative_to(base).as_posix(), kind)
+        yield Place(path, _named(path, base), kind)
+
+
+def _named(path: Path, base: Path) -> str:
+    """A file as a person would name it: relative to the base where it lies there."""
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
 
 
 def _kind_of_other(path: Path) -> str:

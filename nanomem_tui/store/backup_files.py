@@ -83,9 +83,9 @@ def found(
     if paths.home is not None:
         tops += [paths.home / name for name in _OF_HOME]
         old = paths.home / "sessions"
-        tops += sorted(old.glob("*.jsonl")) if old.is_dir() else []
+        tops += sorted(old.glob("*.jsonl")) if os.path.isdir(old) else []
         for name, what in _NO_MEMORY.items():
-            if (paths.home / name).is_dir():
+            if os.path.isdir(paths.home / name):
                 left_out(name, what)
     if layout.sessions_dir is not None:
         tops.append(layout.sessions_dir)
@@ -99,7 +99,7 @@ def found(
             continue
         for path in files_below(top, left_out):
             taken.setdefault(path.relative_to(base).as_posix(), path)
-    if user_settings().is_file():
+    if os.path.isfile(user_settings()):
         taken[SETTINGS] = user_settings()
     own = paths.data.relative_to(base).as_posix()
     for database in (paths.database, paths.tiers_database) if served else ():
@@ -144,6 +144,18 @@ def files_below(top: Path, left_out: LeftOut) -> Iterator[Path]:
             return
         for name in names:
             yield from files_below(top / name, left_out)
+
+
+def files_in(folder: Path, left_out: LeftOut) -> Iterator[Path]:
+    """The regular files in a folder, none of those in its folders; that it cannot be read is told."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        left_out(str(folder), f"{UNREADABLE} ({error.strerror})")
+        return
+    yield from (Path(entry) for entry in entries if entry.is_file(follow_symlinks=False))
 
 
 def _rank(path: str, own: str) -> int:

@@ -87,6 +87,6 @@ def _name(pid: int) -> str:
     at = next((at for at, word in enumerate(words) if os.path.basename(word) in ("nanomem", "nanomem_tui")), None)
     if at is None:
         return "another program"
-    options = {place + 1 for place, word in enumerate(words) if word == "--workspace"}
+    options = {place + 1 for place, word in enumerate(words) if word in ("--workspace", "--config")}
     given = [word for place, word in enumerate(words) if place > at and place not in options and word.isalpha()][:2]
     return f"`nanomem {' '.join(given)}`" if given else "the console"

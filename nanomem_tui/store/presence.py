@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import json_text, regular
-from nanomem_tui.paths import Paths
+from nanomem_tui.paths import Paths, expanded
 
 PROC = Path("/proc")
 DREAM_SECONDS = 120.0
@@ -115,9 +115,15 @@ def _agents(paths: Paths, proc: Path, own_pid: int) -> Iterator[Program]:
 
 
 def _records(run_dir: Path | None) -> Iterator[dict[str, Any]]:
-    for path in sorted(run_dir.glob("gateway*.json")) if run_dir else ():
+    try:
+        names = sorted(os.listdir(run_dir)) if run_dir else []
+    except OSError:  # no such folder, or one of another account
+        return
+    for name in names:
+        if not name.startswith("gateway") or not name.endswith(".json"):
+            continue
         with contextlib.suppress(OSError, ValueError):
-            record = json_text.loads(regular.read(path))
+            record = json_text.loads(regular.read(Path(str(run_dir), name)))
             if isinstance(record, dict) and isinstance(record.get("pid"), int) and record["pid"] > 0:
                 yield record
 
@@ -149,8 +155,8 @@ def _may_be_here(recorded: object, paths: Paths) -> bool:
     """False only for a recorded workspace that exists and is another one: homes get moved, containers rename them."""
     if not isinstance(recorded, str) or not recorded:
         return True
-    place = Path(recorded).expanduser()
-    return _same(place, paths.workspace) or not place.exists()
+    place = expanded(recorded)
+    return _same(place, paths.workspace) or not os.path.exists(place)
 
 
 # --- the process table
@@ -271,10 +277,7 @@ def _as_seen_by(pid: int, path: str, proc: Path) -> Path:
         with contextlib.suppress(OSError):
             path = os.path.join(os.readlink(folder / "cwd"), path)
     through = folder / "root" / path.lstrip("/")
-    try:
-        return through if through.exists() else Path(path)
-    except OSError:
-        return Path(path)
+    return through if os.path.exists(through) else Path(path)
 
 
 def _configured_workspace(config: Path) -> str:
@@ -292,9 +295,7 @@ def _same(left: Path, right: Path) -> bool:
 
 
 def _inside(path: Path, folder: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return path.resolve().is_relative_to(folder.resolve())
-    return False
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _read(path: Path | str) -> bytes:
