@@ -43,9 +43,9 @@ class NanomemError(Exception):
         self.fix = fix
 
     def line(self) -> str:
-        """The error as one line: ``what: where (what to do)``."""
+        """Return the error as one line: ``what: where. Fix: what to do``."""
         text = f"{self.what}: {self.where}" if self.where else self.what
-        return f"{text} ({self.fix})" if self.fix else text
+        return f"{text}. Fix: {self.fix}" if self.fix else text
 
     def __str__(self) -> str:
         return self.line()

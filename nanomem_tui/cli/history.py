@@ -15,6 +15,7 @@ from nanomem_tui.cli.tables import Column, paragraph, table
 if TYPE_CHECKING:
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.memory.conversations import Told
+    from nanomem_tui.memory.history import OldEntry
     from nanomem_tui.workspace import Workspace
 
 
@@ -50,7 +51,7 @@ def list_entries(state: State, limit: int | None, offset: int) -> None:
     state.show([values.history_entry(entry) for entry in found], lambda: _lines(found) or ["No history."])
 
 
-def _lines(found: Sequence[HistoryEntry]) -> list[str]:
+def _lines(found: Sequence[HistoryEntry], old: Sequence[OldEntry] = ()) -> list[str]:
     columns = [
         Column("Cursor", right=True),
         Column("Time"),
@@ -58,6 +59,7 @@ def _lines(found: Sequence[HistoryEntry]) -> list[str]:
         Column("Content", limit=120, least=28),
     ]
     cells = [(str(entry.cursor), entry.timestamp, entry.session_key or "", entry.content) for entry in found]
+    cells += [(one.id, one.entry.timestamp, "", one.entry.content) for one in old]
     return table(columns, cells, output.terminal_width())
 
 
@@ -82,11 +84,13 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
         found = ws.history.search(text, limit=limit + offset)
         ids = [str(entry.cursor) for entry in found]
         near = passages.nearest(ws, "history", text, ids, 0 if exact else limit + offset)
-        told = near.hits[max(0, offset - len(found)) :]
-        found = found[offset:]
-        hits = [_hit(ws, entry) for entry in found] + [_nearest(ws, one) for one in told]
+        old = ws.history.search_old(text, limit=max(0, limit + offset - len(found)))
+        told = near.hits[max(0, offset - len(found) - len(old)) :]
+        found, old = found[offset:], old[max(0, offset - len(found)) :]
+        hits = [_hit(ws, entry) for entry in found] + [_old_hit(one) for one in old]
+        hits += [_nearest(ws, one) for one in told]
         all_read(ws.history.unreadable())
-    state.show(hits, lambda: passages.followed(_lines(found), told))
+    state.show(hits, lambda: passages.followed(_lines(found, old), told))
     passages.tell_left_out(near.left_out, quiet=state.json)
 
 
@@ -94,6 +98,11 @@ def _hit(ws: Workspace, entry: HistoryEntry) -> dict[str, Any]:
     before, after = ws.history.neighbours(entry)
     around = {"before": [*map(values.history_entry, before)], "after": [*map(values.history_entry, after)]}
     return {**values.history_entry(entry), "match": "words", **around, "score": 1.0, "parts": {}}
+
+
+def _old_hit(one: OldEntry) -> dict[str, Any]:
+    """An entry that lies in an old file beside the archive."""
+    return {**values.old_entry(one), "match": "words", "before": [], "after": [], "score": 1.0, "parts": {}}
 
 
 def _nearest(ws: Workspace, found: Told) -> dict[str, Any]:
@@ -104,18 +113,37 @@ def _nearest(ws: Workspace, found: Told) -> dict[str, Any]:
     return {**entry, **around, "score": body["score"], "parts": body["parts"]}
 
 
+class _Cursor(click.IntRange):
+    """A cursor, or the id of an entry in an old file (`HISTORY.md:7`)."""
+
+    name = "cursor"
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the id as it stands; a usage error for neither."""
+        return value if str(value).startswith("HISTORY.md") else super().convert(value, param, ctx)
+
+
 @history.command()
-@click.argument("cursor", type=click.IntRange(min=0))
+@click.argument("cursor", type=_Cursor())
 @pass_state
-def show(state: State, cursor: int) -> None:
-    """One entry in full.
+def show(state: State, cursor: int | str) -> None:
+    """One entry in full, by its cursor; one of an old file beside the archive by file and line, as a search names it.
 
     \b
     Example:
       nanomem history show 42
+      nanomem history show HISTORY.md:7
     """
     with state.open() as ws:
         all_read(ws.history.unreadable())
-        entry = ws.history.get(cursor)
-    head = f"{entry.cursor}  {words.when(entry.timestamp)}  {entry.session_key or ''}".rstrip()
-    state.show(values.history_entry(entry), lambda: [head, *paragraph(entry.content, output.terminal_width())])
+        if isinstance(cursor, str):
+            old = ws.history.get_old(cursor)
+            entry, body = old.entry, values.old_entry(old)
+        else:
+            entry = ws.history.get(cursor)
+            body = values.history_entry(entry)
+    head = f"{body['id']}  {words.when(entry.timestamp)}  {entry.session_key or ''}".rstrip()
+    state.show(body, lambda: [head, *paragraph(entry.content, output.terminal_width())])

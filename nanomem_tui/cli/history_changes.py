@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 10
 NOT_DREAMT = "No Dream will read these entries: all of them are taken as read"
+DREAMT = "The next Dreams read these entries: some before them are not read yet"
 
 
 @click.command("migrate", cls=Command)
@@ -27,8 +28,9 @@ NOT_DREAMT = "No Dream will read these entries: all of them are taken as read"
 def migrate(state: State, yes: bool, dry_run: bool) -> int:
     """Turn the HISTORY.md of an old release into history.jsonl; the file stays beside it as a backup.
 
-    Each entry keeps its date, over as many paragraphs as it has. Dream takes all of it as read. Refused while an agent
-    runs on this workspace.
+    Each entry keeps its date, over as many paragraphs as it has. Dream takes all of it as read. Where history.jsonl
+    holds entries already, those that it lacks of HISTORY.md and its backups go behind them. Refused while an agent runs
+    on this workspace; `nanomem undo` takes all of it back.
 
     \b
     Example:
@@ -41,13 +43,15 @@ def migrate(state: State, yes: bool, dry_run: bool) -> int:
             state.show({"operation": None, "entries": 0}, [f"Nothing to migrate: {nothing.what}."])
             return 0
         if plan.refused and not dry_run:
-            raise errors.Refused(plan.refused, "memory/HISTORY.md", "nothing was changed")
-        if not agreed(state, plan.to_json(), _migration(plan), "Migrate HISTORY.md?", yes=yes, dry_run=dry_run):
+            raise errors.Refused(plan.refused, plan.sources[-1], "nothing was changed")
+        if not agreed(state, plan.to_json(), _migration(plan), "Migrate the old archive?", yes=yes, dry_run=dry_run):
             return errors.Refused.exit_code if plan.refused else 0
         op = ws.history_changes.migrate()
         state.tell_uncommitted(ws, [op])
     kept = f"HISTORY.md is kept as {plan.backup}; `nanomem undo` takes all of it back."
-    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, f"{NOT_DREAMT}.", kept])
+    kept = kept if plan.backup else "`nanomem undo` takes all of it back."
+    dream = DREAMT if plan.dreamed else NOT_DREAMT
+    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, f"{dream}.", kept])
     return 0
 
 
@@ -66,12 +70,13 @@ def _migration(plan: Migration) -> list[str]:
                     "no entry of its own, but text of the one before: an entry begins with [YYYY-MM-DD HH:MM]",
                 ),
             ),
-            ("Dream", NOT_DREAMT),
+            ("Behind", f"the {words.counted(plan.behind, 'entry', 'entries')} there" if plan.behind else ""),
+            ("Dream", DREAMT if plan.dreamed else NOT_DREAMT),
             ("Kept as", plan.backup),
             ("Refused", plan.refused),
         ]
     )
-    return ["Would migrate memory/HISTORY.md to memory/history.jsonl:", *found]
+    return [f"Would migrate {' and '.join(plan.sources)} to memory/history.jsonl:", *found]
 
 
 def _at(lines: Sequence[int], fate: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.formats.sessions import Message, Session
     from nanomem_tui.memory.conversations import Told
+    from nanomem_tui.memory.history import OldEntry
     from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
     from nanomem_tui.memory.wal import OpenTurn, WalInfo
     from nanomem_tui.operations import Operation
@@ -175,6 +176,11 @@ def history_entry(entry: HistoryEntry) -> dict[str, Any]:
         "id": entry.cursor, "cursor": entry.cursor, "timestamp": entry.timestamp, "session_key": entry.session_key,
         "text": entry.content, "content": entry.content,
     }  # fmt: skip
+
+
+def old_entry(one: OldEntry) -> dict[str, Any]:
+    """An entry of an old file of the archive: it has no cursor, `id` is its file and line."""
+    return {**history_entry(one.entry), "id": one.id, "cursor": None, "file": one.file}
 
 
 def commit(entry: Commit, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -226,6 +226,8 @@ def _sessions(ws: Workspace) -> Iterable[Place]:
 def _summaries(ws: Workspace) -> Iterable[Place]:
     for entry in ws.history.entries():
         yield Place("summary", "archive", f"{entry.cursor}:{entry.line}", entry.content, entry.timestamp)
+    for old in ws.history.old():
+        yield Place("summary", "archive", old.id, old.entry.content, old.entry.timestamp)
 
 
 def _journal(ws: Workspace) -> Iterable[Place]:

@@ -193,6 +193,12 @@ def parse_history_md(data: bytes, where: str, mtime: float) -> tuple[tuple[Histo
     return tuple(entries), tuple(problems)
 
 
+def lines_of_text(content: str) -> set[str]:
+    """The lines of an entry that are not blank, each without the stamp before it and the space around it."""
+    stamp_at = _patterns()[2]
+    return {text for line in content.split("\n") if (text := stamp_at.sub("", line.strip(), count=1).strip())}
+
+
 def _is_date(stamp: str) -> bool:
     try:
         datetime.fromisoformat(stamp)

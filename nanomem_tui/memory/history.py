@@ -1,5 +1,7 @@
 """The archive of summaries: `history.jsonl`, or the oldest release's `HISTORY.md`, and what Dream has not read yet.
 
+A `HISTORY.md`, or a backup of one, beside `history.jsonl` may hold entries that never came into it: they are searched,
+and named as a problem.
 Reads only: while an agent lives nobody else may append, and rewriting it loses entries.
 """
 
@@ -7,19 +9,36 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui.errors import AccessDenied, NanomemError, NotFound, Problem
-from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
+from nanomem_tui.formats.history import HistoryEntry, lines_of_text, parse_cursor, parse_history, parse_history_md
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.memory.long_archive import LongArchive, is_long, long_archive
 from nanomem_tui.memory.reading import Parsed
 from nanomem_tui.paths import Paths
 from nanomem_tui.regular import MOST_OF_A_LOG
+from nanomem_tui.text import counted
 
 Entries = tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]
+_BACKUP = re.compile(r"HISTORY\.md\.bak(?:\.(\d{1,9}))?")
+
+
+class OldEntry(NamedTuple):
+    """An entry of a `HISTORY.md`, or of a backup of one, that is not in the archive; `file` is its name."""
+
+    file: str
+    entry: HistoryEntry
+
+    @property
+    def id(self) -> str:
+        """The file and the line where it stands: it has no cursor."""
+        return f"{self.file}:{self.entry.line}"
 
 
 class History:
@@ -29,6 +48,8 @@ class History:
         self._paths = paths
         self._lines: Parsed[Entries] = Parsed(parse_history, MOST_OF_A_LOG)
         self._markdown: Parsed[Entries] = Parsed(self._parse_markdown)
+        self._backups: dict[str, Parsed[Entries]] = {}
+        self._old: tuple[tuple[object, ...], list[OldEntry]] = ((), [])
         self._ordered: tuple[Sequence[HistoryEntry], dict[int, HistoryEntry]] = ((), {})
         self._cursors: Parsed[int | None] = Parsed(lambda data, _: parse_cursor(data))
 
@@ -127,15 +148,76 @@ class History:
         found = (entry for entry in every if wanted.matches(entry.content))
         return [entry for entry, _ in zip(found, range(max(0, limit)), strict=False)]
 
+    def old(self) -> list[OldEntry]:
+        """The entries of `HISTORY.md` and its backups that are not in the archive, the oldest file first.
+
+        An entry is in the archive when each of its lines is, as an agent that migrates splits it by paragraphs.
+        """
+        files = {path: self._markdown_of(path).get(path, "")[0][0] for path in self.old_files()}
+        long = self._long()
+        state = (self._entries(), long.stamp if long is not None else None, *files.items())
+        if state != self._old[0]:
+            archive: Iterable[HistoryEntry] = self._entries() if long is None else long.backwards(lambda _: True)
+            there = {line for entry in archive for line in lines_of_text(entry.content)} if files else set()
+            found = [OldEntry(path.name, entry) for path, entries in files.items() for entry in entries
+                     if not there.issuperset(lines_of_text(entry.content))]  # fmt: skip
+            self._old = state, found
+        return self._old[1]
+
+    def old_files(self) -> list[Path]:
+        """`HISTORY.md` where it is not the archive itself, and its backups, the oldest first."""
+        try:
+            names = os.listdir(self._paths.memory)
+        except OSError:
+            return []
+        backups = {name: int(match[1] or 1) for name in names if (match := _BACKUP.fullmatch(name))}
+        current = [self._paths.history_md.name] if self._is_lines() else []
+        return [
+            self._paths.memory / name
+            for name in (*sorted(backups, key=backups.__getitem__), *current)
+            if name in names and not (self._paths.memory / name).is_symlink()
+        ]
+
+    def search_old(self, query: str, limit: int = 100) -> list[OldEntry]:
+        """The entries outside the archive that hold every word of `query`, the newest first, at most `limit`."""
+        from nanomem_tui.memory.matching import matcher
+
+        wanted = matcher(query)
+        found = [one for one in reversed(self.old()) if wanted.matches(one.entry.content)] if wanted else []
+        return found[: max(0, limit)]
+
+    def get_old(self, name: str) -> OldEntry:
+        """The entry outside the archive of that id. Raises NotFound."""
+        found = next((one for one in self.old() if one.id == name), None)
+        if found is None:
+            raise NotFound("no such history entry", name, "`nanomem history search` names the file and line of each")
+        return found
+
+    def _old_problems(self) -> list[Problem]:
+        found: list[Problem] = []
+        missing = self.old()
+        for path in self.old_files():
+            where = self._paths.relative(path)
+            number = sum(one.file == path.name for one in missing)
+            if unreadable := self._markdown_of(path).get(path, where)[1]:
+                found.append(unreadable._replace(where=where))
+            elif number:
+                what = (
+                    f"{counted(number, 'entry', 'entries')} of it {'is' if number == 1 else 'are'} not in the archive"
+                )
+                fix = "`nanomem history migrate` appends what is missing; a search finds it here too"
+                found.append(Problem(what, where, None, fix, "warning" if path == self._paths.history_md else "note"))
+        return found
+
     def problems(self) -> list[Problem]:
-        """What could not be read, line by line."""
+        """What could not be read, line by line, and the old files with entries that are not in the archive."""
         (_, problems), unreadable = self._read()
         found = [*mendable(problems), *([unreadable] if unreadable else [])]
         if not unreadable and (older := self.older):
             what = f"{older:,} older entries of it are not held in memory"
             fix = "nothing has to be done: lists by page, searches and Dreams read them where they lie"
             found.append(Problem(what, self._paths.relative(self._paths.history), None, fix, "note"))
-        return found
+        return found if unreadable else [*found, *self._old_problems()]
 
     def unreadable(self) -> list[Problem]:
         """Why the archive cannot be read at all: it is not empty then."""
@@ -175,9 +257,17 @@ class History:
                 return True
         return not self._paths.history_md.is_file()
 
+    def _markdown_of(self, path: Path) -> Parsed[Entries]:
+        return self._backups.setdefault(path.name, Parsed(lambda data, where: parse_markdown(path, data, where)))
+
     def _parse_markdown(self, data: bytes, where: str) -> Entries:
-        try:
-            changed = os.lstat(self._paths.history_md).st_mtime
-        except OSError:
-            changed = 0.0
-        return parse_history_md(data, where, changed)
+        return parse_markdown(self._paths.history_md, data, where)
+
+
+def parse_markdown(path: Path, data: bytes, where: str) -> Entries:
+    """The entries of a `HISTORY.md` at `path`: what has no date there gets that of the file."""
+    try:
+        changed = os.lstat(path).st_mtime
+    except OSError:
+        changed = 0.0
+    return parse_history_md(data, where, changed)

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
@@ -24,6 +25,7 @@ from nanomem_tui.formats.history import (
     parse_history_md,
 )
 from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui.memory.history import History
 from nanomem_tui.memory.long_archive import is_long, long_archive
 from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to
 from nanomem_tui.memory.reading import is_as
@@ -36,6 +38,7 @@ from nanomem_tui.store.history_file import (
     HISTORY,
     HISTORY_MD,
     LAYER,
+    file_size,
     file_value,
     pieces,
     read_plain,
@@ -60,6 +63,10 @@ class Migration:
     are timestamps; `unreadable` counts lines with bytes that are no UTF-8. `bad_dates` and `out_of_order` are lines
     whose date is none, or goes back; `dated_within` are those that begin with a date and no stamp in brackets, and so
     are text of the entry before. `refused`: why not now, "" when it may be.
+
+    `sources` are the files that the entries come from; `behind` counts the entries of the archive that they are
+    appended to. `dreamed`: the next Dreams read them, as entries before them wait. `backup` is "" when `HISTORY.md` is
+    not among the sources.
     """
 
     entries: int
@@ -72,6 +79,9 @@ class Migration:
     bad_dates: tuple[int, ...] = ()
     out_of_order: tuple[int, ...] = ()
     dated_within: tuple[int, ...] = ()
+    sources: tuple[str, ...] = (HISTORY_MD,)
+    behind: int = 0
+    dreamed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
@@ -146,15 +156,19 @@ class HistoryChanges:
     # -- HISTORY.md -----------------------------------------------------------------------------------------------
 
     def migration(self) -> Migration:
-        """What `migrate` would do. Raises NothingToDo when there is no `HISTORY.md` with an entry in it."""
-        return self._migration()[0]
+        """What `migrate` would do. Raises NothingToDo when there is no old file with an entry that is not in the
+        archive."""
+        return (self._migration() if self._is_first() else self._addition())[0]
 
     def migrate(self) -> Operation:
         """Write `history.jsonl` from `HISTORY.md`, take all of it as read by Dream, keep the old file as a backup.
 
-        As agents do it, but that an entry of several paragraphs stays one, with its date. Raises NothingToDo, Refused
-        while an agent runs or when there are entries in `history.jsonl` already, Conflict.
+        As agents do it, but that an entry of several paragraphs stays one, with its date. Where `history.jsonl` holds
+        entries already, those of `HISTORY.md` and its backups that it lacks are appended to it, with new cursors.
+        Raises NothingToDo, Refused while an agent runs, Conflict.
         """
+        if not self._is_first():
+            return self._append()
         plan, entries, old = self._migration()
         if plan.refused:
             raise Refused(plan.refused, HISTORY_MD, "nothing was changed")
@@ -196,12 +210,67 @@ class HistoryChanges:
             out_of_order=lines_of(problems, "out of order"),
             dated_within=tuple(number for number, line in enumerate(lines, 1) if _DATED.match(line)),
             backup=self._backup(),
-            refused=self._refused() or self._archive_there(),
+            refused=self._refused(),
         )
         return plan, entries, old
 
-    def _archive_there(self) -> str:
-        return "history.jsonl holds entries already" if read_plain(self._paths.history) else ""
+    def _is_first(self) -> bool:
+        """Whether `HISTORY.md` is the archive still: `history.jsonl` holds nothing."""
+        return os.path.lexists(self._paths.history_md) and not file_size(self._paths.history)
+
+    def _append(self) -> Operation:
+        """Append what the archive lacks of the old files, whatever came behind it since can stay when it is undone."""
+        plan, entries, old = self._addition()
+        if plan.refused:
+            raise Refused(plan.refused, plan.sources[-1], "nothing was changed")
+        backups, path = self._paths.backups, self._paths.history
+        ends = next(iter(pieces(path, max(0, file_size(path) - 1))), b"\n") == b"\n"
+        lines = b"".join(map(dump_entry, entries))
+        count, latest = str(entries[-1].cursor).encode(), entries[-1].cursor
+        before = file_value(backups, pieces(path) if path.exists() else None, entries=plan.behind)
+        whole = chain(pieces(path), [lines if ends else b"\n" + lines])
+        after = file_value(backups, whole, entries=plan.behind + plan.entries)
+        cursor = file_value(backups, read_plain(self._paths.cursor))
+        changes = [] if plan.dreamed else [self._files.change(DREAM_CURSOR, str(latest))]
+        changes += [Change(LAYER, HISTORY, before, after), Change(LAYER, CURSOR, cursor, file_value(backups, count))]
+        if plan.backup:
+            mtime = os.stat(self._paths.history_md).st_mtime_ns
+            kept = file_value(backups, old, mtime=mtime)
+            changes += [Change(LAYER, plan.backup, None, kept), Change(LAYER, HISTORY_MD, kept, None)]
+        names = " and ".join(name.rpartition("/")[2] for name in plan.sources)
+        label = (
+            f"migrate {names}: {counted(plan.entries, 'entry', 'entries')} behind the {plan.behind:,} of the archive"
+        )
+        return self._perform(new_operation("history.migrate", label, changes))
+
+    def _addition(self) -> tuple[Migration, list[HistoryEntry], bytes]:
+        """What appending would do, the entries with their new cursors, and what `HISTORY.md` holds."""
+        archive = History(self._paths)
+        found, counts = archive.old(), archive.count()
+        if not archive.old_files():
+            raise NothingToDo("there is no HISTORY.md to migrate", HISTORY_MD)
+        if not found:
+            raise NothingToDo("every entry of the old files is in history.jsonl", HISTORY)
+        latest = counts["cursor"]
+        entries = [
+            HistoryEntry(latest + number, one.entry.timestamp, one.entry.content) for number, one in enumerate(found, 1)
+        ]
+        sources = tuple(dict.fromkeys(f"memory/{one.file}" for one in found))
+        moves = HISTORY_MD in sources
+        dates = [entry.timestamp for entry in entries]
+        plan = Migration(
+            entries=len(entries),
+            first=min(dates),
+            last=max(dates),
+            undated=0,
+            unreadable=0,
+            backup=self._backup() if moves else "",
+            refused=self._refused(),
+            sources=sources,
+            behind=counts["entries"],
+            dreamed=counts["unprocessed"] > 0,
+        )
+        return plan, entries, (read_plain(self._paths.history_md) or b"") if moves else b""
 
     def _backup(self) -> str:
         """The first name for the old file that is not taken, as agents choose it."""

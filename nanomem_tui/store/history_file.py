@@ -58,7 +58,7 @@ def look_through(paths: Paths, lines: Collection[bytes] = (), sign: bytes = b"")
     """The archive on disk; a missing file is an empty one. Raises Refused, the errors of `from_os_error`."""
     counter = read_plain(paths.cursor)
     wanted, there, found, highest = set(lines), set[bytes](), list[HistoryEntry](), 0
-    long = _size(paths.history) > READ_OUT
+    long = file_size(paths.history) > READ_OUT
     for data in pieces(paths.history):
         cursors = plain_cursors(data) if long else None
         if cursors is None:
@@ -241,7 +241,7 @@ class HistoryLayer:
         if tail:
             expected = _digest(path) or ""
             atomic.quarantine(self._paths.quarantine, path.name, tail)
-            atomic.write_atomic(path, pieces(path, 0, _size(path) - len(tail)), expected=expected)
+            atomic.write_atomic(path, pieces(path, 0, file_size(path) - len(tail)), expected=expected)
 
     def _end_without(self, removed: Sequence[Value]) -> int | None:
         """Where the archive ends without these entries, None when none is there. Raises Conflict unless they are its
@@ -258,7 +258,7 @@ class HistoryLayer:
             fix = "take that Dream back with its cursor: `nanomem dream restore SHA --rewind-cursor`"
             raise Conflict(f"a Dream has read it (its cursor is at {dreamt})", HISTORY, fix)
         tail = b"".join(line + b"\n" for line in ours)
-        end = _size(self._paths.history) - len(tail)
+        end = file_size(self._paths.history) - len(tail)
         if b"".join(pieces(self._paths.history, max(0, end))) != tail:
             raise Conflict("entries were appended after it", HISTORY, "it can only be taken back while it is the last")
         return end
@@ -358,7 +358,7 @@ def _digest(path: Path) -> str | None:
 def _goes_on(path: Path, before: Value) -> bool:
     """Whether a file begins with what a value says that it was, in whole lines, and goes on behind that."""
     size = before.get("bytes")
-    if not isinstance(size, int) or not 0 < size < _size(path):
+    if not isinstance(size, int) or not 0 < size < file_size(path):
         return False
     digest, last = hashlib.sha256(), b""
     for last in pieces(path, 0, size):
@@ -366,7 +366,8 @@ def _goes_on(path: Path, before: Value) -> bool:
     return last.endswith(b"\n") and digest.hexdigest() == before.get("sha256")
 
 
-def _size(path: Path) -> int:
+def file_size(path: Path) -> int:
+    """The bytes of a file, 0 where there is none."""
     try:
         return path.stat().st_size
     except OSError:
@@ -376,7 +377,7 @@ def _size(path: Path) -> int:
 def _end(path: Path) -> bytes:
     """The last bytes of a file, its last line among them whole."""
     for most in (PIECE, regular.MOST):
-        start = max(0, _size(path) - most)
+        start = max(0, file_size(path) - most)
         if b"\n" in (end := b"".join(pieces(path, start))) or not start:
             return end[end.find(b"\n") + 1 :] if start else end
     raise regular.told(regular.too_large(path, regular.MOST), path)

@@ -254,7 +254,7 @@ def test_a_full_disk_under_stderr_stops_nothing(ramfirst: Path, run: Run) -> Non
 
 
 FAILURES = [
-    (errors.NotFound("no such item", "x", "see the list"), 2, "no such item: x (see the list)"),
+    (errors.NotFound("no such item", "x", "see the list"), 2, "no such item: x. Fix: see the list"),
     (errors.NothingToDo("nothing to undo"), 1, "nothing to undo"),
     (PermissionError(errno.EACCES, "Permission denied", "/w/USER.md"), 2, "no permission"),
     (OSError(errno.ENOSPC, "No space left on device", "/w"), 2, "no space left"),

@@ -49,7 +49,7 @@ def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(
     for option in ("--chat-id", "--sender-id"):
         found = run(*line, option, "A")
         assert found.code == 2
-        assert f"{option} (give --channel too)" in found.err
+        assert f"{option}. Fix: give --channel too" in found.err
         assert "--scope" not in found.err
     home("ftswal")
     found = run(*line, "--channel", "telegram")
@@ -148,7 +148,7 @@ def test_a_setting_of_the_wrong_kind_says_what_it_must_be(home: Home, run: Run) 
     for dry in ((), ("--dry-run",)):
         found = run("config", "set", "max_items", "many", *dry)
         assert found.code == 2
-        assert found.err.endswith("must be a whole number of at least 0, not 'many' (see `nanomem config show`)\n")
+        assert found.err.endswith("must be a whole number of at least 0, not 'many'. Fix: see `nanomem config show`\n")
 
 
 def test_a_search_that_is_cut_says_how_many_there_are(home: Home, run: Run) -> None:

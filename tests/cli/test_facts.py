@@ -104,7 +104,7 @@ def test_one_fact_is_named_by_its_id_or_by_its_names(place: Path, work: str, run
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("get", "fact_none"), "no such fact: fact_none (see `nanomem facts list`)"),
+        (("get", "fact_none"), "no such fact: fact_none. Fix: see `nanomem facts list`"),
         (("get", "--category", "Contact", "--key", "fax"), "no such fact: Contact / fax"),
         (("get",), "name the ID, or --category and --key"),
         (("get", "--key", "phone"), "name the ID, or --category and --key"),

@@ -136,15 +136,15 @@ def test_what_is_asked_for_in_json_can_be_added_again(place: Path, run, monkeypa
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("record foo list", "no such kind of record: foo (one of goal, task, tool-call"),
+        ("record foo list", "no such kind of record: foo. Fix: one of goal, task, tool-call"),
         ("record metric list", "not recorded one by one: metric"),
         ("record goal frobnicate", "no command 'frobnicate'"),
         ("record goal add --data {nope", "no JSON"),
         ("record goal add --data [1]", "not a JSON object"),
         ("record goal add --data {}", "a goal needs `description`"),
-        ('record goal add --data {"description":"x","colour":1}', "a goal has no field `colour` (its fields: desc"),
-        ('record goal add --data {"description":5}', "`description` of a goal cannot be 5 (give a text)"),
-        ('record goal add --data {"description":"x","priority":"high"}', "cannot be 'high' (give a whole number)"),
+        ('record goal add --data {"description":"x","colour":1}', "a goal has no field `colour`. Fix: its fields: desc"),
+        ('record goal add --data {"description":5}', "`description` of a goal cannot be 5. Fix: give a text"),
+        ('record goal add --data {"description":"x","priority":"high"}', "cannot be 'high'. Fix: give a whole number"),
         ('record goal add --data {"description":"x","created_at":"soon"}', "give a time, like"),
         ('record goal add --data {"description":"x","id":7}', "`id` is no text"),
         ('record goal edit g0 --data {"description":null}', "a goal needs `description`"),
@@ -166,19 +166,19 @@ def test_what_cannot_be_done_is_one_clear_line(place: Path, line: str, said: str
 
 
 NEVER = [
-    ("goal", {"status": "running"}, "`status` of a goal cannot be 'running' (give one of pending, planning, active, "),
-    ("task", {"status": ""}, "cannot be '' (give one of"),
-    ("goal", {"priority": -1}, "`priority` of a goal cannot be -1 (give 0 or more)"),
-    ("goal", {"description": " \n"}, "a goal needs `description` (give it)"),
-    ("goal", {"created_at": 9999}, "cannot be 9999 (give a time, like"),
-    ("goal", {"created_at": "9999-01-01"}, "(give a time before 2200)"),
-    ("task", {"duration_ms": -1}, "(give 0 or more)"),
-    ("pattern", {"success_rate": 1.5}, "`success_rate` of a pattern cannot be 1.5 (give 0 to 1)"),
-    ("pattern", {"success_rate": -0.1}, "(give 0 to 1)"),
-    ("pattern", {"uses": -3}, "(give 0 or more)"),
-    ("procedure", {"steps": "stop"}, "`steps` of a procedure cannot be 'stop' (give a list)"),
-    ("procedure", {"tags": {"a": 1}}, "(give a list of texts)"),
-    ("procedure", {"tags": [1]}, "(give a list of texts)"),
+    ("goal", {"status": "running"}, "`status` of a goal cannot be 'running'. Fix: give one of pending, planning, active, "),
+    ("task", {"status": ""}, "cannot be ''. Fix: give one of"),
+    ("goal", {"priority": -1}, "`priority` of a goal cannot be -1. Fix: give 0 or more"),
+    ("goal", {"description": " \n"}, "a goal needs `description`. Fix: give it"),
+    ("goal", {"created_at": 9999}, "cannot be 9999. Fix: give a time, like"),
+    ("goal", {"created_at": "9999-01-01"}, "Fix: give a time before 2200"),
+    ("task", {"duration_ms": -1}, "Fix: give 0 or more"),
+    ("pattern", {"success_rate": 1.5}, "`success_rate` of a pattern cannot be 1.5. Fix: give 0 to 1"),
+    ("pattern", {"success_rate": -0.1}, "Fix: give 0 to 1"),
+    ("pattern", {"uses": -3}, "Fix: give 0 or more"),
+    ("procedure", {"steps": "stop"}, "`steps` of a procedure cannot be 'stop'. Fix: give a list"),
+    ("procedure", {"tags": {"a": 1}}, "Fix: give a list of texts"),
+    ("procedure", {"tags": [1]}, "Fix: give a list of texts"),
 ]
 
 
@@ -200,7 +200,7 @@ def test_what_no_record_says_is_neither_added_nor_put_into_one(
 def test_a_configuration_is_recorded_with_its_content_which_may_be_empty(place: Path, run) -> None:
     result = run("record", "config-change", "add", "--data", '{"file_path": "/etc/motd"}')
     assert result.code == 2
-    assert "a config-change needs `content` (give it, empty where there is nothing in it)" in result.err
+    assert "a config-change needs `content`. Fix: give it, empty where there is nothing in it" in result.err
     assert run("record", "config-change", "add", "--data", '{"file_path": "/etc/motd", "content": ""}').code == 0
 
 
@@ -254,7 +254,7 @@ def test_a_name_that_is_given_twice_is_refused(data: str, name: str, place: Path
     given(run, "goal", "g0")
     for line in (("add",), ("edit", "g0")):
         result = run("record", "goal", *line, "--data", data)
-        assert (result.code, result.err) == (2, f"nanomem: `{name}` is given twice: --data (give it once)\n")
+        assert (result.code, result.err) == (2, f"nanomem: `{name}` is given twice: --data. Fix: give it once\n")
 
 
 def test_a_change_is_rehearsed(aios, place: Path, run) -> None:

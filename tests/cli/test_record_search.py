@@ -54,7 +54,7 @@ def test_by_words_alone_it_is_said_why(place: Path, run: Run, words: Words) -> N
     words.broken = unavailable()
     done = run("record", "search", "disk full")
     assert done.out.splitlines()[-1] == "1 record, by words"
-    assert done.err == "Note: by words alone: nobody answers: http://127.0.0.1:1 (start it)\n"
+    assert done.err == "Note: by words alone: nobody answers: http://127.0.0.1:1. Fix: start it\n"
 
 
 def test_what_is_found_nowhere_says_so(place: Path, run: Run, words: Words) -> None:

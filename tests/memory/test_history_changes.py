@@ -122,14 +122,70 @@ def test_there_may_be_nothing_to_migrate(ws: Workspace, memory: Path) -> None:
         ws.history_changes.migrate()
 
 
-def test_entries_that_are_there_are_not_mixed_with_old_ones(ws: Workspace, memory: Path) -> None:
+def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws: Workspace, memory: Path) -> None:
+    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+    (memory / "HISTORY.md.bak").write_text("[2025-12-01 08:00] A blue ferry.\n")
+    (memory / "history.jsonl").write_text(entry(7, "- Daily scan.") + entry(8, "Moved the database."))
+    (memory / ".dream_cursor").write_text("8")
+    before = files(memory)
+    plan = ws.history_changes.migration()
+    assert (plan.entries, plan.behind, plan.dreamed, files(memory)) == (4, 2, False, before)
+    ws.history_changes.migrate()
+    rows = [json.loads(line) for line in (memory / "history.jsonl").read_bytes().splitlines()]
+    assert [(row["cursor"], row["timestamp"]) for row in rows[2:]] == [
+        (9, "2025-12-01 08:00"), (10, "2026-01-02 03:04"), (11, "2026-01-03 05:06"), (12, "2026-01-04 07:08"),
+    ]  # fmt: skip
+    assert (memory / ".cursor").read_text() == (memory / ".dream_cursor").read_text() == "12"
+    assert files(memory)["HISTORY.md.bak.2"] == before["HISTORY.md"]
+    assert not (memory / "HISTORY.md").exists()
+    assert ws.history.old() == []
+    with pytest.raises(NothingToDo):
+        ws.history_changes.migrate()
+    ws.undo()
+    assert files(memory) == before
+
+
+def test_no_entry_that_waits_for_a_dream_is_passed_over_by_a_migration_behind_it(ws: Workspace, memory: Path) -> None:
     (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
     (memory / "history.jsonl").write_text(entry(1))
+    assert ws.history_changes.migration().dreamed
+    ws.history_changes.migrate()
+    assert not (memory / ".dream_cursor").exists()
+    assert ws.history.count()["unprocessed"] == 4
+    with (memory / "history.jsonl").open("a") as file:
+        file.write(entry(5, "later"))
+    (memory / ".cursor").write_text("5")
     before = files(memory)
-    assert ws.history_changes.migration().refused
-    with pytest.raises(Refused):
-        ws.history_changes.migrate()
+    with pytest.raises(Conflict):  # the agent built upon it
+        ws.undo()
     assert files(memory) == before
+
+
+def test_only_what_is_missing_is_taken_from_an_archive_that_an_agent_split(ws: Workspace, memory: Path) -> None:
+    """An agent that migrates makes an entry of each paragraph, dated by the file."""
+    (memory / "HISTORY.md.bak").write_text(OLD + "\n[2026-01-05 08:00] Lost on the way.\n", encoding="utf-8")
+    split = ("Moved the database.", "It took two hours, and the keyword is harbour.", "[RAW] 2 messages",
+             "USER: hello", "ASSISTANT: 你好", "- [permanent] Prefers window seats")  # fmt: skip
+    lines = "".join(entry(number, text) for number, text in enumerate(split, 1))
+    (memory / "history.jsonl").write_text(lines.removesuffix("\n"), encoding="utf-8")
+    assert [(one.id, one.entry.content) for one in ws.history.old()] == [("HISTORY.md.bak:14", "Lost on the way.")]
+    ws.history_changes.migrate()
+    assert [found.content for found in ws.history.entries()] == ["Lost on the way.", *reversed(split)]
+    assert (memory / "HISTORY.md.bak").exists()
+
+
+def test_a_backup_brings_a_lost_archive_back(ws: Workspace, memory: Path) -> None:
+    (memory / "HISTORY.md.bak").write_text(OLD, encoding="utf-8")
+    before = files(memory)
+    assert ws.history_changes.migration().entries == 3
+    ws.history_changes.migrate()
+    assert ws.history.count()["entries"] == 3
+    ws.undo()
+    assert files(memory) == before
+
+
+def test_an_empty_archive_is_no_archive(ws: Workspace, memory: Path) -> None:
+    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
     (memory / "history.jsonl").write_text("")
     ws.history_changes.migrate()
     ws.undo()

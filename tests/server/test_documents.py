@@ -50,7 +50,7 @@ async def test_what_is_not_there_is_one_line(ws: Workspace, uri: str) -> None:
     async with near(ws) as ask:
         with pytest.raises(MCPError) as error:
             await ask.session.read_resource(uri)
-        assert error.value.message == f"no such resource: {uri} (see resources/list)"
+        assert error.value.message == f"no such resource: {uri}. Fix: see resources/list"
         assert (await ask.session.read_resource("memory://SOUL.md")).contents, "it goes on"
 
 

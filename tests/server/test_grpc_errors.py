@@ -77,14 +77,14 @@ BAD = {
         lambda stub: stub.StoreGoal(pb.Goal(description="x", status="running")), INVALID, "give one of pending, "),
     "a rate of more than all": (
         lambda stub: stub.StorePattern(pb.Pattern(trigger="x", action="y", success_rate=1.5)), INVALID,
-        "`success_rate` of a pattern cannot be 1.5 (give 0 to 1)"),
+        "`success_rate` of a pattern cannot be 1.5. Fix: give 0 to 1"),
     "steps that are no list": (
         lambda stub: stub.StoreProcedure(pb.Procedure(name="x", description="y", steps_json=b'"stop"')), INVALID,
-        "(give a list)"),
+        "Fix: give a list"),
     "a file without its content": (
         lambda stub: stub.StoreConfigChange(pb.ConfigChange(file_path="/etc/hosts")), INVALID, "needs `content`"),
     "fewer than none": (
-        lambda stub: stub.StoreGoal(pb.Goal(description="x", priority=-1)), INVALID, "(give 0 or more)"),
+        lambda stub: stub.StoreGoal(pb.Goal(description="x", priority=-1)), INVALID, "Fix: give 0 or more"),
     "the year 9999": (
         lambda stub: stub.StoreGoal(pb.Goal(description="x", created_at=253_370_764_800)), INVALID, "before 2200"),
     "milliseconds": (
@@ -218,7 +218,7 @@ def test_over_the_port_nothing_is_answered_without_the_token(served: Served, met
 
     with grpc.insecure_channel(served.tcp) as channel:
         code, line = refused(lambda: Stub(channel).GetActiveGoals(pb.ActiveGoalsRequest(), metadata=metadata))
-        assert (code, line.partition(" (")[0]) == ("UNAUTHENTICATED", said)
+        assert (code, line.partition(". Fix: ")[0]) == ("UNAUTHENTICATED", said)
         health = health_pb2_grpc.HealthStub(channel)
         asked = health_pb2.HealthCheckRequest()
         assert refused(lambda: health.Check(asked, metadata=metadata))[0] == "UNAUTHENTICATED"
@@ -257,7 +257,7 @@ def test_the_client_takes_the_token_of_the_workspace(served: Served, monkeypatch
 def test_no_service_is_told_in_one_line(short: Path) -> None:
     with MemoryClient(socket=short / "nothing", timeout=20) as client, pytest.raises(errors.Refused) as told:
         client.get_active_goals()
-    assert told.value.line() == f"no service answers: {short / 'nothing'} (start it: nanomem serve grpc)"
+    assert told.value.line() == f"no service answers: {short / 'nothing'}. Fix: start it: nanomem serve grpc"
 
 
 def test_a_port_that_is_taken_is_refused_in_one_line(served: Served) -> None:

@@ -168,7 +168,7 @@ def test_a_second_service_is_refused_in_one_line(place: Path) -> None:
                 said = second.began()
                 assert second.ended() == (2, "")
             found = f"process {first.popen.pid}"
-            assert said == f"nanomem: a gRPC service of this memory runs already: {found} (use it, or stop it first)"
+            assert said == f"nanomem: a gRPC service of this memory runs already: {found}. Fix: use it, or stop it first"
         with MemoryClient(place) as client:
             assert client.get_active_goals() == []
 
@@ -194,7 +194,7 @@ def test_a_socket_where_somebody_else_listens_is_left_alone(place: Path, tmp_pat
         theirs.listen()
         done = run("serve", "grpc", "--workspace", place, "--socket", path)
         assert done.code == 2
-        assert done.err == f"nanomem: somebody listens there already: {path} (name another: --socket PATH)\n"
+        assert done.err == f"nanomem: somebody listens there already: {path}. Fix: name another: --socket PATH\n"
         assert path.is_socket()
 
 
@@ -265,7 +265,7 @@ def test_a_port_that_is_taken_is_refused_in_one_line(place: Path, run: Run) -> N
         port = theirs.getsockname()[1]
         with Process(place, "--tcp", str(port)) as process:
             code, said = process.ended()
-    assert (code, said) == (2, f"nanomem: cannot listen there: 127.0.0.1:{port} (is it taken? name another)\n")
+    assert (code, said) == (2, f"nanomem: cannot listen there: 127.0.0.1:{port}. Fix: is it taken? name another\n")
 
 
 def test_a_token_that_others_may_read_is_refused(place: Path, tmp_path: Path, run: Run) -> None:
@@ -315,8 +315,8 @@ def test_without_its_libraries_it_says_what_to_install(place: Path) -> None:
         said = process.began()
         assert process.ended() == (2, "")
     assert said == (
-        "nanomem: the libraries of gRPC (grpcio 1.85.1 or later) are not installed: nanomem serve grpc "
-        "(pip install 'nanomem-tui[grpc]')"
+        "nanomem: the libraries of gRPC (grpcio 1.85.1 or later) are not installed: nanomem serve grpc"
+        ". Fix: pip install 'nanomem-tui[grpc]'"
     )
 
 

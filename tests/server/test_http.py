@@ -201,7 +201,7 @@ def test_two_on_one_port_is_one_clear_line(shared: Server, place: Path, run: Run
     assert done.code == 2
     assert done.out == ""
     assert done.err == (
-        f"nanomem: port {shared.port} of 127.0.0.1 is taken: --http (give another, or 0 for any free one)\n"
+        f"nanomem: port {shared.port} of 127.0.0.1 is taken: --http. Fix: give another, or 0 for any free one\n"
     )
 
 

@@ -177,7 +177,7 @@ async def test_context_comes_out_of_what_an_agent_recorded(place: Path) -> None:
 async def test_a_message_of_megabytes_is_an_error_in_one_line_and_the_server_goes_on(place: Path) -> None:
     async with client(place) as ask:
         large = await ask("memory_search", query="x" * 5_000_000)
-        assert (large.failed, large.text) == (True, "5,000,000 characters: query (give at most 1,000)")
+        assert (large.failed, large.text) == (True, "5,000,000 characters: query. Fix: give at most 1,000")
         assert "555 0100" in (await ask("memory_search", domain="Work")).text
 
 

@@ -217,7 +217,7 @@ def test_a_missing_library_is_one_line(ws: Workspace, monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtra) as raised:
         ws.collector.look()
     assert raised.value.line() == (
-        "the library psutil is not installed, and collector_enabled asks for it (pip install 'nanomem-tui[system]')"
+        "the library psutil is not installed, and collector_enabled asks for it. Fix: pip install 'nanomem-tui[system]'"
     )
     on = Collector(ws.operational, ws.settings._replace(**ON))
     on.start()
