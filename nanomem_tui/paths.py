@@ -407,7 +407,8 @@ def holds_memory(folder: Path) -> bool:
     except OSError:
         names = []
     own = any(not name.startswith("longterm.db") for name in names)
-    return own or _has(folder, ("MEMORY.md", ".nanobot/workspace-id")) or os.path.exists(_begun(folder))
+    files = ("MEMORY.md", "memories/MEMORY.md", "memories/USER.md", ".nanobot/workspace-id")
+    return own or _has(folder, files) or os.path.exists(_begun(folder))
 
 
 def _workspace_in(folder: Path, *, starting: bool) -> tuple[Path, tuple[Path, ...]]:

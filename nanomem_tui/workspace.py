@@ -200,12 +200,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
-        from nanomem_tui.formats.agent_home import missing_sessions
+        from nanomem_tui.formats.agent_home import missing_sessions, not_read
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
                  "record_meaning", "collector", "habits")  # fmt: skip
-        found += filter(None, [missing_sessions(self.layout)])
+        found += filter(None, [missing_sessions(self.layout), not_read(self.layout)])
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()

@@ -119,7 +119,8 @@ def clean_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         settings_of_a_machine = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "COLUMNS")
-        for name in (*settings_of_a_machine, "NANOMEM_WORKSPACE", "NANOMEM_CONFIG", "NANOMEM_DATABASE_URL"):
+        ours = ("NANOMEM_WORKSPACE", "NANOMEM_CONFIG", "NANOMEM_AGENT_CONFIG", "NANOMEM_DATABASE_URL")
+        for name in (*settings_of_a_machine, *ours):
             patch.delenv(name, raising=False)
         yield home
 

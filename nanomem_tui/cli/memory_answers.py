@@ -27,6 +27,10 @@ SORTS = {
 }
 
 
+NAMED = 5
+"""Problems that the status names."""
+
+
 def status(state: State) -> None:
     """Counts by kind, scope and source, and how the files and the database are.
 
@@ -34,7 +38,7 @@ def status(state: State) -> None:
     """
     with state.open() as ws, ws.store.kept_open():
         found = values.plain(ws.status())
-    state.show(found, lambda: _status_lines(found))
+    state.show({**found, "problem_count": len(found["problems"])}, lambda: _status_lines(found))
     unread = [name for name in COUNTED if (found[name] or {}).get("total") is None] + [
         name for name in ("sessions", "notes") if found[name] is None
     ]
@@ -140,7 +144,9 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     problems = found["problems"]
     if problems:
         lines.append(f"{words.counted(len(problems), 'problem')}:")
-        lines.extend(f"  {problem_line(entry)}" for entry in problems)
+        lines.extend(f"  {problem_line(entry)}" for entry in problems[:NAMED])
+        if len(problems) > NAMED:
+            lines.append(f"  and {len(problems) - NAMED:,} more: nanomem doctor")
     return lines
 
 

@@ -292,6 +292,9 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
         can = [one for one in found if not one.refused]
         if not found:
             lost = [problem.text() for problem in health.identity(ws.paths, ws.layout)]
+            left = session_rescue.left_out(ws)
+            if left:
+                lost += ["Nothing to rescue; as they are stay:", *(f"  {one}" for one in left)]
             every = lost or ["The agent finds every session."]
             state.show({"operation": None, **preview}, every if key is None else [NONE])
             return 0 if key is None else 1

@@ -24,6 +24,10 @@ SCOPED = "scoped"
 FACTS = "facts"
 PLAIN = "plain Markdown"
 OLDEST_DREAM = "nanobot 0.1.5"
+HERMES = "Hermes"
+OPENCLAW = "OpenClaw"
+NOT_READ = {HERMES: "memories/MEMORY.md", OPENCLAW: "MEMORY.md"}
+"""The agents whose homes are known and not read yet, with the file of their memory."""
 
 WORKSPACE_ID = ".nanobot/workspace-id"
 """Where the agent keeps the id of a workspace, in it."""
@@ -37,7 +41,8 @@ class Layout(NamedTuple):
     """What an agent home is.
 
     `release` is the oldest release that writes such files: `nanobot 0.1.4` to `nanobot 0.3.5`, `ram-first` (snapshot
-    and lessons), `scoped` (longterm.db and session state), `facts` (memory.db) or `plain Markdown`. `workspace_id` is
+    and lessons), `scoped` (longterm.db and session state), `facts` (memory.db), `Hermes`, `OpenClaw` or `plain
+    Markdown`. `workspace_id` is
     the agent's own, 32 hex digits. `notes` are for a person. `unlisted` names session files that this release ignores.
     `unclaimed`: the folders of sessions of which nobody can tell which are this workspace's, when its id is lost.
     `missing`: where sessions of its id were looked for, when they lie in none of these folders.
@@ -90,6 +95,16 @@ def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
         unclaimed=found.unclaimed,
         missing=tuple(_session_roots(paths)) if found.missing else (),
     )
+
+
+def not_read(layout: Layout) -> Problem | None:
+    """That a home is of an agent whose memory is not read yet; None for every other one."""
+    file = NOT_READ.get(layout.release)
+    if file is None:
+        return None
+    article = "an" if layout.release == OPENCLAW else "a"
+    what = f"{article} {layout.release} home: its MEMORY.md is not read yet"
+    return Problem(what, file, None, "`nanomem memory import` of that file takes in what it says now", "note")
 
 
 def missing_sessions(layout: Layout) -> Problem | None:
@@ -275,6 +290,8 @@ def _is_of_another(folder: Path, paths: Paths) -> bool:
 def _release(paths: Paths, found: _Sessions, state_folder: Path) -> str:
     if _is_file(paths.ltm_snapshot) or _is_file(paths.lessons):
         return RAM_FIRST
+    if other := _other_agent(paths):
+        return other
     if paths.longterm_db is not None:
         return SCOPED
     if found.release:
@@ -288,6 +305,31 @@ def _release(paths: Paths, found: _Sessions, state_folder: Path) -> str:
     if os.path.isdir(state_folder):  # no sign beside others: our own engine keeps session state for every agent
         return SCOPED
     return "nanobot 0.1.4" if found.folder is not None else PLAIN
+
+
+def _other_agent(paths: Paths) -> str:
+    """Hermes or OpenClaw where a workspace has what they write, and none of what nanobot keeps memory in; "" elsewhere.
+
+    Hermes keeps its memory in `memories/`; OpenClaw keeps it in the root of the workspace, beside files that nanobot
+    has too.
+    """
+    kept = (paths.history, paths.history_md, paths.memory_md, paths.workspace_id_file)
+    if any(map(_is_file, kept)):
+        return ""
+    if any(_is_file(paths.workspace / "memories" / name) for name in ("MEMORY.md", "USER.md")):
+        return HERMES
+    if _is_file(paths.workspace / "state.db") and _is_file(paths.workspace / "config.yaml"):
+        return HERMES
+    names = ("MEMORY.md", "DREAMS.md", "dreams.md", "IDENTITY.md", "BOOT.md")
+    own = any(_is_file(paths.workspace / name) for name in names) or os.path.isdir(paths.memory / "dreaming")
+    return OPENCLAW if own and _is_openclaw(paths.workspace) else ""
+
+
+def _is_openclaw(workspace: Path) -> bool:
+    """Whether its configuration lies beside a workspace, or its own files in it: a folder of notes may have a
+    `MEMORY.md` too."""
+    own = ("SOUL.md", "IDENTITY.md", "AGENTS.md", "DREAMS.md", "dreams.md")
+    return _is_file(workspace.parent / "openclaw.json") or any(_is_file(workspace / name) for name in own)
 
 
 def _unlisted(found: _Sessions) -> tuple[str, ...]:

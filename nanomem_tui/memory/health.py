@@ -78,6 +78,7 @@ def examine(
         lambda: _history(paths),
         lambda: _cursors(paths),
         lambda: _ram_first(paths),
+        lambda: filter(None, [agent_home.not_read(layout)]),
         lambda: identity(paths, layout),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
@@ -249,7 +250,7 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
     left = {
-        str(file.path): session_rescue.never(file, summary, key_of(file.path.name, summary.header))
+        str(file.path): session_rescue.never(file, summary, key_of(file.path.name, summary.header), layout)
         for file, summary, _ in sessions.summaries()
     }
     for info in sessions.list():
@@ -265,7 +266,7 @@ def _session(info: SessionInfo, where: str, left: str) -> Iterator[Problem]:
         fix = "`nanomem session rescue` brings it back"
         if left:
             way = session_rescue.SAY.format(Path(info.path).name)
-            fix = way if left == session_rescue.NOBODYS else "`nanomem session rescue` cannot bring it back"
+            fix = way if left == session_rescue.NOBODYS else "`nanomem session rescue` leaves it where it is"
             what += f"; {left}"
         yield Problem(what, where, None, f"{fix}; it can be read here", "warning")
     if info.other_keys:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import regular
-from nanomem_tui.formats.agent_home import Layout, session_folders
+from nanomem_tui.formats.agent_home import NOT_READ, Layout, session_folders
 from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import OFFSET_KEYS, is_metadata, is_provider_state, offset_fault
@@ -110,6 +110,8 @@ def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: L
     name = file.path.name
     if file.link:
         return file.instead
+    if layout.release in NOT_READ:
+        return ""
     if not file.current:
         return "lies in the folder of an older release, where this agent does not look"
     named, key = name_to_key(name), text_of((header or {}).get("key"))

@@ -25,6 +25,7 @@ from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.workspace import Workspace
 
 
@@ -89,10 +90,15 @@ def rescue(ws: Workspace, paths: Collection[str] | None = None, keys: Mapping[st
     return ws.perform(new_operation("session.rescue", f"rescue {counted(len(plans), 'session')}", changes))
 
 
+def has_new_names(layout: Layout) -> bool:
+    """Whether the agent of this home looks for sessions by the new names, so that it may miss those of old ones."""
+    return layout.session_naming == "base64url" and layout.sessions_dir is not None
+
+
 def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
     """One for each transcript that is not found. Where agents look by the old names, none is lost."""
     layout = ws.layout
-    if layout.session_naming != "base64url" or layout.sessions_dir is None:
+    if not has_new_names(layout):
         return []
     found, agent = ws.sessions.summaries(), ws.agent()
     visible = {
@@ -109,7 +115,7 @@ def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
         told = keys.get(str(file.path), "")
         key = told or key_of(file.path.name, summary.header)
         other, joined = visible.get(key, (None, 0))
-        refused = unreadable or _refused(file, summary, key, told, taken) or refusal(file.path, agent)
+        refused = unreadable or _refused(file, summary, key, told, taken, layout) or refusal(file.path, agent)
         refused = refused or (refusal(other.path, agent) if other is not None else "")
         taken.add(key)
         name = "" if refused else key_to_name(key)
@@ -141,15 +147,28 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
     ]
 
 
-def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: set[str]) -> str:
-    refused = never(file, summary, key) if not told else _unnamed(key)
+def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: set[str], layout: Layout) -> str:
+    refused = never(file, summary, key, layout) if not told else _unnamed(key)
     if not refused and key in taken:
         return "another transcript of that key comes first; ask again after it"
     return refused
 
 
-def never(file: SessionFile, summary: Summary, key: str) -> str:
+def left_out(ws: Workspace) -> list[str]:
+    """The sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
+    reason."""
+    planned = {plan.told.path for plan in _plans(ws, {})}
+    return [
+        f"{info.key}: {info.hidden_reason}"
+        for info in ws.sessions.of_files()
+        if info.hidden_reason and info.path not in planned
+    ]
+
+
+def never(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
     """Why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
+    if not has_new_names(layout):
+        return "the agent of this home names its files as older releases do"
     if file.link:
         return file.instead
     return _unnamed(key) if text_of((summary.header or {}).get("key")) else NOBODYS

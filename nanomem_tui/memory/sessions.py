@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.formats.agent_home import NOT_READ
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
@@ -153,6 +154,8 @@ class Sessions:
     def problems(self) -> builtins.list[Problem]:
         """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
         found = [*filter(None, [self.untold])]
+        if self._layout().release in NOT_READ:  # nobody knows yet what is wrong in these
+            return found
         for file in newest_first(session_files(self._paths, self._layout())):
             summary, unreadable = self._summary(file)
             where = self._paths.relative(file.path)

@@ -118,11 +118,11 @@ def test_a_link_is_not_followed(memory, history, tmp_path):
 
 
 def test_what_lies_beside_the_archive_is_searched_and_named(memory, history):
-    (memory / "history.jsonl").write_text('{"cursor": 1, "timestamp": "2026-01-02 03:04", "content": "A daily scan."}\n')
+    (memory / "history.jsonl").write_text(entry(1, "A daily scan."))
     (memory / "HISTORY.md").write_text("[2026-01-03 08:00] A flat in Lumpini.\n\n[2026-01-02 03:04] A daily scan.\n")
     (memory / "HISTORY.md.bak.2").write_text("[2025-12-01 08:00] A blue ferry.\n")
     assert [one.id for one in history.search_old("FERRY")] == ["HISTORY.md.bak.2:1"]
-    assert [one.id for one in history.search_old("a -ferry")] == ["HISTORY.md:1"], "what is in the archive is found there"
+    assert [one.id for one in history.search_old("a -ferry")] == ["HISTORY.md:1"], "the scan is in the archive"
     assert history.get_old("HISTORY.md:1").entry.timestamp == "2026-01-03 08:00"
     with pytest.raises(NotFound):
         history.get_old("HISTORY.md:3")
@@ -131,7 +131,7 @@ def test_what_lies_beside_the_archive_is_searched_and_named(memory, history):
 
 
 def test_the_backup_of_a_whole_migration_is_no_problem(memory, history):
-    (memory / "history.jsonl").write_text('{"cursor": 1, "timestamp": "2026-01-02 03:04", "content": "A daily scan."}\n')
+    (memory / "history.jsonl").write_text(entry(1, "A daily scan."))
     (memory / "HISTORY.md.bak").write_text("# History\n\n[2026-01-02 03:04] A daily scan.\n")
     assert (history.problems(), history.search_old("scan")) == ([], [])
     assert [found.cursor for found in history.search("scan")] == [1]

@@ -168,7 +168,8 @@ def test_a_second_service_is_refused_in_one_line(place: Path) -> None:
                 said = second.began()
                 assert second.ended() == (2, "")
             found = f"process {first.popen.pid}"
-            assert said == f"nanomem: a gRPC service of this memory runs already: {found}. Fix: use it, or stop it first"
+            what = f"a gRPC service of this memory runs already: {found}"
+            assert said == f"nanomem: {what}. Fix: use it, or stop it first"
         with MemoryClient(place) as client:
             assert client.get_active_goals() == []
 

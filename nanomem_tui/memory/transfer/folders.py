@@ -28,8 +28,10 @@ INSTRUCTIONS = frozenset(
     {"AGENTS.md", "BOOTSTRAP.md", "CLAUDE.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md"}
 )
 """What agents are told and do not remember."""
-_OF_AGENT = INSTRUCTIONS | {*NAMES, "MEMORY.md", "USER.md", "config.json", "reply_context.db"}
-_LIKELY = (".md", ".markdown", ".txt", ".json", ".jsonl", ".db")
+_OF_AGENT = {"config.json": "the agent's settings", "reply_context.db": "never opened"}
+"""What an agent keeps beside its memory, and why it is not taken."""
+_OF_OTHERS = ("memories", "memory", "users", "pending")
+"""Folders of a home that is not read yet in which memories may lie."""
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
@@ -60,18 +62,25 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
         closed = [path for path in inside if not any(one.is_relative_to(path.resolve()) for one in taken)]
         whys = {**refused, **dict.fromkeys(closed, "a folder")}
         return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
-    stays = [path for path in _beside(folder, taken) if path.suffix in _LIKELY and path.name not in _OF_AGENT]
-    told += _not_taken([path.name for path in stays], "; name one to import it")
-    here = [name for name in ("SOUL.md", "AGENTS.md") if (home.workspace / name).is_file()]
+    layout = agent_home.detect(home)
+    here = [name for name in sorted(INSTRUCTIONS) if (home.workspace / name).is_file()]
+    beside = [path for path in _beside(folder, taken) if path.name not in INSTRUCTIONS]
+    if layout.release in agent_home.NOT_READ:
+        beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
+    whys = {path.relative_to(folder.resolve()).as_posix(): _OF_AGENT.get(path.name, "") for path in beside}
+    told += _not_taken([f"{name} ({why})" if why else name for name, why in whys.items()], "; name one to import it")
     here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
-    sessions = sum(
-        1 for place in agent_home.session_folders(home, agent_home.detect(home)) for _ in place.glob("*.jsonl")
-    )
+    sessions = sum(1 for place in agent_home.session_folders(home, layout) for _ in place.glob("*.jsonl"))
     here += [counted(sessions, "session")] if sessions else []
     if here:
         way = f"nanomem recall MESSAGE --in all --workspace {home.workspace}"
         told.append(f"Not imported: {', '.join(here)}; they are read where they are ({way}).")
     return told
+
+
+def _below(folder: Path) -> list[Path]:
+    """The files below a folder, hidden ones left out."""
+    return [path for path in sorted(folder.rglob("*")) if path.name[0] != "." and path.is_file()]
 
 
 def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
@@ -100,7 +109,9 @@ def _markdown(folder: Path) -> Iterator[Path]:
     """What an agent of files wrote of its user and of what it learned."""
     home = _home(folder)
     if home is not None:
-        yield from (path for path in (home.user,) if path.is_file())
+        memories = home.workspace / "memories"  # of Hermes; OpenClaw keeps its MEMORY.md in the workspace itself
+        own = (home.user, home.workspace / "MEMORY.md", memories / "USER.md", memories / "MEMORY.md")
+        yield from (path for path in own if path.is_file())
         yield from (path for _, path in backfill.files(home))
 
 

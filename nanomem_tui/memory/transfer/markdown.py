@@ -56,6 +56,10 @@ _UNTICKED = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
+_HERMES = re.compile(r"^§$", re.MULTILINE)
+"""What Hermes puts between two entries."""
+
+
 class Piece(NamedTuple):
     """A memory in a Markdown text: its line from 1, the heading over it, when it was stored (mirrors say so)."""
 
@@ -79,6 +83,7 @@ def pieces(text: str, where: str, kind: str = "fact") -> tuple[list[Piece], list
     problems: list[Problem] = []
     scope = ""
     named: list[tuple[int, str]] = []  # level and kind of the headings over a section that name a kind
+    text = _HERMES.sub("", text)
     blanked = _COMMENT.sub(lambda match: match[0] if match[1] else re.sub(r"[^\n]", " ", match[0]), text)
     for section in parts.sections(blanked):
         title = _SCOPE.fullmatch(section.title)
