@@ -157,7 +157,9 @@ class DreamRunner(DreamQueue):
         self._keep_unreadable(result.unreadable)
         made = repository.begun(self._paths, self._git()) or repository.foreseen(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
-        notes = (*made, *repository.cleaned(self._paths, self._git()))
+        without = self._files.uncommitted(done)
+        left = (f"made without a commit: {without.text()}",) if without is not None else ()
+        notes = (*made, *left, *repository.cleaned(self._paths, self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
 
     def _keep_unreadable(self, numbers: Sequence[int]) -> None:
