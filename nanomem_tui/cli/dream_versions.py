@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,10 +67,10 @@ def _show(state: State, ws: Workspace, path: str, sha: str) -> None:
 
 
 def _version(found: Versions, saved: Saved, path: str) -> dict[str, Any]:
-    try:
+    added: int | None = None
+    removed: int | None = None
+    with suppress(errors.NanomemError):  # a version whose text is lost
         added, removed = found.counts(saved, path)
-    except errors.NanomemError:
-        added = removed = None
     return {
         "id": saved.sha or "now", "sha": saved.sha or None, "at": saved.at or None, "who": saved.who,
         "message": saved.subject, "file": path, "added": added, "removed": removed,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamRunner
     from nanomem_tui.dream.versions import Versions
+    from nanomem_tui.formats.history import ReadTo
     from nanomem_tui.model.client import Usage
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.files import FileLayer
@@ -46,8 +47,9 @@ class Dreams:
         blames: Callable[[Callable[[], GitHistory | None]], Blames] | None = None,
         settle: Callable[[], None] | None = None,
         spent: Callable[[Usage], None] | None = None,
+        read_to: Callable[[], ReadTo | None] = lambda: None,
     ) -> None:
-        """`spent` is told what questions to a model took."""
+        """`spent` is told what questions to a model took; `read_to` is asked where the last Dream of ours ended."""
         self._settle = settle
         self._spent = spent or (lambda _used: None)
         self._open = git
@@ -58,7 +60,8 @@ class Dreams:
         self._perform = perform
         self._presence = presence
         self._log = DreamLog(self._sound, lambda: self._blames.edits(DREAM_CURSOR) if blames else (), self.why_none)
-        self._queue = DreamQueue(paths, files, presence)
+        self._read_to = read_to
+        self._queue = DreamQueue(paths, files, presence, read_to)
         self._make_blames = blames
 
     @cached_property
@@ -74,6 +77,7 @@ class Dreams:
             self._presence,
             settle=self._settle,
             owned=self.own_headings,
+            read_to=self._read_to,
         )
 
     @cached_property
@@ -198,13 +202,17 @@ class Dreams:
         dreamer: str | None = None,
         review: bool = False,
     ) -> DreamResult:
-        """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`."""
+        """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`.
+
+        Without `max_iterations` the whole batch is read: the limit of the settings then holds for each of its entries.
+        """
         from nanomem_tui.dream.dreamer import nobody
 
         return self.runner.run(
             dry_run=dry_run,
             max_batch_size=max_batch_size or self._settings.dream_max_batch_size,
             max_iterations=max_iterations or self._settings.dream_max_iterations,
+            whole_batch=max_iterations is None,
             timeout=timeout,
             started_by=started_by,
             watch=watch or nobody,
