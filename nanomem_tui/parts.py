@@ -375,7 +375,8 @@ class Parts(CurationParts):
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
 
-        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent)
+        own = own_sessions_folder(self.paths, self.id)
+        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent, own)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

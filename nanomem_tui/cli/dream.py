@@ -147,7 +147,7 @@ def _changed_lines(before: str, after: str) -> list[str]:
 @dream.command()
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), help="Who dreams, if not as set.")
 @click.option("--max-batch-size", type=Count(1), help="History entries to read.")
-@click.option("--max-iterations", type=Count(1), help="Edits to make.")
+@click.option("--max-iterations", type=Count(1), help="Edits to make in all; entries beyond wait.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
 @click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")
