@@ -70,7 +70,7 @@ def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Bla
     def spent(used: Usage) -> None:
         ws.usage.spent("dream", used)
 
-    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle, spent)
+    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle, spent, ws.read_to)
 
 
 def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:

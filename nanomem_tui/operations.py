@@ -17,6 +17,12 @@ Value = Mapping[str, Any]
 SIGNED = "agent"
 """The free field that says which agent made an operation, where that was recorded."""
 
+PLACE = "placed_at"
+"""The free field that says behind which time an operation belongs, where a clock that was ahead says more than `at`."""
+
+_SAME = timedelta(seconds=1)
+"""Up to so long behind another, an operation is taken to be of one instant with it."""
+
 _counter = itertools.count(1)
 _numbers: tuple[int, Iterator[int]] = (0, itertools.count())
 
@@ -173,6 +179,12 @@ class Operation(NamedTuple):
             body["meta"] = dict(self.meta)
         return body
 
+    @property
+    def place(self) -> str:
+        """The time by which it is put in order with others: `at`, or later where the clock had been ahead before."""
+        place = self.meta.get(PLACE)
+        return max(place, self.at) if isinstance(place, str) else self.at
+
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Operation:
         """The operation that `to_json` wrote. Raises KeyError, TypeError or ValueError on another shape."""
@@ -207,11 +219,19 @@ def new_operation(
 
 
 def dated_after(operation: Operation, latest: str) -> Operation:
-    """The operation at a later time than `latest` (ISO), whatever the clock did."""
+    """The operation in its place behind `latest` (ISO), whatever the clock did.
+
+    Of one instant with the one before it, it is dated a microsecond later. Where the clock was ahead before, it keeps
+    the true time, and its place goes into `meta`.
+    """
     if operation.at > latest or (moment := clock.parse(latest)) is None:
         return operation
     with contextlib.suppress(OverflowError):  # the end of all time, as somebody wrote it
-        return operation._replace(at=clock.iso(moment + timedelta(microseconds=1)))
+        place = clock.iso(moment + timedelta(microseconds=1))
+        made = clock.parse(operation.at)
+        if made is not None and moment - made < _SAME:
+            return operation._replace(at=place)
+        return operation._replace(meta={**operation.meta, PLACE: place})
     return operation
 
 

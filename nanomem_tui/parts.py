@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nanomem_tui.facts.search import MemorySearch
     from nanomem_tui.facts.usage import Usage
     from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.formats.history import ReadTo
     from nanomem_tui.memory.conversations import Conversations
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.history_changes import HistoryChanges
@@ -268,7 +269,18 @@ class Parts(CurationParts):
         """The archive of summaries."""
         from nanomem_tui.memory.history import History
 
-        return History(self.paths)
+        return History(self.paths, self.read_to)
+
+    def read_to(self) -> ReadTo | None:
+        """Up to which entry the last Dream of ours read; None where no operation says so."""
+        from nanomem_tui.formats.history import ReadTo
+        from nanomem_tui.paths import DREAM_CURSOR
+
+        for entry in self.store.journal.log(100, key=DREAM_CURSOR):
+            if entry.operation.kind in ("dream.run", "dream.pass") and not entry.undone:
+                said = entry.operation.meta.get("read_to")
+                return ReadTo(*said) if isinstance(said, list | tuple) and len(said) == len(ReadTo._fields) else None
+        return None
 
     @cached_property
     def history_changes(self) -> HistoryChanges:
@@ -363,7 +375,8 @@ class Parts(CurationParts):
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
 
-        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent)
+        own = own_sessions_folder(self.paths, self.id)
+        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent, own)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

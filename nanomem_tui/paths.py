@@ -131,9 +131,21 @@ class Paths(NamedTuple):
         return (self.workspace / ".git", self.memory / ".git")
 
     @property
+    def outer_git_dir(self) -> Path | None:
+        """The nearest `.git` of a folder above the workspace, where the workspace has none of its own.
+
+        As git does, a folder of that name without a HEAD is passed over for one further up.
+        """
+        if any(map(os.path.lexists, self.git_dirs)):
+            return None
+        found = [git for folder in self.workspace.parents if os.path.lexists(git := folder / ".git")]
+        repositories = (git for git in found if not git.is_dir() or os.path.lexists(git / "HEAD"))
+        return next(repositories, next(iter(found), None))
+
+    @property
     def is_versioned(self) -> bool:
-        """Whether anything lies where a history of the memory files may lie."""
-        return any(map(os.path.lexists, self.git_dirs))
+        """Whether a repository is there that may hold a history of the memory files; `probe` says whether it does."""
+        return any(map(os.path.lexists, self.git_dirs)) or self.outer_git_dir is not None
 
     @property
     def database(self) -> Path:

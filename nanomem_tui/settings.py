@@ -77,6 +77,7 @@ class Settings(NamedTuple):
     crystallize_extractor: str = "rules"
     crystallize_schedule: str = ""
     consolidate_budget_tokens: int = 32_000
+    consolidate_schedule: str = "own"
     consolidate_chars_per_token: float = 4.0
     model_base_url: str = ""
     model_name: str = ""
@@ -250,7 +251,9 @@ ABOUT: Mapping[str, About] = {
         choices=("response:length", "response:language", "response:accuracy", "response:alignment"),
     ),
     "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
-    "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
+    "dream_max_iterations": About(
+        "edits that a Dream makes for each entry of its batch", "agents.defaults.dream.maxIterations", 1
+    ),
     "dream_dreamer": About("who dreams: fixed rules, offline, or a language model", choices=("rules", "model")),
     "dream_schedule": About(
         "Dreams by themselves, in the console and `dream schedule` (auto: unless the agent dreams by itself)",
@@ -264,6 +267,10 @@ ABOUT: Mapping[str, About] = {
     ),
     "crystallize_schedule": About("cron line that says when facts are looked for, where Dreams run by themselves"),
     "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
+    "consolidate_schedule": About(
+        "sessions that are consolidated by themselves: those that nanomem keeps, or all, while no agent runs",
+        choices=("own", "all", "off"),
+    ),
     "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
     "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
     "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),

@@ -56,11 +56,12 @@ def blame(state: State, place: str | None, session_key: str | None, message: int
             lines = ws.dream.with_messages(lines[number - 1 : number])
         elif state.json:
             lines = ws.dream.with_messages(lines)
+        none = ws.dream.why_none()
     body = [line.to_json() for line in lines]
     if match:
-        state.show(body[0], lambda: _line_lines(lines[0]))
+        state.show(body[0], lambda: _line_lines(lines[0], none))
     else:
-        state.show(body, lambda: _table(lines) or ["The file is empty."])
+        state.show(body, lambda: [*(_table(lines) or ["The file is empty."]), *([none] if none else [])])
     return None
 
 
@@ -121,11 +122,11 @@ def _led_lines(lines: Sequence[BlamedLine]) -> list[str]:
     return [*table(columns, rows, width), *_guessed(lines, width)]
 
 
-def _line_lines(line: BlamedLine) -> list[str]:
+def _line_lines(line: BlamedLine, none: str) -> list[str]:
     width = output.terminal_width()
     rows = [*paragraph(f"{line.file}:{line.number}  {one_line(line.text)}", width), ""]
     if line.writer is None:
-        rows += ["It is not committed yet: the next Dream or edit through nanomem commits it."]
+        rows += paragraph(none or "It is not committed yet: the next Dream or edit through nanomem commits it.", width)
     else:
         pairs = [_writer(line.writer, "Brought back" if line.first else "Written")]
         pairs += [_writer(line.first, "First written")] if line.first else []

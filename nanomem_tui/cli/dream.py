@@ -147,7 +147,7 @@ def _changed_lines(before: str, after: str) -> list[str]:
 @dream.command()
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), help="Who dreams, if not as set.")
 @click.option("--max-batch-size", type=Count(1), help="History entries to read.")
-@click.option("--max-iterations", type=Count(1), help="Edits to make.")
+@click.option("--max-iterations", type=Count(1), help="Edits to make in all; entries beyond wait.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
 @click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")
@@ -190,7 +190,9 @@ def log_commits(state: State, sha: str | None, dreams: bool, limit: int | None, 
     with state.open() as ws:
         body = logged(ws, dreams=dreams, limit=limit, offset=offset)
         none = nothing_shown(ws, dreams=dreams) if not body else ""
+        damage = ws.dream.damage([entry["sha"] for entry in body])
     state.show(body, lambda: log_lines(body) or [none])
+    output.notes([f"Note: {line}" for line in damage])
 
 
 def nothing_shown(ws: Workspace, *, dreams: bool) -> str:
@@ -198,7 +200,7 @@ def nothing_shown(ws: Workspace, *, dreams: bool) -> str:
     everything = ws.dream.commits()
     of_dreams = [commit for commit in everything if commit.is_dream]
     if not (of_dreams if dreams else everything):
-        return "No Dream has run yet."
+        return ws.dream.why_none() or "No Dream has run yet."
     what = words.counted(len(of_dreams), "Dream") if dreams else words.counted(len(everything), "change")
     return f"None of {what} within that limit and offset."
 
@@ -318,25 +320,36 @@ def status(state: State) -> None:
 
     with state.open() as ws:
         schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
-        found = values.plain({**ws.dream.status(), **schedules})
+        above = {"outer_repository": ws.dream.outer_repository() or None, "why_none": ws.dream.why_none() or None}
+        found = values.plain({**ws.dream.status(), **above, **schedules})
     last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
         ("Cursor", _line(ahead) if ahead else f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
         ("Not read", _not_read(found["unread"])),
         ("Running", "yes" if found["running"] else "no"),
-        ("Versions", f"cannot be read: {_line(problem)}" if problem else "kept in git" if found["git"] else "none yet"),
-        (
-            "Not kept",
-            f"versions of {', '.join(found['unversioned'])}: what Dreams would change there waits in the inbox"
-            if found["unversioned"]
-            else "",
-        ),
+        ("Versions", f"cannot be read: {_line(problem)}" if problem else _versions(found)),
+        ("Not kept", _not_kept(found)),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
         *_schedule_pairs(found["schedule"]),
         *_facts_pairs(found["crystallize"]),
     ]
     state.show(found, output.fields(pairs))
+
+
+def _versions(found: dict[str, Any]) -> str:
+    if found["git"]:
+        outer = found["outer_repository"]
+        return f"kept in git, in the repository {outer}" if outer else "kept in git"
+    return found["why_none"] or "none yet"
+
+
+def _not_kept(found: dict[str, Any]) -> str:
+    names = ", ".join(found["unversioned"])
+    waits = (
+        "it does not track them" if found["outer_repository"] else "what Dreams would change there waits in the inbox"
+    )
+    return f"versions of {names}: {waits}" if names else ""
 
 
 def _not_read(number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,8 +49,11 @@ def versions(state: State, file: str, sha: str | None, limit: int | None, offset
         found = ws.dream.versions
         all_of_it = list(found.of(path))
         body = [_version(found, saved, path) for saved in page(all_of_it, limit, offset)]
+        why_none = ws.dream.why_none()
     number = counted(len(all_of_it), "version")
-    none = f"None of {number} within that limit and offset." if all_of_it else "No version of it is kept yet."
+    none = (
+        f"None of {number} within that limit and offset." if all_of_it else why_none or "No version of it is kept yet."
+    )
     state.show(body, lambda: _version_lines(body) or [none])
 
 
@@ -63,7 +67,10 @@ def _show(state: State, ws: Workspace, path: str, sha: str) -> None:
 
 
 def _version(found: Versions, saved: Saved, path: str) -> dict[str, Any]:
-    added, removed = found.counts(saved, path)
+    added: int | None = None
+    removed: int | None = None
+    with suppress(errors.NanomemError):  # a version whose text is lost
+        added, removed = found.counts(saved, path)
     return {
         "id": saved.sha or "now", "sha": saved.sha or None, "at": saved.at or None, "who": saved.who,
         "message": saved.subject, "file": path, "added": added, "removed": removed,
@@ -80,7 +87,8 @@ def _version_lines(body: Sequence[dict[str, Any]]) -> list[str]:
         Column("Message", limit=80, least=24),
     ]
     cells = [
-        ((row["sha"] or "now")[:8], words.when(row["at"]), row["who"], str(row["added"]), str(row["removed"]),
+        ((row["sha"] or "now")[:8], words.when(row["at"]), row["who"],
+         *("?" if row[sign] is None else str(row[sign]) for sign in ("added", "removed")),
          row["message"])
         for row in body
     ]  # fmt: skip
@@ -104,15 +112,16 @@ def survival(state: State, sha: str | None, limit: int | None, offset: int) -> N
         wanted = ws.dream.commit(sha).sha if sha is not None else ""
         subjects = {commit.sha: commit.subject for commit in ws.dream.commits()}
         found = ws.dream.versions.survival()
+        none = ws.dream.why_none() if not found else ""
     if sha is None:
         shown = page(found, limit, offset)
         body = [_lasting(one, subjects, lines=False) for one in shown]
-        none = (
+        empty = (
             f"None of {counted(len(found), 'Dream')} within that limit and offset."
             if found
-            else "No Dream has run yet."
+            else none or "No Dream has run yet."
         )
-        state.show(body, lambda: _survival_lines(shown, subjects) or [none])
+        state.show(body, lambda: _survival_lines(shown, subjects) or [empty])
         return
     one = next((one for one in found if one.sha == wanted), None)
     if one is None:

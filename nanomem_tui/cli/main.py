@@ -82,7 +82,7 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 @click.option("--run-dream", is_flag=True, help="Run one Dream now, without the console.")
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), help="--run-dream: who dreams.")
 @click.option("--max-batch-size", type=Count(1), help="--run-dream: history entries to read.")
-@click.option("--max-iterations", type=Count(1), help="--run-dream: edit steps to take.")
+@click.option("--max-iterations", type=Count(1), help="--run-dream: edits to make in all; entries beyond wait.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="--run-dream: seconds to give it.")
 @click.option("--dry-run", is_flag=True, help="--run-dream: say what it would change, and change nothing.")
 @click.option(

@@ -136,9 +136,9 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
     if do == "begin":
         return ws.engine.begin_turn(turn_input(body)).to_json()
     if do == "end":
-        return ws.engine.end_turn(turn_end(body)).to_json()
+        return _consolidated(ws, ws.engine.end_turn(turn_end(body)).to_json())
     if do == "turn":
-        return ws.engine.whole_turn(turn_end(body, whole=True)).to_json()
+        return _consolidated(ws, ws.engine.whole_turn(turn_end(body, whole=True)).to_json())
     if do == "recall":
         limit, max_chars = (_number(body, name) for name in ("limit", "max_chars"))
         return ws.engine.preview(turn_input(body), limit=limit, max_chars=max_chars).to_json()
@@ -147,6 +147,16 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
     if do == "stop":
         return {"stopped": True}
     raise errors.BadInput(f"unknown request `{do}`", "do", "one of begin, end, turn, recall, flush, stop")
+
+
+def _consolidated(ws: Workspace, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer to the end of a turn, once its session was consolidated where it is over its budget."""
+    for key in ws.traces.sessions.keys() if ws.traces.sessions is not None else ():
+        try:
+            ws.consolidator.consolidate_after_turn(key)
+        except errors.NanomemError as error:
+            answer["problems"] = [*answer.get("problems", ()), f"session {key} was not consolidated: {error.line()}"]
+    return answer
 
 
 def _number(body: dict[str, Any], name: str) -> int | None:

@@ -220,10 +220,11 @@ class Moments:
             return []
         ends = [self._version_at(moment, commits) for moment in (first, second or Moment("now", "", now=True))]
         texts = self._ws.dream.versions.text
-        found = (
-            FileDiff(path, *(texts(NOW if end is None else end, path) if end != "" else None for end in ends))
-            for path in TRACKED_FILES
-        )
+
+        def text(end: str | None, path: str) -> str | None:
+            return texts(NOW if end is None else end, path) if end != "" else None
+
+        found = (FileDiff(path, text(ends[0], path), text(ends[1], path)) for path in TRACKED_FILES)
         return [one for one in found if one.before != one.after]
 
     def texts(self, moment: Moment) -> dict[str, str]:

@@ -8,6 +8,7 @@ the line first, which is the one that had evidence. Reads only, but for the cach
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +161,9 @@ class Blames:
         """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
         some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
         commit = Commit(raw, git)
-        moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
+        moved = False
+        with suppress(DamagedGit):  # else the time tells
+            moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
         before, after = commit.cursor_before, commit.cursor_after
         if before is None and commit.is_first:
             before = 0

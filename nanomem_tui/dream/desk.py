@@ -44,9 +44,12 @@ class Desk:
         self.asked: dict[str, set[int]] = {}
         self.steps = 0
         self.finished = False
+        self.repeats = False
+        """Whether an edit was given again, word for word, after the model was told that it is refused."""
         self.told: list[Refusal] = []
         self.skipped: list[Skipped] = []
         self._heard: list[Refusal] = []
+        self._refusals_shown = 0  # refusals for good that the model was told
         self._refused: list[Refusal] = []
         self._cursors = {entry.cursor for entry in entries}
         self._said: dict[int, str] = {}
@@ -73,6 +76,7 @@ class Desk:
         """The model saw the files as they are now, and the log: line numbers are those of now."""
         self._seen = dict(self.files)
         self._heard = list(self.told)
+        self._refusals_shown = len(self._refused)
 
     def read(self, file: str, first: int, last: int) -> None:
         """Lines of a file that the model wants to see with its next question."""
@@ -90,6 +94,8 @@ class Desk:
         """One edit of the model: made on the copies, told back, or refused."""
         self.steps += 1
         edit = self._edit(raw)
+        heard = (*self._refused[: self._refusals_shown], *self._heard)
+        self.repeats |= any(_same_words(one.edit, edit) for one in heard)
         if edit.op not in _OPS or edit.file not in TITLES or (edit.op == "move" and edit.to_file not in ("", *TITLES)):
             why = "a Dream may not change that file" if edit.op in _OPS else "there is no such edit"
             self._refuse(edit, why)
@@ -258,6 +264,11 @@ def _same(one: LineEdit, other: LineEdit) -> bool:
     first, second = details.words(one.new), details.words(other.new)
     alike = 2 * len(first & second) >= min(len(first), len(second))
     return one.new == other.new or (alike and bool({*one.evidence} & {*other.evidence} or not one.evidence))
+
+
+def _same_words(one: LineEdit, other: LineEdit) -> bool:
+    """Whether two edits are the same word for word, wherever they name the line."""
+    return replace(one, line=None, why="") == replace(other, line=None, why="")
 
 
 def _shortly(edit: LineEdit) -> str:

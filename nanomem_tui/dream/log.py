@@ -113,14 +113,28 @@ class Recorded:
         return found[0].meta if found else None
 
 
+def required(git: Callable[[], GitHistory | None], sha: str, why_none: Callable[[], str] = str) -> GitHistory:
+    """Return the history that the commit `sha` is sought in. Raises NotFound where no versions are kept."""
+    found = git()
+    if found is None:
+        if why := why_none().rstrip("."):
+            raise NotFound("no such version", sha, why)
+        raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
+    return found
+
+
 class DreamLog:
-    """What Dreams did, newest first."""
+    """What Dreams did, newest first. `why_none` says why no versions are kept."""
 
     def __init__(
-        self, git: Callable[[], GitHistory | None], operations: Callable[[], Iterable[Operation]] = tuple
+        self,
+        git: Callable[[], GitHistory | None],
+        operations: Callable[[], Iterable[Operation]] = tuple,
+        why_none: Callable[[], str] = str,
     ) -> None:
         self._git = git
         self._operations = operations
+        self._why_none = why_none
 
     def commits(self, limit: int | None = None) -> list[Commit]:
         """Every commit of the memory files, whoever made it; their statistics are counted when asked."""
@@ -135,6 +149,10 @@ class DreamLog:
         """The newest Dreams with files, lines and entries counted."""
         recorded = self.recorded()
         return [run_of(commit, recorded.of(commit)) for commit in self.dreams()[:limit]]
+
+    def ran(self) -> int:
+        """Return how many Dreams of ours are recorded, whether or not a commit holds them."""
+        return sum(operation.kind == "dream.run" for operation in self._operations())
 
     def recorded(self) -> Recorded:
         """What the ledger holds of the Dreams of ours, as it is now."""
@@ -151,19 +169,15 @@ class DreamLog:
 
     def diff(self, first: str, second: str) -> list[FileDiff]:
         """The memory files as of one commit against another, those that differ. Raises NotFound."""
-        from nanomem_tui.store.git_values import FileDiff
-
         git = self._history(first)
-        old, new = git.commit(first).sha, git.commit(second).sha
-        pairs = ((path, git.file_at(old, path), git.file_at(new, path)) for path in TRACKED_FILES)
-        return [FileDiff(path, _text(one), _text(two)) for path, one, two in pairs if one != two]
+        return git.diff_between(git.commit(first).sha, git.commit(second).sha, TRACKED_FILES)
+
+    def damage(self, shas: Iterable[str] = ()) -> list[str]:
+        """Return what could not be read for the log: of these commits, and of all before the oldest one read."""
+        if (git := self._git()) is None:
+            return []
+        found = [f"{sha[:8]}: not all lines are counted: {why}" for sha in shas if (why := git.damage(sha))]
+        return [*found, *([f"older changes cannot be read: {git.cut}"] if git.cut else [])]
 
     def _history(self, sha: str) -> GitHistory:
-        git = self._git()
-        if git is None:
-            raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
-        return git
-
-
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode("utf-8", "replace")
+        return required(self._git, sha, self._why_none)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _OURS = 1500  # tokens of our own words and of the shape
 _LEAST = 400  # tokens that are left for entries, however small the model
 _HALVINGS = 4
+_MOST_ANSWERS = 30  # however many steps there are
+_STOPPED = "it repeated an edit that was refused"
 _ENTRIES_SHARE = 0.6
 
 
@@ -88,10 +90,14 @@ class ModelDreamer:
         ahead = sum(max(edit.evidence) > done for edit in desk.edits)
         if ahead:
             notes.append(f"{ahead} of its edits are for entries after {done}, which wait for the next Dream.")
+        if desk.repeats:
+            notes.append(f"The model was stopped: {_STOPPED}.")
         late = [Refusal(edit, f"more than {steps} steps") for edit in desk.left_over]
         edits, hiding = veil.lifted(desk.edits)
         left = _left_alone(study, desk)
-        late += [] if desk.finished else [Refusal(_asked_for(fact), f"{steps} steps were not enough") for fact in left]
+        if not desk.finished:
+            why = _STOPPED if desk.repeats else f"{steps} steps were not enough"
+            late += [Refusal(_asked_for(fact), why) for fact in left]
         refused = [Refusal(veil.lift(one.edit), one.why) for one in (*desk.refused, *late)]
         skipped = [*desk.skipped, *(map(_no_edit, left) if desk.finished else ())]
         return Proposal(
@@ -145,7 +151,9 @@ class ModelDreamer:
     # Phase two
 
     def _edited(self, study: _Study, desk: Desk, steps: int, watch: Watch) -> None:
-        while desk.steps < steps:
+        for _ in range(_MOST_ANSWERS):
+            if desk.steps >= steps or desk.repeats:
+                return
             answer = self._step(study, desk, steps, watch)
             did = desk.steps
             for asked in answer["read"]:
@@ -267,7 +275,7 @@ def _facts(found: Sequence[Mapping[str, Any]], entries: Sequence[HistoryEntry]) 
 
 def _waiting(study: _Study, desk: Desk) -> list[int]:
     """The entries (the last of each fact or edit) that the steps did not reach; none when the model was done."""
-    if desk.finished:
+    if desk.finished or desk.repeats:
         return []
     waiting = [max(fact.evidence) for fact in _untouched(study, desk)]
     return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]

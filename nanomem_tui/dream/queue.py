@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem, in_words
-from nanomem_tui.formats.history import HistoryEntry, beyond, clamp_cursor, parse_cursor, parse_history
+from nanomem_tui.formats.history import (
+    HistoryEntry,
+    ReadTo,
+    beyond,
+    clamp_cursor,
+    not_dreamt,
+    parse_cursor,
+    parse_history,
+)
 from nanomem_tui.memory.long_archive import WHOLE, is_long, long_archive
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
@@ -77,10 +85,9 @@ class Queue(NamedTuple):
         bad = {p.line: p for p in self.problems if p.line is not None and p.line > read and p.line not in entries}
         return tuple(bad[line] for line in sorted(bad))
 
-    def passed(self, cursor: int) -> tuple[int, ...]:
-        """The numbers of those that a Dream up to `cursor` passes over: before what it reads, all when it reads all."""
-        last = max((entry.line for entry in self.waiting if entry.cursor <= cursor), default=0)
-        rest = any(entry.cursor > cursor for entry in self.waiting)
+    def passed(self, last: int = 0) -> tuple[int, ...]:
+        """The numbers of those that a Dream up to the line `last` passes over: before it, all when it reads all."""
+        rest = any(entry.line > last for entry in self.waiting)
         lines = (problem.line for problem in self.unreadable if problem.line is not None)
         return tuple(line for line in lines if line < last or not rest)
 
@@ -88,13 +95,21 @@ class Queue(NamedTuple):
 class DreamQueue:
     """The history of one workspace as Dream sees it."""
 
-    def __init__(self, paths: Paths, files: FileLayer, presence: Callable[[], Presence]) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        files: FileLayer,
+        presence: Callable[[], Presence],
+        read_to: Callable[[], ReadTo | None] = lambda: None,
+    ) -> None:
+        """`read_to` is asked where the last Dream of ours ended, once cursors are out of order."""
+        self._read_to = read_to
         self._paths = paths
         self._files = files
         self._presence = presence
 
     def queue(self) -> Queue:
-        """The entries that wait for a Dream, in the order of their cursors. Reads only.
+        """The entries that wait for a Dream, in file order. Reads only.
 
         Raises AccessDenied when the history cannot be read."""
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
@@ -104,7 +119,7 @@ class DreamQueue:
             said = in_words(error, f"reading {self._paths.history.name}")
             raise type(said)(said.what, self._paths.relative(self._paths.history), said.fix) from error
         cursor = clamp_cursor(stated, latest)
-        waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
+        waiting = not_dreamt(entries, max(0, stated), self._read_to)
         unread: tuple[HistoryEntry, ...] = ()
         if (self._paths.review / "unread").is_dir():
             from nanomem_tui.dream.unread import entries_unread

@@ -5,7 +5,6 @@ Which edits it cannot keep a version of is known here. Must not run a Dream.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,15 +14,13 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store import git_tidy
 from nanomem_tui.store.git_history import GitHistory, probe
 
-_NESTED = "no version is kept: a folder above the workspace is a git repository, and none is made inside of one"
-
 
 def begun(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
     """See to it that versions are kept; a line to tell where one was begun, or none can be. Raises OSError's errors."""
     if git is not None:
         return ()
     if GitHistory.init(paths) is None:
-        return (_NESTED,)
+        return (_none_kept(paths),)
     return (f"made a git repository in {paths.workspace}; its first commit holds the memory files as they were before",)
 
 
@@ -31,16 +28,27 @@ def foreseen(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
     """What to tell before a Dream is run: that it would be refused, or that not all of it would have a version."""
     if git is not None:
         names = " and ".join(git.unversioned())
+        if git.inside:
+            return (f"no versions of {names} are kept: {git.git_dir.parent} does not track them",) if names else ()
         waits = f"keeps no versions of {names}: what Dreams would change there waits in the inbox"
         return (f"{paths.relative(git.git_dir)} {waits}",) if names else ()
-    if paths.is_versioned:
-        return tuple(f"a Dream would be refused: {problem.text()}" for problem in probe(paths).problems)
-    return (_NESTED,) if any(os.path.lexists(folder / ".git") for folder in paths.workspace.parents) else ()
+    if not paths.is_versioned:
+        return ()
+    if problems := probe(paths).problems:
+        return tuple(f"a Dream would be refused: {problem.text()}" for problem in problems)
+    return (_none_kept(paths),)
+
+
+def _none_kept(paths: Paths) -> str:
+    return f"no version is kept: {probe(paths).why_none}, and no repository is made inside another"
 
 
 def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
-    """What a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a person."""
-    if git is None or not (names := git.unversioned()):
+    """What a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a person.
+
+    Not so in a repository above the workspace, which is a person's own: what it tracks is theirs to say.
+    """
+    if git is None or git.inside or not (names := git.unversioned()):
         return checked
     kept, refused = list[LineEdit](), list(checked.refused)
     for edit in checked.edits:

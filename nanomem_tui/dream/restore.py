@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from nanomem_tui.dream import headings
 from nanomem_tui.dream.blamed import full_name
+from nanomem_tui.dream.log import required
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.dream.restored import (
     NOTHING_LOST,
@@ -33,6 +34,7 @@ from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.git_objects import DamagedGit
 from nanomem_tui.store.git_values import Commit, FileDiff
 from nanomem_tui.text import counted
 
@@ -62,7 +64,9 @@ class DreamRestore:
         perform: Perform,
         queue: DreamQueue,
         owned: headings.Owned = headings.nobodys,
+        why_none: Callable[[], str] = str,
     ) -> None:
+        self._why_none = why_none
         self._owned = owned
         self._git = git
         self._files = files
@@ -102,6 +106,10 @@ class DreamRestore:
         if hunk is not None and edit is not None:
             raise BadInput("a hunk and an edit of it", "", "name one of them")
         diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
+        hurt = [diff for diff in diffs if diff.damage and (file is None or _is_named(diff, file))]
+        if hurt and not whole:
+            fix = "name with --file another file of it, or `git fsck` says what is lost"
+            raise Refused(f"what it changed cannot be read: {hurt[0].damage}", hurt[0].path, fix)
         if whole:
             found = _Reverted(self._whole(git, commit.parent), [])
         else:
@@ -213,10 +221,7 @@ class DreamRestore:
         )
 
     def _history(self, sha: str) -> GitHistory:
-        git = self._git()
-        if git is None:
-            raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
-        return git
+        return required(self._git, sha, self._why_none)
 
     def _whole(self, git: GitHistory, parent: str) -> list[RestoredFile]:
         files = []
@@ -272,7 +277,7 @@ def _wanted(
     diffs: Sequence[FileDiff], file: str | None, hunk: int | None, edit: int | None
 ) -> list[tuple[FileDiff, str]]:
     """The files to take back, each with its text as if that part of the commit had not been. Raises NotFound."""
-    named = [diff for diff in diffs if file is None or file in (diff.path, diff.path.rsplit("/", 1)[-1])]
+    named = [diff for diff in diffs if file is None or _is_named(diff, file)]
     if file is not None and not named:
         raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
     if edit is not None:
@@ -290,6 +295,10 @@ def _wanted(
     if not 0 <= hunk < count:
         raise NotFound("no such hunk", f"{hunk + 1}", f"{named[0].path} has {counted(count, 'hunk')} in that commit")
     return [(named[0], merge.revert_hunk(named[0].before or "", named[0].after or "", hunk, 0))]
+
+
+def _is_named(diff: FileDiff, file: str) -> bool:
+    return file in (diff.path, diff.path.rsplit("/", 1)[-1])
 
 
 def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Callable[[], str]]]:
@@ -340,6 +349,10 @@ def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Com
     for later in git.commits():
         if later.sha == commit.sha:
             break
-        if any(path in wanted for path, _, _ in git.changed(later.sha)):
+        try:
+            changed = {path for path, _, _ in git.changed(later.sha)}
+        except DamagedGit:  # it may have
+            changed = wanted
+        if changed & wanted:
             found.append(later)
     return tuple(found)

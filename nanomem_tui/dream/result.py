@@ -12,6 +12,7 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import masked
+from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.model.client import Usage
 from nanomem_tui.operations import Operation
 from nanomem_tui.text import counted
@@ -41,6 +42,8 @@ class DreamResult:
 
     `unread`: the entries that the rules passed and could not read, which wait for a model; `again`: those of them that
     it read, beside which the cursor stays.
+
+    `first` and `last` are the cursors between which those lie that it read, `read_to` the last of them in file order.
     """
 
     read: int
@@ -63,11 +66,16 @@ class DreamResult:
     declined: int = 0
     unread: tuple[int, ...] = ()
     again: tuple[int, ...] = ()
+    first: int = 0
+    last: int = 0
+    read_to: HistoryEntry | None = None
 
     @property
     def ends(self) -> tuple[int, int]:
         """The first and the last entry that it read."""
-        return (self.again[0], self.again[-1]) if self.again else (self.cursor_before + 1, self.cursor_after)
+        if self.again:
+            return self.again[0], self.again[-1]
+        return self.first or self.cursor_before + 1, self.last or self.cursor_after
 
     @property
     def span(self) -> str:

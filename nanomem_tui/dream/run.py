@@ -26,7 +26,7 @@ from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_ch
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused, from_os_error
-from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.formats.history import HistoryEntry, ReadTo
 from nanomem_tui.memory import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
@@ -56,8 +56,9 @@ class DreamRunner(DreamQueue):
         limits: Limits | None = None,
         settle: Callable[[], None] | None = None,
         owned: Owned = nobodys,
+        read_to: Callable[[], ReadTo | None] = lambda: None,
     ) -> None:
-        super().__init__(paths, files, presence)
+        super().__init__(paths, files, presence, read_to)
         self._owned = owned
         self._settle = settle
         self._git = git
@@ -71,6 +72,7 @@ class DreamRunner(DreamQueue):
         dry_run: bool = False,
         max_batch_size: int = MAX_BATCH_SIZE,
         max_iterations: int = MAX_ITERATIONS,
+        whole_batch: bool = False,
         timeout: float | None = None,
         started_by: str = "human",
         watch: Watch = nobody,
@@ -79,7 +81,8 @@ class DreamRunner(DreamQueue):
     ) -> DreamResult:
         """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits, of `dreamer`.
 
-        Entries beyond that many edits wait for the next Dream. What the guards refuse waits for a person, and with
+        Entries beyond that many edits wait for the next Dream; with `whole_batch` none does: there may be that many
+        edits for each entry, and one beyond waits for a person. What the guards refuse waits for a person, and with
         `review` every edit does. A dry run writes nothing at all; after `timeout` seconds no change is begun. A plain
         undo takes back what a person started; a schedule names itself in `started_by`.
         `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
@@ -95,12 +98,12 @@ class DreamRunner(DreamQueue):
             self._clean_up()
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", dreamer)
         if dry_run:
-            result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step, whole_batch=whole_batch)
             result = replace(result, notes=(*result.notes, *repository.foreseen(self._paths, self._git())))
             return _all_for_review(result) if review else result
         with self._alone():
             step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
-            result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step, whole_batch=whole_batch)
             result = _all_for_review(result) if review else result
             step(f"writing {result.summary}")
             self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
@@ -148,8 +151,9 @@ class DreamRunner(DreamQueue):
                 raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed")
             repository.begun(self._paths, self._git())
             text = f"dream: nanomem passed over entry {cursor}\n\nNo Dreamer could read it: {secrets.mask(why)}"
-            meta = {"commit": text, "started_by": started_by}
-            change = self._files.change(DREAM_CURSOR, str(cursor))
+            left = max(cursor, self.queue().cursor)
+            meta = {"commit": text, "started_by": started_by, "read_to": list(ReadTo.of(left, waiting[0]))}
+            change = self._files.change(DREAM_CURSOR, str(left))
             label = f"Dream: entry {cursor} passed over"
             return self._perform(new_operation("dream.pass", label, [change], actor="dream", meta=meta))
 
@@ -157,7 +161,9 @@ class DreamRunner(DreamQueue):
         self._keep_unreadable(result.unreadable)
         made = repository.begun(self._paths, self._git()) or repository.foreseen(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
-        notes = (*made, *repository.cleaned(self._paths, self._git()))
+        without = self._files.uncommitted(done)
+        left = (f"made without a commit: {without.text()}",) if without is not None else ()
+        notes = (*made, *left, *repository.cleaned(self._paths, self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
 
     def _keep_unreadable(self, numbers: Sequence[int]) -> None:
@@ -206,15 +212,37 @@ class DreamRunner(DreamQueue):
             return queue.unread
         if (ahead := queue.too_far(self._git())) is not None:
             raise Refused(ahead.what, ahead.where, ahead.fix)
-        if lines := queue.passed(queue.cursor):
+        if lines := queue.passed():
             why_none += f"; {passed_over(lines)}"
         if queue.unread:
             why_none += f"; {unread.told([entry.cursor for entry in queue.unread])}"
         raise NothingToDo("nothing to dream about", "", why_none)
 
-    def _propose(self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch) -> DreamResult:
+    def _propose(
+        self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch, *, whole_batch: bool = False
+    ) -> DreamResult:
         queue = self.queue()
-        batch = _batch(self._waiting(queue, "another Dream was quicker", dreamer), max_batch_size)
+        waiting = self._waiting(queue, "another Dream was quicker", dreamer)
+        in_file = _batch(waiting, max_batch_size)
+        result = self._read_batch(queue, in_file, dreamer, max_iterations, watch, whole_batch=whole_batch)
+        if result.read < len(in_file) and (rising := _rising(in_file)) != in_file:
+            # Only of cursors that rise can a Dream have read some and leave the rest to the next one.
+            result = self._read_batch(queue, rising, dreamer, max_iterations, watch, whole_batch=whole_batch)
+        return replace(result, remaining=len(waiting) - result.read + queue.more)
+
+    def _read_batch(
+        self,
+        queue: Queue,
+        in_file: Sequence[HistoryEntry],
+        dreamer: Dreamer,
+        max_iterations: int,
+        watch: Watch,
+        *,
+        whole_batch: bool,
+    ) -> DreamResult:
+        batch = sorted(in_file, key=lambda entry: entry.cursor)
+        if whole_batch:
+            max_iterations *= len(batch)
         is_new = bool(queue.waiting)
         before = {name: self._text(name) for name in TITLES}
         limits = replace(self._limits, forgotten=forgotten.load(self._paths))
@@ -223,26 +251,29 @@ class DreamRunner(DreamQueue):
         proposal = dreamer.propose(batch, before, steps=max_iterations, watch=watch)
         if proposal.done is not None:
             batch = [entry for entry in batch if entry.cursor <= proposal.done]
-        edits, dropped, last = _within(proposal.edits, batch, max_iterations)
+        edits, dropped, last = _within(proposal.edits, batch, max_iterations, whole_batch=whole_batch)
+        done = [entry for entry in in_file if entry.cursor <= last]
         refused = [*dropped, *proposal.refused]
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), limits, day_of(queue.entries))
         checked = repository.with_versions(checked, before, self._paths, self._git())
         result = DreamResult(
-            read=sum(1 for entry in batch if entry.cursor <= last),
+            read=len(done),
             cursor_before=queue.cursor,
-            cursor_after=last if is_new else queue.cursor,
+            cursor_after=max(queue.cursor, done[-1].cursor) if is_new else queue.cursor,
+            first=batch[0].cursor,
+            last=last,
+            read_to=done[-1],
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
             skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
-            remaining=sum(1 for entry in queue.waiting or queue.unread if entry.cursor > last) + queue.more,
-            unreadable=queue.passed(last) if is_new else (),
+            unreadable=queue.passed(done[-1].line) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
             again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),
             dreamer=dreamer.name,
             analysis=proposal.analysis,
             usage=proposal.usage,
-            notes=_why_fewer(batch, last, max_iterations),
+            notes=_why_fewer(in_file, len(done), max_iterations),
         )
         return self._changed(result, before, checked.files)
 
@@ -315,6 +346,8 @@ class DreamRunner(DreamQueue):
             "edits": [edit.to_json() for edit in result.edits],
             "refused": [{**masked(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
+        if result.read_to is not None and not result.again:
+            meta["read_to"] = list(ReadTo.of(result.cursor_after, result.read_to))
         if result.facts_left:
             meta["left"] = [
                 {**line.to_json(), "text": whole(secrets.mask(line.text))} for line in result.facts_left[:_MAX_KEPT]
@@ -355,12 +388,16 @@ def _batch(waiting: Sequence[HistoryEntry], size: int) -> Sequence[HistoryEntry]
 
 
 def _within(
-    edits: Sequence[LineEdit], batch: Sequence[HistoryEntry], limit: int
+    edits: Sequence[LineEdit], batch: Sequence[HistoryEntry], limit: int, *, whole_batch: bool
 ) -> tuple[list[LineEdit], list[Refusal], int]:
-    """(edits to make, edits refused, last cursor done): whole entries as long as their edits fit into `limit`."""
+    """(edits to make, edits refused, last cursor done): whole entries as long as their edits fit into `limit`; with
+    `whole_batch` all entries."""
     last_of = [max(edit.evidence, default=batch[-1].cursor) for edit in edits]
     if len(edits) <= limit:
         return list(edits), [], batch[-1].cursor
+    if whole_batch:
+        why = f"more than {counted(limit, 'edit')} in one Dream"
+        return list(edits[:limit]), [Refusal(edit, why) for edit in edits[limit:]], batch[-1].cursor
     first_left_out = last_of[limit]
     done = [entry.cursor for entry in batch if entry.cursor < first_left_out]
     if done:
@@ -371,9 +408,14 @@ def _within(
     return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
 
 
-def _why_fewer(batch: Sequence[HistoryEntry], last: int, limit: int) -> tuple[str, ...]:
+def _rising(batch: Sequence[HistoryEntry]) -> Sequence[HistoryEntry]:
+    """The entries of a batch, in file order, up to the first whose cursor goes back."""
+    end = next((at for at in range(1, len(batch)) if batch[at].cursor < batch[at - 1].cursor), len(batch))
+    return batch[:end]
+
+
+def _why_fewer(batch: Sequence[HistoryEntry], read: int, limit: int) -> tuple[str, ...]:
     """Why a Dream ended before the end of its batch: a line to tell, or none."""
-    read = sum(1 for entry in batch if entry.cursor <= last)
     if read == len(batch):
         return ()
     of = f"{read} of {counted(len(batch), 'entry', 'entries')} were read"

@@ -11,6 +11,7 @@ from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import DREAM_CURSOR, Paths
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamRunner
     from nanomem_tui.dream.versions import Versions
+    from nanomem_tui.formats.history import ReadTo
     from nanomem_tui.model.client import Usage
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.files import FileLayer
@@ -45,8 +47,9 @@ class Dreams:
         blames: Callable[[Callable[[], GitHistory | None]], Blames] | None = None,
         settle: Callable[[], None] | None = None,
         spent: Callable[[Usage], None] | None = None,
+        read_to: Callable[[], ReadTo | None] = lambda: None,
     ) -> None:
-        """`spent` is told what questions to a model took."""
+        """`spent` is told what questions to a model took; `read_to` is asked where the last Dream of ours ended."""
         self._settle = settle
         self._spent = spent or (lambda _used: None)
         self._open = git
@@ -56,8 +59,9 @@ class Dreams:
         self._files = files
         self._perform = perform
         self._presence = presence
-        self._log = DreamLog(self._sound, lambda: self._blames.edits(DREAM_CURSOR) if blames else ())
-        self._queue = DreamQueue(paths, files, presence)
+        self._log = DreamLog(self._sound, lambda: self._blames.edits(DREAM_CURSOR) if blames else (), self.why_none)
+        self._read_to = read_to
+        self._queue = DreamQueue(paths, files, presence, read_to)
         self._make_blames = blames
 
     @cached_property
@@ -73,19 +77,24 @@ class Dreams:
             self._presence,
             settle=self._settle,
             owned=self.own_headings,
+            read_to=self._read_to,
         )
 
     @cached_property
     def _restore(self) -> DreamRestore:
         from nanomem_tui.dream.restore import DreamRestore
 
-        return DreamRestore(self._sound, self._files, self._perform, self._queue, self.own_headings)
+        return DreamRestore(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
 
     def _git(self) -> GitHistory | None:
         """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
         now = self._open()
         kept = self._opened
-        if now is None or kept is None or (now.git_dir, now.prefix) != (kept.git_dir, kept.prefix):
+        if (
+            now is None
+            or kept is None
+            or (now.git_dir, now.prefix, now.inside) != (kept.git_dir, kept.prefix, kept.inside)
+        ):
             self._opened = now
         return self._opened
 
@@ -98,6 +107,27 @@ class Dreams:
             refuse_unreadable(self._paths)
         return git
 
+    def outer_repository(self) -> str:
+        """Return the folder above the workspace whose repository keeps the versions; "" where none does."""
+        git = self._git()
+        return str(git.git_dir.parent) if git is not None and git.inside else ""
+
+    def why_none(self) -> str:
+        """Return as a sentence why no versions are kept; "" where they are, or cannot be read, or none is expected."""
+        if self._git() is not None:
+            return ""
+        from nanomem_tui.store.git_history import probe
+
+        found = probe(self._paths)
+        if found.problems:
+            return ""
+        why = found.why_none
+        ran = self._log.ran()
+        if not ran:
+            return f"No versions of the memory files are kept: {why}." if why else ""
+        said = f"{counted(ran, 'Dream')} ran here, but no versions of the memory files are kept"
+        return f"{said}{f': {why}' if why else ''}. `nanomem log` lists all changes, `nanomem undo ID` reverts one."
+
     def status(self) -> dict[str, Any]:
         """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None;
         `unread` entries were passed by Dreams whose rules could not read them, and wait for a model.
@@ -105,7 +135,8 @@ class Dreams:
         `problem` (`what`, `where`, `fix`, else None) says why versions that are there cannot be read; then `runs` and
         `commits` are None: how many there are is not known. `ahead` (`cursor`, `by` and a problem's fields,
         else None) says that the cursor file names one that lies so many entries beyond the last. `unversioned` are
-        the memory files that no commit of the repository can hold: what Dreams would change there waits in the inbox.
+        the memory files that no commit of the repository can hold: what Dreams would change there waits in the inbox,
+        except beside an `outer_repository`. Without a repository `runs` are the Dreams of ours that are recorded.
         """
         queue = self._queue.queue()
         commits: list[Commit] = []
@@ -117,7 +148,7 @@ class Dreams:
         dreams = [commit for commit in commits if commit.is_dream]
         ahead = queue.too_far(None if problem else self._opened)
         return {
-            "runs": None if problem else len(dreams),
+            "runs": None if problem else len(dreams) if self._opened else self._log.ran(),
             "commits": None if problem else len(commits),
             "cursor": queue.cursor,
             "latest": queue.latest,
@@ -143,6 +174,10 @@ class Dreams:
         """Every commit of the memory files, newest first."""
         return self._log.commits(limit)
 
+    def damage(self, shas: Iterable[str] = ()) -> list[str]:
+        """Return what of the versions could not be read, of these commits and of all before the oldest that can be."""
+        return self._log.damage(shas)
+
     def commit(self, sha: str) -> Commit:
         """The one commit whose id begins so. Raises NotFound."""
         return self._log.commit(sha)
@@ -167,13 +202,17 @@ class Dreams:
         dreamer: str | None = None,
         review: bool = False,
     ) -> DreamResult:
-        """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`."""
+        """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`.
+
+        Without `max_iterations` the whole batch is read: the limit of the settings then holds for each of its entries.
+        """
         from nanomem_tui.dream.dreamer import nobody
 
         return self.runner.run(
             dry_run=dry_run,
             max_batch_size=max_batch_size or self._settings.dream_max_batch_size,
             max_iterations=max_iterations or self._settings.dream_max_iterations,
+            whole_batch=max_iterations is None,
             timeout=timeout,
             started_by=started_by,
             watch=watch or nobody,
@@ -206,7 +245,7 @@ class Dreams:
         """Every version of the memory files, and how long what Dreams wrote lasted."""
         from nanomem_tui.dream.versions import Versions
 
-        return Versions(self._sound, self._files)
+        return Versions(self._sound, self._files, self.why_none)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
         """The Dreamer of that name, `rules` or `model`; without one that of the settings.

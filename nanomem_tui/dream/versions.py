@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from threading import Lock
 from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.dream.blamed import Who, who_made
+from nanomem_tui.dream.log import required
 from nanomem_tui.dream.survival import Lasting, Version, survival
-from nanomem_tui.errors import NotFound
 from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
@@ -46,8 +47,11 @@ class Saved(NamedTuple):
 class Versions:
     """The versions of the memory files of one workspace."""
 
-    def __init__(self, git: Callable[[], GitHistory | None], files: FileLayer) -> None:
+    def __init__(
+        self, git: Callable[[], GitHistory | None], files: FileLayer, why_none: Callable[[], str] = str
+    ) -> None:
         self._git = git
+        self._why_none = why_none
         self._files = files
         self._line_counts: dict[Blobs, tuple[int, int]] = {}
         self._counting = Lock()
@@ -60,9 +64,7 @@ class Versions:
         """
         if sha == NOW:
             return self._files.load(path).text
-        git = self._git()
-        if git is None:
-            raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
+        git = required(self._git, sha, self._why_none)
         data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
         return None if data is None else data.decode("utf-8", "replace")
 
@@ -76,10 +78,11 @@ class Versions:
         head = git.head() if git else None
         if git is None or head is None:
             return
-        held = {path: git.file_at(head, path) for path in TRACKED_FILES}
-        differs: dict[str, Blobs] = {
-            path: (None, None) for path in TRACKED_FILES if self._files.load(path).data != held[path]
-        }
+        differs: dict[str, Blobs] = {}
+        for path in TRACKED_FILES:
+            with suppress(DamagedGit):  # what cannot be read is not said to differ
+                if self._files.load(path).data != git.file_at(head, path):
+                    differs[path] = (None, None)
         if differs:
             yield Saved(NOW, head, "", "uncommitted", "not committed yet", differs)
         for commit in git.walk():
@@ -138,17 +141,20 @@ class Versions:
 
 
 def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
-    """The texts of the memory files that a commit changed."""
-    return {
-        path: None if blob is None else git.blob(blob).decode("utf-8", "replace")
-        for path, (_, blob) in _blobs(git, commit).items()
-    }
+    """The texts of the memory files that a commit changed, those that can be read."""
+    texts: dict[str, str | None] = {}
+    for path, (_, blob) in _blobs(git, commit).items():
+        with suppress(DamagedGit):
+            texts[path] = None if blob is None else git.blob(blob).decode("utf-8", "replace")
+    return texts
 
 
 def _blobs(git: GitHistory, commit: Commit) -> dict[str, Blobs]:
     """The memory files that a commit changed; all that it holds where what came before cannot be read."""
     try:
         found = {path: (old, new) for path, old, new in git.changed(commit.sha)}
-    except DamagedGit:  # the oldest commit of a shallow repository
-        found = {path: (None, git.blob_id(commit.sha, path)) for path in TRACKED_FILES}
+    except DamagedGit:  # what came before cannot be read
+        found = {}
+        with suppress(DamagedGit):
+            found = {path: (None, git.blob_id(commit.sha, path)) for path in TRACKED_FILES}
     return {path: blobs for path, blobs in found.items() if path in TRACKED_FILES}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
@@ -36,9 +38,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 @cache
 def _plain() -> re.Pattern[bytes]:
     """A line as agents write it, with its cursor."""
-    return re.compile(
-        rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"\}$', re.MULTILINE
-    )
+    return re.compile(rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"\}$', re.MULTILINE)
 
 
 class HistoryEntry(NamedTuple):
@@ -138,6 +138,45 @@ def parse_cursor(data: bytes | None) -> int | None:
 def clamp_cursor(value: int | None, latest: int) -> int:
     """The cursor that keeps Dream working: within 0 and `latest`; a missing one is 0, as agents take it."""
     return max(0, min(value or 0, latest))
+
+
+class ReadTo(NamedTuple):
+    """Up to where a Dream of ours read: the cursor that it left, and the last entry in file order."""
+
+    left: int
+    cursor: int
+    timestamp: str
+    checksum: int
+
+    @classmethod
+    def of(cls, left: int, entry: HistoryEntry) -> ReadTo:
+        """Return the mark of a Dream that ended with `entry` and left the cursor `left`."""
+        return cls(left, entry.cursor, entry.timestamp, zlib.crc32(entry.content.encode("utf-8", "replace")))
+
+    def is_at(self, entry: HistoryEntry) -> bool:
+        """Return whether `entry` is the one that it ended with."""
+        return self == ReadTo.of(self.left, entry)
+
+
+def not_dreamt(
+    entries: Sequence[HistoryEntry], cursor: int, read_to: Callable[[], ReadTo | None] = lambda: None
+) -> list[HistoryEntry]:
+    """Return the entries that no Dream has read, in file order, where the cursor of Dreams is `cursor`.
+
+    As long as cursors only rise they tell. Where one is out of order, the place in the file tells as well: what stands
+    behind the entry that Dreams have read to waits, whatever its number; `read_to` says which one that is, else it is
+    the last one that has the number `cursor`.
+    """
+    rising = all(one.cursor < other.cursor for one, other in pairwise(entries))
+    if rising and (not entries or cursor <= entries[-1].cursor):
+        return [entry for entry in entries if entry.cursor > cursor]
+    mark, at = read_to(), None
+    if mark is not None and mark.left == cursor:
+        at = next((place for place in reversed(range(len(entries))) if mark.is_at(entries[place])), None)
+    if at is not None:
+        return list(entries[at + 1 :])
+    last = max((place for place, entry in enumerate(entries) if entry.cursor == cursor), default=len(entries))
+    return [entry for place, entry in enumerate(entries) if entry.cursor > cursor or place > last]
 
 
 def beyond(stated: int, latest: int, given: int) -> int:

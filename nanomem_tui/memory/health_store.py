@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -23,6 +24,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan
+    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.store.postgres.server import Server
 
@@ -42,14 +44,32 @@ def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
     """What is wrong with the git history of the memory files."""
     from nanomem_tui.store.git_history import probe
 
-    problems = probe(paths).problems
+    opened = probe(paths)
+    problems = opened.problems
     yield from problems
+    if opened.history is not None:
+        with contextlib.closing(opened.history) as history:
+            yield from _lost(history, paths)
     for git in paths.git_dirs:
         if git.is_dir() and not problems:
             yield from _dangling(git, paths)
         if not (agent.running and agent.dreaming):
             yield from _locks(git, paths)
         yield from _empty_objects(git, paths)
+
+
+def _lost(history: GitHistory, paths: Paths) -> Iterator[Problem]:
+    """Objects that versions of the memory files need and that are missing or cannot be read."""
+    fix = "look for it in a clone or a backup (`git fetch`); `git fsck` lists all; other versions can be read"
+    number = 0
+    for what, sha, needed in history.lost():
+        number += 1
+        if number <= _OFFERED:
+            where = f"{paths.relative(history.git_dir)}: {sha}".rstrip(": ")
+            yield Problem(f"{what}; {needed} cannot be read", where, None, fix)
+    if number > _OFFERED:
+        what = f"{number - _OFFERED:,} more git objects cannot be read"
+        yield Problem(what, paths.relative(history.git_dir), None, fix)
 
 
 def _dangling(git: Path, paths: Paths) -> Iterator[Problem]:

@@ -11,13 +11,21 @@ import contextlib
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.errors import AccessDenied, NanomemError, NotFound, Problem
-from nanomem_tui.formats.history import HistoryEntry, lines_of_text, parse_cursor, parse_history, parse_history_md
+from nanomem_tui.formats.history import (
+    HistoryEntry,
+    ReadTo,
+    lines_of_text,
+    not_dreamt,
+    parse_cursor,
+    parse_history,
+    parse_history_md,
+)
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.memory.long_archive import LongArchive, is_long, long_archive
 from nanomem_tui.memory.reading import Parsed
@@ -44,8 +52,10 @@ class OldEntry(NamedTuple):
 class History:
     """The archive of one workspace, parsed once for every state of its file. A long one is not held whole."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, read_to: Callable[[], ReadTo | None] = lambda: None) -> None:
+        """`read_to` is asked where the last Dream of ours ended, once cursors are out of order."""
         self._paths = paths
+        self._read_to = read_to
         self._lines: Parsed[Entries] = Parsed(parse_history, MOST_OF_A_LOG)
         self._markdown: Parsed[Entries] = Parsed(self._parse_markdown)
         self._backups: dict[str, Parsed[Entries]] = {}
@@ -117,7 +127,8 @@ class History:
         long = self._long()
         latest = long.highest if long is not None else max((entry.cursor for entry in entries), default=0)
         dreamt = self.dream_cursor if self._is_lines() else latest
-        waiting = long.count_above(dreamt) if long is not None else sum(entry.cursor > dreamt for entry in entries)
+        unread = not_dreamt(entries, dreamt, self._read_to) if long is None and self._is_lines() else ()
+        waiting = long.count_above(dreamt) if long is not None else len(unread)
         return {
             "entries": long.count if long is not None else len(entries),
             "unprocessed": waiting,

@@ -20,6 +20,7 @@ from nanomem_tui.formats.history import (
     beyond,
     clamp_cursor,
     dump_entry,
+    not_dreamt,
     parse_cursor,
     parse_history,
     parse_history_md,
@@ -330,7 +331,10 @@ class HistoryChanges:
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
         dreamt = self._dreamt(latest)
-        fresh = next((at for at, entry in enumerate(entries) if entry.cursor > dreamt), len(entries))
+        waiting = not_dreamt(entries, dreamt)
+        fresh = entries.index(waiting[0]) if waiting else len(entries)
+        if any(entry.cursor <= dreamt for entry in waiting):
+            fresh -= 1  # only the entry before them says that they wait
         going = entries[: max(0, min(len(entries) - keep, fresh))]
         gone = {entry.line for entry in going}
         # Once Dream has read what follows, such a line costs nothing; before that a person has to mend it.
@@ -347,7 +351,7 @@ class HistoryChanges:
             keep=keep,
             removed=len(going),
             kept=len(entries) - len(going),
-            waiting=sum(entry.cursor > dreamt for entry in entries),
+            waiting=len(waiting),
             unreadable=len(bad),
             left=left,
             first=going[0].cursor if going else None,

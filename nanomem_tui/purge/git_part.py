@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import Refused
 from nanomem_tui.purge import archived
 from nanomem_tui.store import backup_files, git_hindrance, git_purge
+from nanomem_tui.store.git_history import probe
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 _OF_REFS = ("index", "packed-refs", "refs", "HEAD", "ORIG_HEAD", "MERGE_HEAD")
 """Files that hold names, which are told as such."""
 GIT = "the git history: --git writes it anew, and keeps a bundle of what was"
+
+
+OUTER = "the repository of a folder above the workspace holds versions of the memory files: look there yourself"
 
 
 def histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -36,6 +40,9 @@ def histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
             continue
         found.append(git_dir)
         unread += [(paths.relative(path), why) for path, why in git_hindrance.elsewhere(git_dir, paths.workspace)]
+    if (outer := paths.outer_git_dir) is not None and (history := probe(paths).history) is not None:
+        history.close()
+        unread.append((str(outer), OUTER))
     return found, unread
 
 

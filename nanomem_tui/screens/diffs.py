@@ -38,7 +38,7 @@ def no_evidence(_hunk: merge.Hunk) -> tuple[str, ...]:
 
 def file_diff(file: git_values.FileDiff, evidence: Evidence = no_evidence) -> FileDiff:
     """One file of a commit: the very hunks that a restore counts."""
-    note = "new file" if file.before is None else "file removed" if file.after is None else ""
+    note = file.damage or ("new file" if file.before is None else "file removed" if file.after is None else "")
     section = _Sections(file.after or "")
     hunks = [
         Hunk(

@@ -65,6 +65,7 @@ class DreamScreen(DiffScreen[Commit]):
         self._metas: Mapping[str, Meta] = {}
         self._runs: dict[str, DreamRun] = {}
         self._columns = 0
+        self._why_none = ""
 
     # The list
 
@@ -96,6 +97,12 @@ class DreamScreen(DiffScreen[Commit]):
             for commit in page:
                 _ = commit.files, commit.entries
             yield page
+
+        self._why_none = "" if commits else self.ws.dream.why_none()
+
+    def nothing(self) -> str:
+        """Say why no versions are kept where that is known."""
+        return self._why_none or self.EMPTY
 
     def search_text(self, row: Commit) -> str:
         """Words are searched in the message."""
@@ -313,7 +320,8 @@ def _before_run(ws: Workspace) -> tuple[list[Block], str]:
         then = "read again when nothing is new" if by_model else "they wait for a Dream by a model"
         blocks.insert(2, Field("not read", f"{counted(unread, 'entry', 'entries')} by the rules: {then}"))
     if names := ", ".join(state["unversioned"]):
-        blocks.append(Body(f"No version of {names} is kept here: what would change there waits in the inbox.", "warn"))
+        waits = "." if ws.dream.outer_repository() else ": what would change there waits in the inbox."
+        blocks.append(Body(f"No version of {names} is kept here{waits}", "warn"))
     if state["running"]:
         return blocks, "The agent is dreaming now: wait until it is done."
     to_read = state["unprocessed"] or (unread and by_model)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import Problem, Refused
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.store import git_hindrance
 from nanomem_tui.store.git_history import AUTHOR, MENDING, VERSIONED, probe
 from nanomem_tui.store.git_objects import DamagedGit
 
@@ -52,7 +53,8 @@ def refuse_unreadable(paths: Paths) -> None:
 def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> tuple[GitHistory | None, Problem | None]:
     """Where a change of memory files is to be committed; where versions are kept and cannot be, None and why.
 
-    An operation that says itself what its commit is (a Dream) is not made then: raises Refused, DamagedGit.
+    An operation that says itself what its commit is (a Dream) is not made then: raises Refused, DamagedGit. In a
+    repository above the workspace nothing is committed while git is in the midst of a merge or the like.
     """
     keys = [change.key for change in operation.changes if change.layer == "file"]
     if git is None:
@@ -61,6 +63,9 @@ def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> t
         found = probe(paths)
         problem = found.problems[0] if found.problems and any(key in VERSIONED for key in keys) else None
         return found.history, problem and problem._replace(severity="warning")
+    if git.inside and (what := git_hindrance.in_progress(git.git_dir)):
+        said = f"not committed: git is in the midst of {what}"
+        return None, Problem(said, str(git.git_dir.parent), fix="finish it or abort it", severity="warning")
     try:
         _ = [git.tracks(key) for key in keys]  # reads the folders that the commit changes
     except DamagedGit as error:

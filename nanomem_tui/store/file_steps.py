@@ -7,14 +7,16 @@ version. Must not know an operation.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import from_os_error
+from nanomem_tui.errors import Conflict, from_os_error
 from nanomem_tui.formats.history import parse_cursor
+from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ class Step(NamedTuple):
 
 
 def commit_outside(git: GitHistory, steps: Sequence[Step], label: str) -> None:
+    """Commit what others made of the files before; in a repository above the workspace that stays uncommitted."""
+    if git.inside:
+        return
     head = git.head()
     files = {step.key: step.outside for step in steps if step.outside is not None and git.tracks(step.key)}
     if head is not None:
@@ -47,6 +52,35 @@ def commit_outside(git: GitHistory, steps: Sequence[Step], label: str) -> None:
         files = {key: data for key, data in files.items() if git.blob_id(head, key) != object_id("blob", data)}
     if files:
         git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
+
+
+def committed(git: GitHistory, steps: Sequence[Step]) -> tuple[dict[str, bytes | None], list[str]]:
+    """What a commit is to hold of the steps, and the files that it must leave out.
+
+    In a repository above the workspace the commit holds our change alone: what else was changed in a file stays
+    uncommitted, and a file is left out where somebody staged it, or changed the same lines.
+    """
+    taken = [step for step in steps if git.takes(step.key, new=step.current is None)]
+    head = git.head()
+    if not git.inside or head is None:
+        return {step.key: step.target for step in taken}, []
+    from nanomem_tui.store import file_values, git_index
+
+    staged = git_index.held(git.git_dir)
+    files: dict[str, bytes | None] = {}
+    left: list[str] = []
+    for step in taken:
+        blob, held = git.blob_id(head, step.key), git.file_at(head, step.key)
+        try:
+            if staged and staged.get(os.fsencode(git.local(step.key) or "")) != blob:
+                raise Conflict("the file is staged", step.key)
+            same = held == step.current or step.key == DREAM_CURSOR
+            files[step.key] = (
+                step.target if same else file_values.merged_with(step.key, step.current, held, step.target)
+            )
+        except Conflict:
+            left.append(step.key)
+    return files, left
 
 
 def goes_back(step: Step) -> bool:
@@ -93,6 +127,7 @@ def put_back(git: GitHistory | None, step: Step, label: str) -> str | None:
     if git is not None:
         commit_outside(git, [step], label)
     write(step)
-    if git is None or not git.tracks(step.key):
+    files = committed(git, [step])[0] if git is not None else {}
+    if git is None or not files:
         return None
-    return git.commit_files({step.key: step.target}, _OVERWRITTEN.format(label=" ".join(label.split())))
+    return git.commit_files(files, _OVERWRITTEN.format(label=" ".join(label.split())))

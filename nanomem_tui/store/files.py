@@ -292,12 +292,15 @@ class FileLayer:
                 whole = len(done)
             head = git.head() if git is not None else None
             committed = None
-            if git is not None and (tracked := [step for step in (*done, *cursors) if git.tracks(step.key)]):
+            files, left = file_steps.committed(git, [*done, *cursors]) if git is not None else ({}, [])
+            if git is not None and files:
                 from nanomem_tui.store import file_commits
 
-                committed = git.commit_files(
-                    {step.key: step.target for step in tracked}, file_commits.message(operation)
-                )
+                committed = git.commit_files(files, file_commits.message(operation))
+            if git is not None and left:
+                fix = "commit it yourself"
+                what = "not committed: it is staged, or the same lines have changes that are not committed"
+                problem = Problem(what, " and ".join(left), fix=fix, severity="warning")
             for step in (step for step in cursors if step not in back):
                 done.append(step)
                 file_steps.write(step)
@@ -368,5 +371,6 @@ class FileLayer:
         """Where a commit was made, another that takes it back."""
         with contextlib.suppress(NanomemError):
             if git is not None and git.head() != head:
-                files = {step.key: step.current for step in steps if git.tracks(step.key)}
+                files = {step.key: git.file_at(head, step.key) if head else step.current for step in steps}
+                files = {key: data for key, data in files.items() if git.tracks(key)}
                 git.commit_files(files, "nanomem: take back a change that could not be finished")

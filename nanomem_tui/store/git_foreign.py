@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from itertools import accumulate
 from pathlib import Path
 
 from nanomem_tui import regular
@@ -34,3 +36,32 @@ def why_not(git_dir: Path, workspace: Path) -> tuple[str, str] | None:
             if re.search(pattern, said):
                 return reason, _FORMAT
     return None
+
+
+def why_not_outer(git_dir: Path, workspace: Path) -> str:
+    """Return why the repository of a folder above the workspace is not used, "" for one that is. Raises OSError."""
+    if reason := why_not(git_dir, git_dir.parent):
+        return reason[0]
+    if os.stat(git_dir).st_uid not in (os.geteuid(), os.stat(workspace).st_uid):
+        return "it belongs to another account"
+    return ""
+
+
+def is_ignored(git_dir: Path, path: str) -> bool:
+    """Return whether git would ignore the new file `path`, by the .gitignore files above it and info/exclude.
+
+    True where one of them cannot be read: what might be ignored is not committed.
+    """
+    from dulwich.ignore import IgnoreFilter, IgnoreFilterManager
+
+    root, *folders = "", *accumulate(f"{name}/" for name in path.split("/")[:-1])
+    exclude = git_dir / "info" / "exclude"
+    try:
+        rules = [git_dir.parent / folder / ".gitignore" for folder in (root, *folders)]
+        if not all(stat.S_ISREG(rule.lstat().st_mode) for rule in (*rules, exclude) if os.path.lexists(rule)):
+            return True
+        above = [IgnoreFilter.from_path(exclude)] if exclude.exists() else []
+        manager = IgnoreFilterManager(str(git_dir.parent), above, False)
+        return any(manager.is_ignored(part) for part in (*folders, path))
+    except (OSError, ValueError, re.error):
+        return True

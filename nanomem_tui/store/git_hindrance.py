@@ -62,6 +62,11 @@ def elsewhere(git_dir: Path, workspace: Path) -> list[tuple[Path, str]]:
     ]
 
 
+def in_progress(git_dir: Path) -> str:
+    """Return what git is in the midst of ("a merge"), "" where it is in nothing."""
+    return next((what for name, what in _IN_PROGRESS.items() if os.path.lexists(git_dir / name)), "")
+
+
 def _reasons(git_dir: Path, workspace: Path) -> Iterator[tuple[str, str, str]]:
     if reason := unread(git_dir, workspace):
         yield reason, str(git_dir), "look through it yourself"

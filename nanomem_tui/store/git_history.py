@@ -14,14 +14,24 @@ Must not know Dreams as edits, the ledger, or how a file is written.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock, regular
-from nanomem_tui.errors import AccessDenied, Conflict, NotFound, Problem, Refused, from_os_error, in_words
+from nanomem_tui.errors import (
+    AccessDenied,
+    Conflict,
+    NanomemError,
+    NotFound,
+    Problem,
+    Refused,
+    from_os_error,
+    in_words,
+)
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
 from nanomem_tui.store import git_foreign, git_refs
@@ -60,14 +70,21 @@ BlobChange = tuple[str, str | None, str | None]
 
 
 class Opened(NamedTuple):
-    """What was found: a readable history or none, and why one that is there cannot be read or is not used."""
+    """What was found: a readable history or none, and why one that is there cannot be read or is not used.
+
+    `why_none` says why the repository of a folder above the workspace keeps no versions of the memory files.
+    """
 
     history: GitHistory | None
     problems: tuple[Problem, ...] = ()
+    why_none: str = ""
 
 
 def probe(paths: Paths) -> Opened:
-    """Look for the repository of the workspace, else of `memory/`. Reads only; never raises for what it finds."""
+    """Look for the repository of the workspace, else of `memory/`, else of a folder above the workspace.
+
+    One above counts only when it tracks a memory file. Reads only; never raises for what it finds.
+    """
     for git_dir in paths.git_dirs:
         if not os.path.lexists(git_dir):
             continue
@@ -84,17 +101,41 @@ def probe(paths: Paths) -> Opened:
             said = in_words(error, "reading the git repository")
             fix = said.fix if isinstance(said, AccessDenied | ElsewhereHead) else MENDING
             return Opened(None, (Problem(said.what, where, fix=fix),))
-    return Opened(None)
+    return _probe_outer(paths)
+
+
+def _probe_outer(paths: Paths) -> Opened:
+    git_dir = paths.outer_git_dir
+    if git_dir is None:
+        return Opened(None)
+    root = git_dir.parent
+    try:
+        if not (reason := git_foreign.why_not_outer(git_dir, paths.workspace)):
+            history = GitHistory(git_dir, inside=f"{paths.workspace.relative_to(root).as_posix()}/")
+            history.check()
+            if any(map(history.tracks, TRACKED_FILES)):
+                return Opened(history)
+            reason = "it tracks none of SOUL.md, USER.md and memory/MEMORY.md"
+    except (DamagedGit, OSError) as error:
+        reason = in_words(error, "reading the git repository").what
+    return Opened(None, why_none=f"the workspace lies in the git repository {root} ({reason})")
 
 
 class GitHistory:
     """The commits of one repository, and the way to add one. File names are relative to the workspace."""
 
-    def __init__(self, git_dir: Path, prefix: str = "") -> None:
+    def __init__(self, git_dir: Path, prefix: str = "", inside: str = "") -> None:
+        """`prefix` is the folder of the workspace that the repository holds, `inside` (ending in a slash) the folder of
+        the repository that the workspace is: then it is somebody's own, and only VERSIONED files in it are ours.
+        """
         self.git_dir = git_dir
         self.prefix = prefix
+        self.inside = inside
         self._objects = ObjectStore(git_dir / "objects")
         self._stats: dict[str, tuple[FileStat, ...]] = {}
+        self._damage: dict[str, str] = {}
+        self.cut = ""
+        """Why the last walk ended before the first commit; "" where it did not."""
 
     @classmethod
     def open(cls, paths: Paths) -> GitHistory | None:
@@ -102,13 +143,17 @@ class GitHistory:
         return probe(paths).history
 
     def check(self) -> None:
-        """Raise DamagedGit unless HEAD leads to a commit with a tree, or to a branch where none has commits yet."""
+        """Raise DamagedGit unless HEAD leads to a commit, or to a branch where none has commits yet."""
         branch, head = git_refs.read_head(self.git_dir)
         if head is None and (others := git_refs.branches(self.git_dir)):
             fix = f"`git symbolic-ref HEAD {others[0]}` goes back to it"
             raise ElsewhereHead(f"HEAD names {branch}, which has no commit, while {others[0]} has", "", fix)
         if head is not None:
-            top = self._objects.tree(self._objects.commit(head).tree)
+            tree = self._objects.commit(head).tree
+            try:
+                top = self._objects.tree(tree)
+            except DamagedGit:
+                return  # what needs the newest files says so; all that came before can be read
             if self.prefix and "MEMORY.md" not in top and any(n in top for n in ("SOUL.md", "USER.md", "memory")):
                 self.prefix = ""  # a repository in memory/ whose tree is that of the workspace
 
@@ -122,12 +167,14 @@ class GitHistory:
 
     def _walk(self) -> Iterator[CommitObject]:
         sha, seen = self.head(), set[str]()
+        self.cut = ""
         while sha is not None and sha not in seen:
             seen.add(sha)
             try:
                 commit = self._objects.commit(sha)
-            except DamagedGit:
-                return  # a shallow or damaged repository: what can be read is shown
+            except NanomemError as error:
+                self.cut = error.line()  # what can be read is shown
+                return
             yield commit
             sha = commit.parents[0] if commit.parents else None
 
@@ -136,8 +183,15 @@ class GitHistory:
         return list(islice(self.walk(), limit))
 
     def walk(self) -> Iterator[Commit]:
-        """The commits, newest first, each read when it is asked for."""
-        return (Commit(raw, self) for raw in self._walk())
+        """The commits, newest first, each read when it is asked for; of a repository above the workspace those that
+        changed a memory file, and those of which that cannot be told."""
+        return (Commit(raw, self) for raw in self._walk() if not self.inside or self._may_change_ours(raw))
+
+    def _may_change_ours(self, commit: CommitObject) -> bool:
+        try:
+            return bool(self.changed(commit.sha))
+        except DamagedGit:
+            return True
 
     def commit(self, prefix: str) -> Commit:
         """The one commit whose id starts with `prefix`, also in the form of old releases. Raises NotFound."""
@@ -161,30 +215,60 @@ class GitHistory:
 
     def blob_id(self, sha: str, path: str) -> str | None:
         """The id of a file's blob as of a commit; None when it had none. Raises DamagedGit."""
-        entry = self._entry(self._objects.commit(sha).tree, path)
-        return entry.sha if entry is not None and entry.is_file else None
+        return self._blob_in(self._objects.commit(sha).tree, path)
 
     def blob(self, blob: str) -> bytes:
         """The bytes of a blob. Raises DamagedGit."""
         return self._objects.blob(blob)
 
     def tracks(self, path: str) -> bool:
-        """Whether a change of `path` belongs into a commit: an agent's own files, and whatever HEAD holds as a file."""
-        if self._local(path) is None:
+        """Whether a change of `path` belongs into a commit: an agent's own files, and whatever HEAD holds as a file.
+
+        In a repository above the workspace: those of VERSIONED that HEAD holds. Raises DamagedGit.
+        """
+        if self.local(path) is None or (self.inside and path not in VERSIONED):
             return False
         head = self.head()
         entry = self._entry(self._objects.commit(head).tree, path) if head else None
+        if self.inside:
+            return entry is not None and entry.is_file and not self._is_encoded(entry.sha)
         return entry.is_file if entry is not None else path in VERSIONED
 
-    def unversioned(self) -> tuple[str, ...]:
-        """The memory files that no commit here can hold: it is the repository of another folder. Raises DamagedGit."""
-        return tuple(name for name in TRACKED_FILES if not self.tracks(name))
+    def takes(self, path: str, *, new: bool) -> bool:
+        """Whether the next commit is to hold `path`: it is tracked, or `new` and nothing says that git ignores it."""
+        if self.tracks(path):
+            return True
+        if not self.inside or not new or path not in VERSIONED:
+            return False
+        head = self.head()
+        if head is None or self._entry(self._objects.commit(head).tree, path) is not None:
+            return False
+        return not git_foreign.is_ignored(self.git_dir, self.inside + path)
 
-    def _local(self, path: str) -> str | None:
+    def _is_encoded(self, blob: str) -> bool:
+        """Whether a filter made the blob of the file (git-crypt, LFS): its plain text must not go where that lies."""
+        return self._objects.blob(blob).startswith((b"\0GITCRYPT\0", b"version https://git-lfs"))
+
+    def unversioned(self) -> tuple[str, ...]:
+        """The memory files that no commit here will hold; none where that cannot be told."""
+        root = self.git_dir.parent / self.inside
+        try:
+            return tuple(n for n in TRACKED_FILES if not self.takes(n, new=not os.path.lexists(root / n)))
+        except DamagedGit:
+            return ()
+
+    def local(self, path: str) -> str | None:
+        """The path in the repository of a file of the workspace; None for one outside of it."""
+        if self.inside:
+            return self.inside + path
         return path.removeprefix(self.prefix) if path.startswith(self.prefix) else None
 
+    def name(self, local: str) -> str:
+        """The file of the workspace that has the path `local` in the repository."""
+        return local.removeprefix(self.inside) if self.inside else self.prefix + local
+
     def _entry(self, tree: str, path: str) -> TreeEntry | None:
-        local = self._local(path)
+        local = self.local(path)
         entry: TreeEntry | None = TreeEntry(FOLDER_MODE, tree)
         for part in (local or "").split("/"):
             if entry is None or not entry.is_folder:
@@ -193,10 +277,19 @@ class GitHistory:
         return entry
 
     def changed(self, sha: str) -> list[BlobChange]:
-        """The files that the commit changed against its first parent, by path."""
+        """The files that the commit changed against its first parent, by path; above the workspace only VERSIONED."""
         commit = self._objects.commit(sha)
         before = self._objects.commit(commit.parents[0]).tree if commit.parents else None
+        if self.inside:
+            pairs = [
+                (name, self._blob_in(before, name), self._blob_in(commit.tree, name)) for name in sorted(VERSIONED)
+            ]
+            return [change for change in pairs if change[1] != change[2]]
         return [(self.prefix + path, old, new) for path, old, new in self._tree_changes(before, commit.tree, "")]
+
+    def _blob_in(self, tree: str | None, path: str) -> str | None:
+        entry = self._entry(tree, path) if tree else None
+        return entry.sha if entry is not None and entry.is_file else None
 
     def _tree_changes(self, old: str | None, new: str | None, base: str) -> Iterator[BlobChange]:
         if old == new:
@@ -215,22 +308,65 @@ class GitHistory:
                 yield f"{base}{name}", files[0], files[1]
 
     def stats(self, sha: str) -> tuple[FileStat, ...]:
-        """Lines added and removed in each file of a commit; counted once."""
+        """Lines added and removed in each file of a commit; counted once. `damage` says what could not be counted."""
         found = self._stats.get(sha)
         if found is None:
             from nanomem_tui.store import merge
 
             rows = []
-            for path, old, new in self.changed(sha):
-                added, removed = merge.count_changes(self.text(old) or "", self.text(new) or "")
-                rows.append(FileStat(path, added, removed))
+            try:
+                diffs = self.diff(sha)
+            except NanomemError as error:
+                diffs, self._damage[sha] = [], error.line()
+            for diff in diffs:
+                rows.append(FileStat(diff.path, *merge.count_changes(diff.before or "", diff.after or "")))
+                if diff.damage:
+                    self._damage[sha] = f"{diff.path}: {diff.damage}"
             found = self._stats[sha] = tuple(rows)
         return found
+
+    def damage(self, sha: str) -> str:
+        """Return why the lines of a file of the commit cannot be counted, "" where all are."""
+        self.stats(sha)
+        return self._damage.get(sha, "")
+
+    def lost(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (what, object, needed for) of each object that the versions need and that cannot be read."""
+        seen = set[str | None]()
+        for commit in self._walk():
+            try:
+                changed = self.changed(commit.sha)
+            except NanomemError as error:
+                changed = []
+                if error.where not in seen:
+                    yield error.what, error.where, f"the files of commit {commit.sha[:8]}"
+                seen.add(error.where)
+            for path, *blobs in changed:
+                for blob in blobs:
+                    if blob and blob not in seen:
+                        seen.add(blob)
+                        try:
+                            self._objects.blob(blob)
+                        except NanomemError as error:
+                            yield error.what, blob, f"{path} in commit {commit.sha[:8]}"
+        if self.cut:
+            yield self.cut, "", "all commits before it"
 
     def diff(self, sha: str) -> list[FileDiff]:
         """The files that a commit changed, as text before and after. Raises NotFound, DamagedGit."""
         full = sha if len(sha) == 40 else self.commit(sha).sha
-        return [FileDiff(path, self.text(old), self.text(new)) for path, old, new in self.changed(full)]
+        return [self._file_diff(path, old, new) for path, old, new in self.changed(full)]
+
+    def _file_diff(self, path: str, old: str | None, new: str | None) -> FileDiff:
+        try:
+            return FileDiff(path, self.text(old), self.text(new))
+        except NanomemError as error:
+            return FileDiff(path, "", "", error.line())
+
+    def diff_between(self, first: str, second: str, paths: Iterable[str]) -> list[FileDiff]:
+        """Return the files of `paths` that differ between two commits."""
+        pairs = ((path, self.blob_id(first, path), self.blob_id(second, path)) for path in paths)
+        return [self._file_diff(path, old, new) for path, old, new in pairs if old != new]
 
     def text(self, blob: str | None) -> str | None:
         """A blob as text to compare: "" for one that is no text or too large. Raises DamagedGit."""
@@ -240,8 +376,11 @@ class GitHistory:
         return "" if b"\0" in data[:8000] or len(data) > _MAX_DIFF else data.decode("utf-8", "replace")
 
     def cursor_at(self, sha: str) -> int | None:
-        """The Dream cursor that a commit's tree carries; None when it carries none."""
-        return cursor_of(self.file_at(sha, DREAM_CURSOR))
+        """The Dream cursor that a commit's tree carries; None when it carries none, or none that can be read."""
+        try:
+            return cursor_of(self.file_at(sha, DREAM_CURSOR))
+        except NanomemError:
+            return None
 
     def raw(self, sha: str) -> CommitObject:
         """The commit as stored. Raises DamagedGit."""
@@ -254,7 +393,7 @@ class GitHistory:
         raised. Nothing to change: HEAD is returned.
         Raises Refused while another program holds the branch, and the errors of `from_os_error`.
         """
-        paths = {local: data for path, data in files.items() if (local := self._local(path)) is not None}
+        paths = {local: data for path, data in files.items() if (local := self.local(path)) is not None}
         base = None
         for _ in range(20):
             head = git_refs.read_head(self.git_dir)
@@ -274,9 +413,10 @@ class GitHistory:
             if head.sha and old_tree:  # a process killed after its commit may have left the index behind
                 from nanomem_tui.store import git_index
 
-                parents = self._objects.commit(head.sha).parents
-                before = self._objects.commit(parents[0]).tree if parents else None
-                git_index.update(self.git_dir, self._staged(before, old_tree, files))
+                with contextlib.suppress(DamagedGit):
+                    parents = self._objects.commit(head.sha).parents
+                    before = self._objects.commit(parents[0]).tree if parents else None
+                    git_index.update(self.git_dir, self._staged(before, old_tree, files))
             return head.sha
         seconds = int(clock.now().timestamp())
         objects.append(("commit", dump_commit(tree, [head.sha] if head.sha else [], author, seconds, message)))
@@ -355,8 +495,8 @@ class GitHistory:
 
         rows = {}
         for local in files:
-            before = self._entry(old_tree, self.prefix + local) if old_tree else None
-            after = self._entry(tree, self.prefix + local)
+            before = self._entry(old_tree, self.name(local)) if old_tree else None
+            after = self._entry(tree, self.name(local))
             mode = (after or before or TreeEntry(FILE_MODE, "")).mode
             rows[local] = Staged(before.sha if before else None, after.sha if after else None, mode)
         return rows
@@ -365,13 +505,11 @@ class GitHistory:
     def init(cls, paths: Paths) -> GitHistory | None:
         """Make the repository as the agent would: branch master, `.gitignore` merged, the files in a first commit.
 
-        None when a folder above the workspace is a repository already (nested ones are never made). One that exists is
-        opened.
+        One that exists is opened. None when a folder above the workspace is a repository that keeps no versions of the
+        memory files: nested ones are never made.
         """
-        if any(os.path.lexists(git_dir) for git_dir in paths.git_dirs):
+        if paths.is_versioned:
             return cls.open(paths)
-        if any(os.path.lexists(parent / ".git") for parent in paths.workspace.parents):
-            return None
         from nanomem_tui.store import git_init
 
         try:

@@ -183,7 +183,14 @@ class ObjectStore:
 
     def raw(self, sha: str) -> tuple[str, bytes]:
         """The kind and the bytes of an object. Raises DamagedGit."""
-        return self._beside(sha) or self._loose(sha) or self._packed(sha)
+        if (found := self._beside(sha)) is not None:
+            return found
+        try:
+            return self._loose(sha) or self._packed(sha)
+        except DamagedGit:
+            with contextlib.suppress(DamagedGit):
+                return self._packed(sha)  # a second copy, where the one of its own cannot be read
+            raise
 
     def ids(self) -> set[str]:
         """Every object that is there, reachable or not. Raises DamagedGit."""
@@ -200,7 +207,7 @@ class ObjectStore:
         try:
             return [(path, _named(path)) for path in sorted((self._folder / "pack").glob("*.pack"))]
         except (OSError, ValueError) as error:
-            raise DamagedGit(self._damaged_packs(), "", "run `git fsck` in the workspace") from error
+            raise DamagedGit(self._damaged_packs, "", "run `git fsck` in the workspace") from error
 
     def remove(self, gone: set[str]) -> None:
         """Take objects away for good: of a pack that holds one, the others are written as files of their own first.
@@ -267,8 +274,19 @@ class ObjectStore:
         except KeyError as error:
             raise DamagedGit("a git object is missing", sha, "run `git fsck` in the workspace") from error
         except Exception as error:
-            raise DamagedGit(self._damaged_packs(), sha, "run `git fsck` in the workspace") from error
+            if (found := self._in_sound_packs(sha)) is not None:
+                return found
+            raise DamagedGit(self._damaged_packs, sha, "run `git fsck` in the workspace") from error
 
+    def _in_sound_packs(self, sha: str) -> tuple[str, bytes] | None:
+        """The object from a pack that can be read, where another one, or what objects are borrowed from, cannot."""
+        for pack in self._packs.packs if self._packs is not None else ():
+            with contextlib.suppress(Exception):
+                number, data = pack.get_raw(sha.encode())
+                return TYPES.get(number, "other"), bytes(data)
+        return None
+
+    @cached_property
     def _damaged_packs(self) -> str:
         """What to say when an object that lies in a pack cannot be read: which files do not end in their own hash."""
         import hashlib

@@ -16,7 +16,7 @@ from nanomem_tui import regular
 from nanomem_tui.store import git_index, git_refs
 from nanomem_tui.store.git_history import AUTHOR, INIT_MESSAGE, VERSIONED
 from nanomem_tui.store.git_index import Staged
-from nanomem_tui.store.git_objects import FILE_MODE, object_id
+from nanomem_tui.store.git_objects import FILE_MODE, DamagedGit, object_id
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
@@ -32,7 +32,7 @@ def tidy(git: GitHistory, paths: Paths) -> tuple[str, ...]:
     _clear(git)
     rows = behind(git, paths)
     if rows and not git_index.update(git.git_dir, rows):
-        return tuple(git.prefix + name for name in rows)
+        return tuple(map(git.name, rows))
     return ()
 
 
@@ -45,13 +45,21 @@ def behind(git: GitHistory, paths: Paths) -> dict[str, Staged]:
     ours = _ours(git)
     rows = {}
     for name in VERSIONED if ours else ():
-        local, now = name.removeprefix(git.prefix), git.blob_id(head, name)
-        entry = held.get(local.encode())
-        if entry == now or not name.startswith(git.prefix) or _is_there(paths, name, entry):
+        if (local := git.local(name)) is None:
             continue
-        if any((git.blob_id(one.parent, name) if one.parent else None) == entry for one in ours):
+        entry, now = held.get(local.encode()), git.blob_id(head, name)
+        if entry == now or _is_there(paths, name, entry):
+            continue
+        if any(_replaced(git, one, name) == entry for one in ours):
             rows[local] = Staged(entry, now, FILE_MODE)
     return rows
+
+
+def _replaced(git: GitHistory, commit: Commit, name: str) -> str | None:
+    try:
+        return git.blob_id(commit.parent, name) if commit.parent else None
+    except DamagedGit:
+        return ""  # not known, and no entry's
 
 
 def _ours(git: GitHistory) -> list[Commit]:

@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.paths import DREAM_CURSOR
 
@@ -26,11 +27,15 @@ class FileStat(NamedTuple):
 
 
 class FileDiff(NamedTuple):
-    """One file of a commit as text; `before` or `after` is None where the file was absent."""
+    """One file of a commit as text; `before` or `after` is None where the file was absent.
+
+    `damage` says why the texts cannot be read: then both are empty, and mean nothing.
+    """
 
     path: str
     before: str | None
     after: str | None
+    damage: str = ""
 
     @property
     def hunks(self) -> tuple[Hunk, ...]:
@@ -40,7 +45,9 @@ class FileDiff(NamedTuple):
         return merge.hunks(self.before or "", self.after or "")
 
     def unified(self) -> str:
-        """The differences as a unified diff."""
+        """The differences as a unified diff, or why there is none."""
+        if self.damage:
+            return f"{self.path} cannot be read: {self.damage}\n"
         from nanomem_tui.store import merge
 
         return merge.unified(self.path, self.before, self.after)
@@ -57,6 +64,9 @@ class CommitSource(Protocol):
 
     def raw(self, sha: str) -> CommitObject:
         """A commit as stored."""
+
+    def damage(self, sha: str) -> str:
+        """Why the lines of some files of a commit cannot be counted."""
 
 
 class Commit:
@@ -126,6 +136,11 @@ class Commit:
         """The files it changed, with lines added and removed."""
         return self._source.stats(self.sha)
 
+    @property
+    def damage(self) -> str:
+        """Why the lines of some of its files cannot be counted, "" where all are."""
+        return self._source.damage(self.sha)
+
     @cached_property
     def cursor_before(self) -> int | None:
         """The Dream cursor in the parent's tree, None where it was not kept."""
@@ -152,7 +167,10 @@ class Commit:
     @property
     def is_first(self) -> bool:
         """Whether only the commit that made the repository comes before it."""
-        return self.parent is None or not self._source.raw(self.parent).parents
+        try:
+            return self.parent is None or not self._source.raw(self.parent).parents
+        except NanomemError:  # the parent cannot be read
+            return False
 
 
 def cursor_of(data: bytes | None) -> int | None:

@@ -13,7 +13,7 @@ def in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
     for sequence in sequences:
         latest = ""
         for operation in sequence:
-            latest = max(latest, operation.at)
+            latest = max(latest, operation.place)
             placed.append((latest, operation))
     return [operation for _, operation in sorted(placed, key=lambda pair: pair[0])]
 
@@ -27,7 +27,9 @@ def as_made(operations: Iterable[Operation]) -> list[Operation]:
         own = processes.setdefault(process, [])
         count = int(number) if number.isdigit() else 0
         place = len(own)
-        while place and own[place - 1][0] > count and own[place - 1][1].at > operation.at:  # by its number and its time
+        while (
+            place and own[place - 1][0] > count and own[place - 1][1].place > operation.place
+        ):  # by its number and its time
             place -= 1
         own.insert(place, (count, operation))
     return in_order([operation for _, operation in own] for own in processes.values())

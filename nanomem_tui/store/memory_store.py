@@ -323,7 +323,7 @@ class MemoryStore(ExportedRows):
             self.ledger.moved(batch.operations, self.paths.quarantine)
             self._revision = max(self._revision, written.revision)
             self._changed_at = None if not self.dirty else time.monotonic()
-            self._written_at = max([self._written_at, *(operation.at for operation in batch.operations)])
+            self._written_at = max([self._written_at, *(operation.place for operation in batch.operations)])
             self.last_at, self.last_ms = batch.meta["last_at"], (time.perf_counter() - started) * 1000
             self._writing, self._looked_in = False, ()
             if changed:  # by us, or by another process that was looked at meanwhile: who writes it is told apart

@@ -121,7 +121,7 @@ def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[Lo
 
 
 def _when(entry: LogEntry) -> tuple[str, int]:
-    return entry.operation.at, entry.position
+    return entry.operation.place, entry.position
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:

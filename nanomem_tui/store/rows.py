@@ -160,7 +160,7 @@ class RowStore:
         operations = ledger_order.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
         done = ledger_order.voided(operations) | self._known_here(operations, files)
-        self._seen_at = max((operation.at for operation in operations), default="")
+        self._seen_at = max((operation.place for operation in operations), default="")
         for operation in operations:
             for change in self._unseen(operation) if operation.id in own - done else ():
                 self.snapshot.patch(change)
@@ -321,10 +321,10 @@ class RowStore:
                 self._look_for_newest()
                 self._looked_at = stamps
         pending = self.ledger.pending
-        return max(self._written_at, self._seen_at, pending[-1].at if pending else "")
+        return max(self._written_at, self._seen_at, pending[-1].place if pending else "")
 
     def _look_for_newest(self) -> None:
-        times = [operation.at for file in self.ledger.files() for operation in file.operations]
+        times = [operation.place for file in self.ledger.files() for operation in file.operations]
         with contextlib.suppress(StoreError, AccessDenied, DiskFull):  # who loads the rows tells it
             if self.has_database:
                 times.append(self.read(lambda connection: stored_operations.newest_at(connection, self.workspace_id)))
@@ -399,7 +399,7 @@ class RowStore:
         own = {operation.id for operation in self.ledger.pending}
         theirs = [operation for operation in operations if operation.id not in own]
         but = self._known_here(theirs, files) | ledger_order.voided(operations)
-        self._seen_at = max([self._seen_at, *(operation.at for operation in operations)])
+        self._seen_at = max([self._seen_at, *(operation.place for operation in operations)])
         for operation in theirs:
             self._show(operation, but)
 

@@ -255,12 +255,13 @@ def untouched(
 
 
 def newest_at(connection: Connection, workspace_id: str) -> str:
-    """When the newest operation was made; "" where there is none. The last ones are looked at, as an older release may
-    have written them with a clock that was set back."""
+    """The place in time of the newest operation; "" where there is none. The last ones are looked at, as an older
+    release may have written them with a clock that was set back."""
     query = "SELECT at FROM operations WHERE workspace_id = ? ORDER BY seq DESC LIMIT ?"
     times: list[object] = []
     with contextlib.suppress(sqlite3.OperationalError):  # the table is gone: the doctor, and who reads it, tell that
         times = [row[0] for row in fetched(connection, tuple, query, (workspace_id, _LAST))]
+        times += [one.operation.place for one in operations(connection, workspace_id, limit=1)]
     return max((at for at in times if isinstance(at, str) and clock.parse(at) is not None), default="")
 
 

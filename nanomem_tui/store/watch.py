@@ -119,7 +119,7 @@ class Watch:
 
     def _dream(self) -> Iterable[tuple[str, os.stat_result]]:
         yield from _files((self._paths.dream_cursor,))
-        for git in self._paths.git_dirs:
+        for git in (*self._paths.git_dirs, *filter(None, [self._paths.outer_git_dir])):
             yield from _files((git / "HEAD", git / "packed-refs"))
             yield from _tree(git / "refs" / "heads")
 
