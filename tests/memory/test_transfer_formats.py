@@ -175,7 +175,7 @@ def test_the_snapshot_and_the_lessons_are_those_of_the_agent(ws: Workspace, tmp_
     parsed = parse_snapshot(made.path.read_bytes(), "s")
     assert parsed.problems == ()
     assert [(row.text, row.session_key) for row in parsed.items] == [
-        ("女儿小满 2019 年 5 月生", "telegram:12345"),
+        ("女儿小满 2019 年 5 月生", ""),
         ("line one\nline two  spaced", ""),
         ("for one chat", "telegram:1"),
         ("for one person", "telegram:7"),
@@ -238,7 +238,6 @@ def test_the_scoped_database_is_the_one_that_the_system_makes(ws: Workspace, sam
     assert scope_keys_ == {
         global_scope(foreign.folder_id(ws.paths)),
         "channel:telegram:chat:1",
-        "channel:telegram:chat:12345",
         "channel:telegram:user:7",
     }
     assert words == [("line one line two spaced",)]
@@ -268,8 +267,7 @@ def test_an_item_of_ours_goes_through_the_facts_database(ws: Workspace, tmp_path
         if row.enabled and row.scope_type == "global":
             assert isinstance(back[row.id], Item)
             assert (back[row.id].text, back[row.id].kind) == (row.text, row.kind)  # type: ignore[union-attr]
-    shared = next(row.id for row in ws.items.all() if row.enabled and row.scope_type == "global")
-    ws.items.edit(shared, text="edited")
+    ws.items.edit("ltm_2", text="edited")
     assert {row[2] for row in _facts(ws, tmp_path)} >= {"edited"}
 
 

@@ -266,7 +266,7 @@ def test_an_old_export_is_read_as_an_old_store(tmp_path: Path) -> None:
         for n, key in enumerate(["telegram:5", None])
     )  # fmt: skip
     path = tmp_path / "old.jsonl"
-    head = {"type": "nanomem", "version": 1}
+    head = {"nanomem": "memory", "version": 1}
     path.write_text("".join(json.dumps(row) + "\n" for row in [head, *rows]))
     workspace = make_home(tmp_path, items=0, lessons=0)
     with open_workspace(workspace) as ws:

@@ -472,11 +472,11 @@ def test_what_belongs_to_one_chat_or_person_reaches_the_agent_with_its_session_a
         told = ws.items.add("for all")[1]
         ws.items.add("for one chat", scope_type="chat", channel="telegram", chat_id="7")
         ws.items.add("for one person", scope_type="user", channel="telegram", sender_id="8")
-        ws.items.edit("ltm_1", scope_type="chat", channel="telegram", chat_id="7")
+        ws.scopes.move(["ltm_1"], ws.scopes.named("telegram:7"))
     written = {row["text"]: row["session_key"] for row in agent.read_items()}
     assert written["for all"] == ""
     assert (written["for one chat"], written["for one person"]) == ("telegram:7", "telegram:8")
-    assert (written["item number 1"], written["item number 2"]) == ("telegram:7", "telegram:12345")
+    assert (written["item number 1"], written["item number 2"]) == ("telegram:7", "")
     agent = Agent(workspace)  # it starts again and writes what it has
     agent.flush()
     with open_workspace(workspace) as ws:
