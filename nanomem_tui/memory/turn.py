@@ -350,7 +350,8 @@ class Engine:
         count("turns_ended")
         count("memory_capture_saved", sum(not kept.merged for kept in ended.saved))
         count("memory_capture_deduped", sum(kept.merged for kept in ended.saved) + kinds["known"])
-        count("memory_capture_dropped_safety", sum(held.is_unsafe for held in ended.quarantined))
+        kept_back = sum(held.is_unsafe for held in ended.quarantined)
+        count("memory_capture_dropped_safety", kinds["safety"] + kept_back)
         count("memory_capture_dropped_low_conf", kinds["weak"])
         count("lessons_learned", sum(taught.is_change for taught in ended.lessons))
 
