@@ -34,7 +34,11 @@ PARAMETERS: dict[str, Any] = {
             "maxLength": 1000,
         },
         "domain": {"type": "string", "description": "Only facts of this domain, such as Work.", "maxLength": 200},
-        "category": {"type": "string", "description": "Only facts of this category, such as Contact.", "maxLength": 200},
+        "category": {
+            "type": "string",
+            "description": "Only facts of this category, such as Contact.",
+            "maxLength": 200,
+        },
         "limit": {"type": "integer", "description": f"How many at most (1-{MOST}).", "minimum": 1, "maximum": MOST},
     },
     "additionalProperties": False,

@@ -55,11 +55,7 @@ def _read(file: Path) -> dict[str, Facts]:
     with contextlib.suppress(OSError, ValueError, RecursionError):
         value = json_text.loads(regular.read(file))
         if isinstance(value, dict):
-            return {
-                key: facts
-                for key, facts in value.items()
-                if isinstance(facts, list) and all(map(_is_fact, facts))
-            }
+            return {key: facts for key, facts in value.items() if isinstance(facts, list) and all(map(_is_fact, facts))}
     return {}
 
 

@@ -73,10 +73,10 @@ def test_a_message_without_a_fact_is_not_asked_about_again(endpoint: Any, tmp_pa
 def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(
     endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = endpoint(answers(fact()), status(401), answers(fact("drink", "green tea", 12, category="Food")))
+    server = endpoint(answers(fact()), status(401), answers(fact("drink", "green tea", 17, category="Food")))
     monkeypatch.setenv("NANOMEM_MODEL_CONTEXT_TOKENS", "5600")
     monkeypatch.setenv("NANOMEM_MODEL_MAX_TOKENS", "4000")  # two questions
-    walks = [f"I walk along the river with friend number {number} every evening" for number in range(10)]
+    walks = [f"I walk along the river with friend number {number} every evening" for number in range(15)]
     workspace = talking(tmp_path, cli_direct=["I live in Rome", *walks, "I like green tea most"])
     with open_workspace(workspace) as ws, pytest.raises(ModelError):
         ws.crystallizer.plan("model")

@@ -38,9 +38,7 @@ def given(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> str:
         ("discord", "ana", "900100", "ana"),
     ],
 )
-def test_a_group_is_given_nothing_private(
-    tmp_path: Path, channel: str, private: str, group: str, sender: str
-) -> None:
+def test_a_group_is_given_nothing_private(tmp_path: Path, channel: str, private: str, group: str, sender: str) -> None:
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         told(ws, channel, private, sender)
         assert FACT in given(ws, channel, private, sender)

@@ -202,7 +202,8 @@ def test_every_safety_filter_is_counted(workspace: Path, text: str, fields: dict
 
 
 @pytest.mark.parametrize(
-    "text", ["Please do not remember this: I prefer tea.", "Forget that I prefer tea.", "I prefer green tea over coffee."]
+    "text",
+    ["Please do not remember this: I prefer tea.", "Forget that I prefer tea.", "I prefer green tea over coffee."],
 )
 def test_what_no_safety_filter_dropped_is_not_counted(workspace: Path, text: str) -> None:
     with open_workspace(workspace) as ws:

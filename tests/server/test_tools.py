@@ -159,7 +159,11 @@ def test_recall_gives_what_a_turn_is_given_of_items_and_lessons(ws: Workspace) -
 
 
 def test_recall_takes_what_the_tool_inside_an_agent_takes(ws: Workspace) -> None:
-    assert set(PARAMETERS["properties"]) == set(RECALL.parameters["properties"]) == {"query", "domain", "category", "limit"}
+    assert (
+        set(PARAMETERS["properties"])
+        == set(RECALL.parameters["properties"])
+        == {"query", "domain", "category", "limit"}
+    )
     assert PARAMETERS.get("required") == RECALL.parameters.get("required")
     for place in ("window", "aisle", "front"):
         ws.items.add(f"Likes the {place} seat", kind="preference")
