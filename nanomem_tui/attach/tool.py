@@ -30,7 +30,7 @@ PARAMETERS: dict[str, Any] = {
     "properties": {
         "query": {
             "type": "string",
-            "description": "Words to look for, in the language of the conversation. Needed without domain and category.",
+            "description": "Words to look for, in the language of the conversation. Needed without a domain.",
             "maxLength": 1000,
         },
         "domain": {"type": "string", "description": "Only facts of this domain, such as Work.", "maxLength": 200},

@@ -144,8 +144,9 @@ class Crystallizer:
     ) -> Plan:
         """What a run would do: the last `limit` messages (default: the setting; `everything`: all) are read.
 
-        `new_only`: those that no run read; `ask_again`: ask a model also about messages that it has read. Asks a model where the extractor is one, and writes nothing but its answers and
-        what they took. Raises NotFound for a session, BadInput for an extractor, InvalidConfig, ModelError.
+        `new_only`: those that no run read; `ask_again`: ask a model also about messages that it has read. Asks a model
+        where the extractor is one, and writes nothing but its answers and what they took. Raises NotFound for a
+        session, BadInput for an extractor, InvalidConfig, ModelError.
         """
         settings = self._store.settings
         name = extractor or settings.crystallize_extractor

@@ -109,8 +109,8 @@ class ModelExtractor:
         return self._client.usage
 
     def extract(self, told: Sequence[Told], watch: Watch) -> Extracted:
-        """The facts of these messages, asked in as many questions as it takes; of messages that the model has read it is
-        not asked again. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
+        """The facts of these messages, asked in as many questions as it takes, none about messages that the model has
+        read. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
         numbered = dict(enumerate((one for one in told if talk.sayings(one.text, one.before)), 1))
         known = {} if self._again else {number: self._kept.of(_shown(0, one)) for number, one in numbered.items()}
         said = [{**fact, "message": number} for number, facts in known.items() for fact in facts or ()]

@@ -16,9 +16,9 @@ LONGEST = 1_000
 FEW = 8
 """Words of a message that says "done" and names nothing that waits, and is still about what waits longest."""
 _TODO = re.compile(
-    r"(?<!\w)(?:to-?do|remind me|remember to|don['’]?t (?:let me )?forget|do not forget|erinner[en]? mich|recuérd[ae]me|"
-    r"rappelle[sz]?-moi|l[ei]mbr[ae]-me|ricordami|напомни(?:те)?|не забудь(?:те)?)(?!\w)|待办|待辦|提醒我|请提醒|請提醒|"
-    r"别忘了|別忘了|記得要|记得要|リマインド|忘れないで",
+    r"(?<!\w)(?:to-?do|remind me|remember to|don['’]?t (?:let me )?forget|do not forget|erinner[en]? mich|"
+    r"recuérd[ae]me|rappelle[sz]?-moi|lembr[ae]-me|ricordami|напомни(?:те)?|не забудь(?:те)?)(?!\w)|"
+    r"待办|待辦|提醒我|请提醒|請提醒|别忘了|別忘了|記得要|记得要|リマインド|忘れないで",
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"(?<!\w)remind me (?:to|about|of|that|in|on|at|tomorrow|when)(?!\w)|提醒我", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What a person says in a private chat is recalled for them in private, and not in a group unless the settings say so."""
+"""What a person says in a private chat is recalled for them there, and not in a group unless the settings say so."""
 
 from __future__ import annotations
 
