@@ -44,6 +44,7 @@ class Settings(NamedTuple):
     recall_max_prompt_chars: int = 2400
     recall_user_layer_results: int = 2
     recall_global: bool = True
+    private_in_groups: tuple[str, ...] = ()
     recall_related_facts: int = 5
     recall_max_distance: float = 0.7
     capture_enabled: bool = True
@@ -201,6 +202,10 @@ ABOUT: Mapping[str, About] = {
         "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
     ),
     "recall_global": About("also recall what belongs to every chat"),
+    "private_in_groups": About(
+        "kinds of what a person says in a private chat that are recalled for them in groups too (none: nothing is)",
+        choices=("preference", "fact"),
+    ),
     "recall_related_facts": About(
         "facts put before the model as near in meaning, if recall_backend is hybrid", least=0
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,10 @@ def status(ws: Workspace) -> dict[str, Any]:
     """Counts of every part. A part that cannot be read is None and named in `problems`; the rest stays usable."""
     problems: list[Problem] = []
     part = _Reader(problems)
-    others = part.read(lambda: _foreign(ws), [])
+    databases = part.read(lambda: _foreign(ws), [])
+    others = [*databases, *part.read(lambda: _chroma(ws), [])]
     items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
-    items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if others else 0
+    items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if databases else 0
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
     waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
     lessons["strong"] = part.read(ws.lessons.strong, None) if lessons["total"] else lessons["total"]
@@ -104,6 +106,24 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
             others = {"others": foreign_databases.row_counts(path, OF_FACTS)} if kind == "facts" else {}
             found.append({"path": ws.paths.relative(path), "format": kind, **counts, **others})
     return found
+
+
+def _chroma(ws: Workspace) -> list[dict[str, Any]]:
+    """The Chroma folder in the agent's home that is not ours, with its entries by collection; without counts, and why,
+    where it cannot be read."""
+    from nanomem_tui.formats import chroma_folder
+
+    path = chroma_folder.database(ws.paths.home / "chroma") if ws.paths.home is not None else None
+    if path is None or (path.parent / chroma_folder.OURS).exists():
+        return []
+    named = {"path": ws.paths.relative(path.parent), "format": "chroma"}
+    try:
+        read = chroma_folder.read(path, ws.paths.relative(path))
+    except NanomemError as error:
+        return [{**named, "total": None, "active": None, "deleted": None, "why": error.what}]
+    counts = Counter(entry.collection for entry in read.entries) + Counter(read.others)
+    number = sum(counts.values())
+    return [{**named, "total": number, "active": number, "deleted": 0, "collections": dict(counts)}]
 
 
 def _backfill(ws: Workspace) -> dict[str, Any]:

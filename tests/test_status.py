@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.cli.main import run
 from nanomem_tui.memory.turn_values import turn_input
+from tests.formats.chroma_homes import fact, make, named
 from tests.store.homes import files, kill, make_home
 
 
@@ -95,3 +97,39 @@ def test_status_says_what_became_of_older_markdown(tmp_path: Path) -> None:
         assert ws.status()["backfill"] == done
         ws.undo(made.id)
         assert ws.status()["backfill"] == {**done, "undone": True}
+
+
+def test_status_names_the_chroma_folder_of_another_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace = make_home(tmp_path)
+    facts = named([fact("Contact", "phone", "555"), fact("Contact", "mail", "ana@example.org")])
+    make(workspace.parent / "chroma", {"nanobot_facts": facts, "notes": {"a": {"x": 1}}})
+    with open_workspace(workspace) as ws:
+        (found,) = ws.status()["foreign"]
+        assert (found["path"], found["format"], found["total"]) == ("chroma", "chroma", 3)
+        assert found["collections"] == {"nanobot_facts": 2, "notes": 1}
+        assert ws.status()["items"]["foreign"] == 0, "its facts are not listed"
+    assert run(["memory", "status", "--workspace", str(workspace)]) == 0
+    assert "Foreign Chroma folder, read only: chroma (2 in nanobot_facts, 1 in notes)" in capsys.readouterr().out
+
+
+def test_a_chroma_folder_that_cannot_be_read_is_named_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace = make_home(tmp_path)
+    folder = workspace.parent / "chroma"
+    folder.mkdir()
+    (folder / "chroma.sqlite3").write_bytes(b"no database at all")
+    with open_workspace(workspace) as ws:
+        (found,) = ws.status()["foreign"]
+        assert (found["path"], found["total"]) == ("chroma", None)
+        assert found["why"]
+    assert run(["memory", "status", "--workspace", str(workspace)]) == 0
+    assert f"Foreign Chroma folder, read only: chroma ({found['why']})" in capsys.readouterr().out
+
+
+def test_the_chroma_folder_of_our_own_index_is_not_foreign(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    make(workspace.parent / "chroma", {"nanobot_facts": {}})
+    (workspace.parent / "chroma" / "nanomem.json").write_text("{}")
+    with open_workspace(workspace) as ws:
+        assert ws.status()["foreign"] == []

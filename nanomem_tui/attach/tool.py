@@ -30,13 +30,17 @@ PARAMETERS: dict[str, Any] = {
     "properties": {
         "query": {
             "type": "string",
-            "description": "Words to look for, in the language of the conversation.",
-            "minLength": 1,
+            "description": "Words to look for, in the language of the conversation. Needed without a domain.",
             "maxLength": 1000,
+        },
+        "domain": {"type": "string", "description": "Only facts of this domain, such as Work.", "maxLength": 200},
+        "category": {
+            "type": "string",
+            "description": "Only facts of this category, such as Contact.",
+            "maxLength": 200,
         },
         "limit": {"type": "integer", "description": f"How many at most (1-{MOST}).", "minimum": 1, "maximum": MOST},
     },
-    "required": ["query"],
     "additionalProperties": False,
 }
 DESCRIPTION = (
@@ -45,10 +49,15 @@ DESCRIPTION = (
 )
 
 
-async def recall(client: Client, place: Place | None, query: str, limit: int) -> str:
-    """The memories that match, within the budget; the chat that asks decides what it may see."""
+async def recall(
+    client: Client, place: Place | None, query: str, limit: int, domain: str = "", category: str = ""
+) -> str:
+    """The memories that match, within the budget; the chat that asks decides what it may see. With a domain or a
+    category: the facts filed there."""
     if place is None or not (place.channel and place.chat_id):
         return "Error: memory answers within a chat only, and none is known here"
+    if not (query.strip() or domain.strip() or category.strip()):
+        return "Error: nothing to look for; give a query, a domain or a category"
     request: dict[str, Any] = {
         "do": "recall",
         "text": query,
@@ -56,7 +65,10 @@ async def recall(client: Client, place: Place | None, query: str, limit: int) ->
         "chat_id": place.chat_id,
         "limit": max(1, min(limit, MOST)),
         "max_chars": BUDGET,
+        **{name: value for name, value in (("domain", domain), ("category", category)) if value.strip()},
     }
+    if place.session_key.startswith(f"{place.channel}:{place.chat_id}:"):
+        request["session_key"] = place.session_key  # a topic of the chat
     if place.sender_id:
         request["sender_id"] = place.sender_id
     answer = await client.ask(request, ANSWER)
@@ -122,10 +134,13 @@ def make_tool_class(base: type[Any]) -> type[Any]:
         def read_only(self) -> bool:
             return True
 
-        async def execute(self, query: str = "", limit: int = MOST, **_: Any) -> str:
+        async def execute(
+            self, query: str = "", limit: int = MOST, domain: str | None = None, category: str | None = None, **_: Any
+        ) -> str:
             """Answer one call; a failure is a text that says so."""
             try:
-                return await recall(shared(self._workspace), place_of(current_request()), query, limit)
+                client, place = shared(self._workspace), place_of(current_request())
+                return await recall(client, place, query or "", limit, domain or "", category or "")
             except Exception as error:  # noqa: BLE001  # a tool that raises would cost the turn an iteration
                 say.once(f"tool:{type(error).__name__}", f"{TOOL}: {type(error).__name__}: {error}")
                 return "Error: memory does not answer now; go on without it"

@@ -36,6 +36,7 @@ _DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave":
 @click.option("--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, or 3d, 12h.")
 @click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: crystallize_messages).")
 @click.option("--all", "everything", is_flag=True, help="Read every message of every session.")
+@click.option("--ask-again", is_flag=True, help="Ask the model also about messages that it has read.")
 @click.option(
     "--yes", is_flag=True, help="Keep all without asking, but what is for you to judge: that goes to the inbox."
 )
@@ -49,6 +50,7 @@ def crystallize(
     since: str | None,
     limit: int | None,
     everything: bool,
+    ask_again: bool,
     yes: bool,
     accept: str | None,
     dry_run: bool,
@@ -59,6 +61,8 @@ def crystallize(
     --yes or --accept says what to keep. A value that changes stays in the history of its fact. For you to judge are
     another value than one that you set or pinned, or that was said beside other things, and what somebody said whom
     nobody named. That a fact is so no longer waits in the inbox too.
+
+    A model is asked once about a message: what it said of it is kept for later runs.
 
     \b
     Example:
@@ -73,7 +77,13 @@ def crystallize(
     with state.open() as ws, ws.crystallizer.alone():
         with output.Progress() as progress:
             plan = ws.crystallizer.plan(
-                extractor, session=session, since=begin, limit=limit, everything=everything, watch=progress
+                extractor,
+                session=session,
+                since=begin,
+                limit=limit,
+                everything=everything,
+                ask_again=ask_again,
+                watch=progress,
             )
         wanted = _numbers(accept, len(plan.open)) if accept is not None else None
         done = _done(state, ws, plan, wanted, yes=yes, dry_run=dry_run)

@@ -136,6 +136,11 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         ]
     )
     for foreign in found["foreign"] or []:
+        if foreign["format"] == "chroma":
+            held = ", ".join(f"{number:,} in {name}" for name, number in foreign.get("collections", {}).items())
+            why = foreign.get("why") or held or "empty"
+            lines.append(f"Foreign Chroma folder, read only: {foreign['path']} ({why})")
+            continue
         more = [f"{number:,} of {name}" for name, number in foreign.get("others", {}).items()]
         rows = ", ".join([words.counted(foreign["active"], "active row"), *more])
         lines.append(f"Foreign database, read only: {foreign['path']} ({rows})")

@@ -141,6 +141,8 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
         return _consolidated(ws, ws.engine.whole_turn(turn_end(body, whole=True)).to_json())
     if do == "recall":
         limit, max_chars = (_number(body, name) for name in ("limit", "max_chars"))
+        if body.get("domain") or body.get("category"):
+            return _facts(ws, body, limit)
         return ws.engine.preview(turn_input(body), limit=limit, max_chars=max_chars).to_json()
     if do == "flush":
         return dict(ws.flush()._asdict())
@@ -157,6 +159,22 @@ def _consolidated(ws: Workspace, answer: dict[str, Any]) -> dict[str, Any]:
         except errors.NanomemError as error:
             answer["problems"] = [*answer.get("problems", ()), f"session {key} was not consolidated: {error.line()}"]
     return answer
+
+
+def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """The facts of a domain or a category that the chat may see, those that fit the text first."""
+    from nanomem_tui.facts.search import LIMIT
+    from nanomem_tui.memory import turn_fields
+    from nanomem_tui.memory.turn_values import turn_input
+
+    domain, category = (turn_fields.text(body, name, 200).strip() or None for name in ("domain", "category"))
+    text = turn_fields.text(body, "text", 1000, clip=True)
+    rest = {name: value for name, value in body.items() if name not in ("domain", "category")}
+    given = turn_input({**rest, "text": text or domain or category})
+    ws.store.load("item")
+    ws.store.refresh()
+    found = ws.memory_search(text, domain, category, limit=limit or LIMIT, audience=given.audience)
+    return {"hits": [one.to_json() for one in found.results], "total": found.total, "problems": list(given.problems)}
 
 
 def _number(body: dict[str, Any], name: str) -> int | None:

@@ -8,8 +8,8 @@ decides; what stands in the way of a move, `memory.moving`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 from nanomem_tui import clock
 from nanomem_tui.curation.marks import Marks
@@ -31,6 +31,13 @@ SOME_TURNS = 2_000
 """The newest turns among which chats and senders are looked for."""
 
 
+class _Rules(TypedDict):
+    """What the settings say of who sees what."""
+
+    with_global: bool
+    private_in_groups: Collection[str]
+
+
 class Scopes:
     """Reads and moves; every method may be called from any thread."""
 
@@ -50,21 +57,25 @@ class Scopes:
         settings = self._ws.settings
         return settings.recall_global and settings.recall_profile != "seed001"
 
+    @property
+    def _rules(self) -> _Rules:
+        return {"with_global": self.with_global, "private_in_groups": self._ws.settings.private_in_groups}
+
     def matrix(self) -> list[ScopeRow]:
         """Every scope with what it holds and who sees it: global, chats, persons."""
         snapshot = self._ws.store.load()
         with snapshot.lock:
             lessons = [row for row in snapshot.lessons.values() if not row.is_deleted and not row.waits]
-        return self._groups().matrix(self.askers(), lessons, with_global=self.with_global)
+        return self._groups().matrix(self.askers(), lessons, **self._rules)
 
     def sees(self, audiences: Sequence[Audience]) -> list[Sees]:
         """What each asker sees, in numbers. Raises BadInput."""
         groups = self._groups()
-        return [groups.sees(audience, with_global=self.with_global) for audience in audiences]
+        return [groups.sees(audience, **self._rules) for audience in audiences]
 
     def seen_by(self, audience: Audience) -> list[tuple[Item, Layer]]:
         """Every item that an asker sees, with its layer, the newest first. Raises BadInput."""
-        layer_of = layers(audience, with_global=audience.is_owner or self.with_global)
+        layer_of = layers(audience, **self._rules)
         return [(row, layer) for row in self._ws.items.all() if row.enabled and (layer := layer_of(row)) is not None]
 
     def askers(self) -> list[Audience]:
@@ -112,7 +123,7 @@ class Scopes:
             if self._leaks[0] != counter:
                 names = leaks.Names(self._living(), self._heard())
                 rows = [row for row in self._living() if row.enabled]
-                self._leaks = counter, self._look.find(rows, names, with_global=self.with_global)
+                self._leaks = counter, self._look.find(rows, names, **self._rules)
             return self._leaks[1]
 
     def leak_of(self, item_id: str) -> Leak | None:

@@ -139,12 +139,14 @@ class Crystallizer:
         limit: int | None = None,
         everything: bool = False,
         new_only: bool = False,
+        ask_again: bool = False,
         watch: Callable[[str], None] = _nobody,
     ) -> Plan:
         """What a run would do: the last `limit` messages (default: the setting; `everything`: all) are read.
 
-        `new_only`: those that no run read. Asks a model where the extractor is one, and writes nothing but what that
-        took. Raises NotFound for a session, BadInput for an extractor, InvalidConfig, ModelError.
+        `new_only`: those that no run read; `ask_again`: ask a model also about messages that it has read. Asks a model
+        where the extractor is one, and writes nothing but its answers and what they took. Raises NotFound for a
+        session, BadInput for an extractor, InvalidConfig, ModelError.
         """
         settings = self._store.settings
         name = extractor or settings.crystallize_extractor
@@ -160,7 +162,7 @@ class Crystallizer:
             places=self.places(),
             new_only=new_only,
         )
-        extracted = self._extracted(name, found, watch)
+        extracted = self._extracted(name, found, watch, again=ask_again)
         from nanomem_tui.facts import extract_rules
 
         ends = extract_rules.over(found.told)
@@ -237,7 +239,7 @@ class Crystallizer:
             earlier=_earlier(one, plan, "human" if by_person else "dream"),
         )  # fmt: skip
 
-    def _extracted(self, name: str, found: Dialogue, watch: Callable[[str], None]) -> Extracted:
+    def _extracted(self, name: str, found: Dialogue, watch: Callable[[str], None], *, again: bool) -> Extracted:
         from nanomem_tui.facts import extract_model
 
         if name == "rules":
@@ -251,7 +253,13 @@ class Crystallizer:
             config = extract_model.cooled(model_config(self._paths, self._store.settings))
         except InvalidConfig as error:
             raise InvalidConfig(error.what, error.where, error.fix.replace("--dreamer", "--extractor")) from None
-        return extract_model.ModelExtractor(ModelClient(config, self._spent)).extract(found.told, watch)
+        from nanomem_tui.facts.answers_kept import FOLDER, AnswersKept
+
+        file = self._paths.data / FOLDER / f"{self._store.workspace_id}.json"
+        kept = AnswersKept(file, config.model, extract_model.INSTRUCTIONS)
+        return extract_model.ModelExtractor(ModelClient(config, self._spent), kept, again=again).extract(
+            found.told, watch
+        )
 
     def _move(self, places: Mapping[str, Place]) -> None:
         """Keep how far the sessions are read. A failure is no failure of the run: they are read again."""

@@ -88,7 +88,9 @@ class Facts:
         }
         if domain is not None:
             wanted["domain"] = "" if domain == NO_DOMAIN else folded(domain)
-        layer_of = scopes.layers(audience) if audience is not None and not audience.is_owner else None
+        also = self._store.settings.private_in_groups
+        asked = audience is not None and not audience.is_owner
+        layer_of = scopes.layers(audience, private_in_groups=also) if audience is not None and asked else None
         facts = self._known.newest_first()
         if foreign and (more := [fact for item in self._items.foreign() if (fact := fact_of(item)) is not None]):
             facts = sorted([*facts, *more], key=lambda fact: (fact.item.updated_at, fact.id), reverse=True)

@@ -176,7 +176,11 @@ class MemorySearch:
         known = self._shown.get((audience, facts_only))
         if known is not None and known.counter == counter and now < known.until:
             return known.items
-        layer_of = scopes.layers(audience, with_global=self._settings.recall_global)
+        layer_of = scopes.layers(
+            audience,
+            with_global=self._settings.recall_global,
+            private_in_groups=self._settings.private_in_groups,
+        )
         rows = (fact.item for fact in self._facts.all()) if facts_only else self._items.all()
         seen = [row for row in rows if row.enabled and layer_of(row) is not None]
         gone = {row.id for row in retention.expired(seen, self._settings, clock.now())}

@@ -18,10 +18,11 @@ from nanomem_tui.facts import endings
 from nanomem_tui.facts.proposals import Evidence, Proposal
 from nanomem_tui.memory import capture_senders, forgetting, retention, scopes
 from nanomem_tui.memory.imported_chats import BESIDE
-from nanomem_tui.memory.scopes import LOCAL_CHANNELS, SCOPE_OF_KIND, Audience
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
 from nanomem_tui.store import fact_fields
 from nanomem_tui.store.fact_fields import Fact, Identity, fact_of, identity_of
+from nanomem_tui.store.scope_keys import LOCAL_CHANNELS
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import normalised, quoted

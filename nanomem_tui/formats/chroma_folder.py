@@ -16,6 +16,8 @@ from nanomem_tui.formats.foreign_tables import Raw, Tables, tables
 
 NAME = "chroma.sqlite3"
 """The database in such a folder."""
+OURS = "nanomem.json"
+"""A file in such a folder that nanomem made for its own index."""
 COLLECTIONS = ("nanobot_facts", "nanobot_memory")
 """The collections of that system: its own name for facts, then the one of its first releases."""
 DOCUMENT = "chroma:document"

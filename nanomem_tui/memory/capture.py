@@ -31,8 +31,9 @@ UNWANTED = "asked not to be remembered"
 TAKEN_BACK = "taken back, not told"
 FORGET_ALL = "asked to forget everything: a person does that, by `nanomem memory prune --older-than-days 0`"
 DISABLED = "known, and disabled by a person: `nanomem memory enable` makes it count again"
+RECALLED = "it was recalled"
 NO_WORDS = "it does not say what to remember"
-NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL, DISABLED)
+NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL, DISABLED, UNWANTED, TAKEN_BACK, RECALLED)
 """How the reasons begin that say nothing of the text."""
 EPSILON = 1e-9
 

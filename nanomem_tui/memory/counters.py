@@ -23,7 +23,7 @@ COUNTERS: Mapping[str, str] = {
     "memory_recall_miss": "turns for which nothing was recalled",
     "memory_capture_saved": "items that turns saved",
     "memory_capture_dropped_low_conf": "candidates dropped for low confidence or importance",
-    "memory_capture_dropped_safety": "candidates that the safety filters kept back",
+    "memory_capture_dropped_safety": "candidates that a safety filter dropped or kept back",
     "memory_capture_deduped": "candidates that were known already",
     "memory_prompt_chars": "characters of memory put before the model",
     "turns_begun": "turns that began",

@@ -10,18 +10,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from nanomem_tui.memory.groups import is_private
 from nanomem_tui.memory.scope_names import Scope, name_of, of_item, of_key
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.visibility import is_unseen
 from nanomem_tui.store.values import Item
 
-LeakKind = Literal["names", "private", "unseen"]
+LeakKind = Literal["names", "private", "group", "unseen"]
 LEAKS: Mapping[LeakKind, str] = {
     "private": "private, and every chat sees it",
     "names": "names somebody of elsewhere",
+    "group": "said in private, and groups are given it",
     "unseen": "no chat sees it",
 }
 """What each kind means, what is worst first."""
@@ -161,19 +163,28 @@ class Look:
     """Finds leaks; while nobody new is known, only rows that changed are judged anew."""
 
     def __init__(self) -> None:
-        self._known: tuple[Mapping[Scope, frozenset[str]], bool] = ({}, False)
+        self._known: object = None
         self._rows: dict[str, Item] = {}
         self._leaks: dict[str, Leak] = {}
 
-    def find(self, items: Sequence[Item], names: Names, *, with_global: bool = True) -> list[Leak]:
+    def find(
+        self,
+        items: Sequence[Item],
+        names: Names,
+        *,
+        with_global: bool = True,
+        private_in_groups: Collection[str] = (),
+    ) -> list[Leak]:
         """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
-        global."""
-        known = names.known(), with_global
+        global; `private_in_groups`: kinds of what is said in private that groups are given."""
+        known = names.known(), with_global, frozenset(private_in_groups)
         before = self._rows if known == self._known else {}
         rows: dict[str, Item] = {}
         found: dict[str, Leak] = {}
         for row in items:
-            leak = self._leaks.get(row.id) if before.get(row.id) is row else of(row, names, with_global=with_global)
+            leak = self._leaks.get(row.id)
+            if before.get(row.id) is not row:
+                leak = of(row, names, with_global=with_global, private_in_groups=private_in_groups)
             rows[row.id] = row
             if leak is not None:
                 found[row.id] = leak
@@ -184,7 +195,7 @@ class Look:
         )
 
 
-def of(row: Item, names: Names, *, with_global: bool = True) -> Leak | None:
+def of(row: Item, names: Names, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Leak | None:
     """What leaks of one item, the worst; None where nothing does."""
     if is_unseen(row):
         why = (
@@ -199,12 +210,16 @@ def of(row: Item, names: Names, *, with_global: bool = True) -> Leak | None:
         private = _private(row)
         if private is not None:
             return private
-    return _naming(row, names)
+    named = _naming(row, names)
+    if named is None and row.scope_type == "user" and row.kind in private_in_groups and is_private(row):
+        chat = name_of("chat", f"channel:{row.channel}:chat:{row.chat_id}")
+        return Leak(row, "group", f"said in private in {chat}; private_in_groups gives it in groups", 0.5, chat)
+    return named
 
 
 def _naming(row: Item, names: Names) -> Leak | None:
     here = of_item(row)
-    named = list(names.in_text(row.text))
+    named = sorted(names.in_text(row.text), key=lambda one: one.scope.scope_type != "user")  # a chat is called like its
     known = [one for one in named if _at_home(one, here, names)]
     meant = {_folded(one.name) for one in known}  # of several of one name the one who is known here
     for one in named:

@@ -203,7 +203,12 @@ class Recall:
         """The layer of an item for the question; None where kind or scope forbids it."""
         of_profile = profile != "seed001" or question.whole  # a turn of seed 001 knows a chat and a user layer only
         with_global = question.scope == "global" or (self._settings.recall_global and of_profile)
-        layer_of = layers(question.audience, question.scope, with_global=with_global)
+        layer_of = layers(
+            question.audience,
+            question.scope,
+            with_global=with_global,
+            private_in_groups=self._settings.private_in_groups,
+        )
         kinds = frozenset(question.kinds)
         return (lambda item: layer_of(item) if item.kind in kinds else None) if kinds else layer_of
 

@@ -13,16 +13,16 @@ chat, or under no name.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.provenance import SAID_AGAIN
+from nanomem_tui.store.scope_keys import LOCAL_CHANNELS, chat_of, is_channel, is_id
 from nanomem_tui.store.values import SCOPE_TYPES, Item, Lesson, dumped
 
 R = TypeVar("R", Item, Lesson)
@@ -39,30 +39,18 @@ USER_KINDS = frozenset({"preference", "fact"})
 
 SHARED_SESSIONS = frozenset({"unified:default"})
 """Session keys that the agent uses for several chats at once."""
-LOCAL_CHANNELS = frozenset({"cli", "api"})
-"""Channels whose sessions the agent names freely, beside the one chat that they have."""
-
-MAX_ID = 512
-
-
-@cache
-def _name_of_channel() -> re.Pattern[str]:
-    """The name of a channel."""
-    return re.compile(r"[^\s:/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
-
-
-@cache
-def _bad_id() -> re.Pattern[str]:
-    """What no id holds."""
-    return re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 
 class Audience(NamedTuple):
-    """For whom something is recalled: a chat and a sender of one channel. All None: the owner, who sees everything."""
+    """For whom something is recalled: a chat and a sender of one channel. All None: the owner, who sees everything.
+
+    `session_key`: the session within the chat, where a chat has several (`telegram:-100:topic:42`).
+    """
 
     channel: str | None = None
     chat_id: str | None = None
     sender_id: str | None = None
+    session_key: str | None = None
 
     @property
     def is_owner(self) -> bool:
@@ -73,6 +61,12 @@ class Audience(NamedTuple):
     def chat_key(self) -> str | None:
         """The key of the chat, None without one. Raises BadInput."""
         return chat_key(self.channel, self.chat_id) if self.chat_id is not None else None
+
+    @property
+    def chat_keys(self) -> frozenset[str | None]:
+        """The keys of the chat and of the session within it. Raises BadInput."""
+        session = chat_of(self.session_key or "")
+        return frozenset({self.chat_key, chat_key(*session) if session is not None else None} - {None})
 
     @property
     def user_key(self) -> str | None:
@@ -125,11 +119,14 @@ def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
     return user_key(audience.channel, audience.sender_id, audience.chat_id)
 
 
-def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) -> LayerOf:
+def layers(
+    audience: Audience, scope: str = "all", *, with_global: bool = True, private_in_groups: Collection[str] = ()
+) -> LayerOf:
     """The function that says in which layer an item is visible to `audience`, None when it is not.
 
     The chat layer holds every kind of this chat; the user layer preferences and facts of this sender only; the global
-    layer what belongs to nobody, where `with_global`. Who gives no sender is the person that the chat is called like
+    layer what belongs to nobody, where `with_global`. What a person said in a private chat is not visible in a group,
+    but for the kinds `private_in_groups`. Who gives no sender is the person that the chat is called like
     only for what was told there, or by nobody that is known. The owner sees every item, as `owner`. `scope` (chat,
     user, global; all: no limit) narrows that and never widens it. A deleted item is visible to nobody; disabled ones
     are for the caller to leave out. Raises BadInput: an unknown scope, a chat or a sender without a channel.
@@ -140,7 +137,8 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
         return lambda item: "owner" if not item.is_deleted and scope in ("all", item.scope_type) else None
     _belonging(audience)
     _channel(audience.channel, "chat")
-    keys = {"chat": audience.chat_key, "user": audience.user_key}
+    chats, user = audience.chat_keys, audience.user_key
+    in_group = is_group(audience.channel, audience.chat_id, audience.sender_id)
     wanted = frozenset(SCOPE_TYPES if scope == "all" else (scope,)) - (frozenset() if with_global else {"global"})
 
     def layer(item: Item) -> Layer | None:
@@ -150,15 +148,22 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
         if kind == "global":
             # A row that says global under the key of a chat contradicts itself: the narrower reading holds.
             return None if item.scope_key.startswith("channel:") else "global"
-        if item.scope_key != keys[kind]:
-            return None
         if kind == "chat":
-            return "chat"
+            return "chat" if item.scope_key in chats else None
+        if item.scope_key != user:
+            return None
         if audience.sender_id is None and item.sender_id and item.chat_id != audience.chat_id:
+            return None
+        if in_group and item.kind not in private_in_groups and item.chat_id != audience.chat_id and is_private(item):
             return None
         return "user" if item.kind in USER_KINDS else None
 
     return layer
+
+
+def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
+    """The layer of one item; `layers` is the same for many."""
+    return layers(audience, scope, with_global=with_global)(item)
 
 
 def _belonging(audience: Audience) -> None:
@@ -166,11 +171,6 @@ def _belonging(audience: Audience) -> None:
     if not audience.channel and not audience.is_owner:
         option = "--sender-id" if audience.chat_id is None else "--chat-id"
         raise BadInput("a chat or a sender belongs to a channel", option, "give --channel too")
-
-
-def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
-    """The layer of one item; `layers` is the same for many."""
-    return layers(audience, scope, with_global=with_global)(item)
 
 
 def is_waiting(item: Item) -> bool:
@@ -204,7 +204,7 @@ def _channel(channel: str | None, scope: str) -> str:
     need = "--chat-id" if scope == "chat" else "--sender-id or --chat-id"
     if not channel:
         raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
-    if _name_of_channel().fullmatch(channel) is None:
+    if not is_channel(channel):
         raise BadInput("a channel is one short word without `:` and `/`", "--channel", "for example telegram")
     return channel
 
@@ -212,7 +212,7 @@ def _channel(channel: str | None, scope: str) -> str:
 def _id(value: str | None, scope: str, need: str) -> str:
     if not value:
         raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
-    if len(value) > MAX_ID or value.startswith(":") or _bad_id().search(value):
+    if not is_id(value):
         raise BadInput(
             f"that is no {scope} id: too long, a colon first, control characters or `../`",
             need,

@@ -15,7 +15,18 @@ from collections.abc import Callable, Sequence
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
-from nanomem_tui.memory import backfill, corrections, earlier, last_word, learning, prompt, retention, secrets
+from nanomem_tui.memory import (
+    backfill,
+    corrections,
+    earlier,
+    last_word,
+    learning,
+    names,
+    prompt,
+    retention,
+    secrets,
+    todos,
+)
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.notes_header import NotesHeader
 from nanomem_tui.memory.reading import read_file
@@ -27,7 +38,7 @@ from nanomem_tui.memory.turn_traces import begin_of, end_of
 from nanomem_tui.memory.turn_values import MAX_PROBLEMS, Begun, Ended, TurnEnd, TurnInput
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
-from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
+from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state, same_words
 from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.store.memory_store import MemoryStore
@@ -87,7 +98,7 @@ class Engine:
     def look(self, question: Question) -> Begun:
         """The block for a question of anybody, the owner too, by any profile and weights, without any trace of it;
         working memory is that of the chat, if the question names one."""
-        channel, chat_id, sender_id = question.audience
+        channel, chat_id, sender_id, _ = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
         return self._look(given, question)
@@ -224,6 +235,7 @@ class Engine:
                 return self._declined(end, given, shown.turn)
             self._ready()
             self._catch_up(given.state_key)
+            end = self._with_todos(end, given)
             told = end_of(end, self._store.paths), begin_of(given, self._store.paths)
             ended = self._keep_turn(end, given, shown)
             self._open.remove(shown.turn)
@@ -279,6 +291,19 @@ class Engine:
             self.traces.counters.add("ledger_operations")
             self.traces.counters.add("ledger_durable", int(kept.durable))
             return kept.ended._replace(operation=done.id)
+
+    def _with_todos(self, end: TurnEnd, given: TurnInput) -> TurnEnd:
+        """The end with what the message itself asks to be done later, and what it says to be done."""
+        if given.speaker == names.SYSTEM:
+            return end
+        asked = todos.asked(given.text)
+        told = any(same_words(item) in same_words(asked) for item in end.pending_actions)  # by the agent
+        recovered = (one.text for one in self.traces.pending.of(given.state_key))
+        done = todos.finished(given.text, (*recovered, *self.working.pending(given.state_key)))
+        return end._replace(
+            pending_actions=(*end.pending_actions, *([asked] if asked and not told else [])),
+            done_actions=(*end.done_actions, *([done] if done and done not in end.done_actions else [])),
+        )
 
     def _before(self, given: TurnInput, shown: Begun) -> Before:
         """The turn that ended before this one in its session. One that gave no answer says nothing of its lessons."""
@@ -350,7 +375,8 @@ class Engine:
         count("turns_ended")
         count("memory_capture_saved", sum(not kept.merged for kept in ended.saved))
         count("memory_capture_deduped", sum(kept.merged for kept in ended.saved) + kinds["known"])
-        count("memory_capture_dropped_safety", sum(held.is_unsafe for held in ended.quarantined))
+        kept_back = sum(held.is_unsafe for held in ended.quarantined)
+        count("memory_capture_dropped_safety", kinds["safety"] + kept_back)
         count("memory_capture_dropped_low_conf", kinds["weak"])
         count("lessons_learned", sum(taught.is_change for taught in ended.lessons))
 

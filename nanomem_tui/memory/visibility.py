@@ -6,7 +6,7 @@ Counts only; whether an item is visible is decided by `scopes.layers` alone. Pur
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -65,9 +65,9 @@ class Groups:
             if key not in self._examples:
                 self._examples[key] = row
 
-    def sees(self, audience: Audience, *, with_global: bool = True) -> Sees:
+    def sees(self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Sees:
         """What an asker sees; the owner sees all. Raises BadInput."""
-        layer_of = layers(audience, with_global=with_global)
+        layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
         by_layer, by_scope, total = Counter[str](), Counter[str](), 0
         for key, number in self._counts.items():
             example = self._examples[key]
@@ -82,7 +82,12 @@ class Groups:
         return Sees(audience, ordered, dict(by_scope), total)
 
     def matrix(
-        self, askers: Sequence[Audience], lessons: Iterable[Lesson] = (), *, with_global: bool = True
+        self,
+        askers: Sequence[Audience],
+        lessons: Iterable[Lesson] = (),
+        *,
+        with_global: bool = True,
+        private_in_groups: Collection[str] = (),
     ) -> list[ScopeRow]:
         """Every scope with what it holds, global first, then chats, then persons, each by name."""
         kinds: dict[tuple[str, str], Counter[str]] = {}
@@ -101,7 +106,7 @@ class Groups:
         for place in taught:
             kinds.setdefault(place, Counter())
             other.setdefault(place, Counter())
-        seen = self._seen_by(askers, with_global=with_global)
+        seen = self._seen_by(askers, with_global=with_global, private_in_groups=private_in_groups)
         rows = [
             ScopeRow(of_key(*place), _in_order(kinds[place]), found["disabled"], found["waiting"], found["unseen"],
                      taught[place], tuple(seen.get(place, ())))
@@ -109,11 +114,13 @@ class Groups:
         ]  # fmt: skip
         return sorted(rows, key=lambda row: (_ORDER.get(row.scope.scope_type, 3), row.scope.name))
 
-    def _seen_by(self, askers: Sequence[Audience], *, with_global: bool) -> dict[tuple[str, str], dict[Audience, None]]:
+    def _seen_by(
+        self, askers: Sequence[Audience], *, with_global: bool, private_in_groups: Collection[str]
+    ) -> dict[tuple[str, str], dict[Audience, None]]:
         found: dict[tuple[str, str], dict[Audience, None]] = {}
         examples = [one for one in self._examples.values() if one.enabled]
         for audience in askers:
-            layer_of = layers(audience, with_global=with_global)
+            layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
             for example in examples:
                 if layer_of(example) is not None:
                     found.setdefault(_place(example.scope_type, example.scope_key), {})[audience] = None

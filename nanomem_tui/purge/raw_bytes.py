@@ -46,7 +46,7 @@ def left(paths: Paths, sought: Sought) -> Iterator[tuple[str, Mapping[str, int],
         elif not _in_text(path, sought):
             continue
         else:
-            why = CACHE if path.relative_to(paths.data).parts[0] in ("chroma", "blame") else NOTHING
+            why = CACHE if path.relative_to(paths.data).parts[0] in ("chroma", "blame", "crystallize") else NOTHING
         yield paths.relative(path), {"bytes": found}, why
 
 

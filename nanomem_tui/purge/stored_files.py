@@ -162,7 +162,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
                 kind = "blob" if _BLOB.fullmatch(path.name) else "copy"
             elif path.is_relative_to(archive):
                 kind = "year" if path.suffix == ".gz" else "manifest"
-            elif top in ("chroma", "blame"):
+            elif top in ("chroma", "blame", "crystallize"):
                 kind = "cache"
             elif top == old_stores.FILE:
                 kind = "settings"

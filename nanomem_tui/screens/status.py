@@ -323,9 +323,8 @@ def _database(status: Mapping[str, Any]) -> Iterable[Part]:
 
 def _foreign(status: Mapping[str, Any]) -> Iterable[Part]:
     for found in status["foreign"] or ():
-        yield Part(
-            found["path"], f"{counted(found['active'], 'row')} of another system, read-only", blocks=_fields(found)
-        )
+        rows = f"{counted(found['active'], 'row')} of another system" if found["active"] is not None else found["why"]
+        yield Part(found["path"], f"{rows}, read-only", blocks=_fields(found))
 
 
 def _due(next_at: str) -> str:

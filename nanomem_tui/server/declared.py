@@ -64,8 +64,9 @@ RECALL = Tool(
     "Recall for a message",
     f"{DESCRIPTION} Give the user's message as it is; lessons from earlier mistakes that fit it come too.",
     _takes(
-        ("query",),
-        query=_text("The message, in the user's own words.", MAX_MESSAGE, minLength=1),
+        query=_text("The message, in the user's own words. Needed without domain and category.", MAX_MESSAGE),
+        domain=_text("Only facts of this domain, such as Work or Health.", MAX_NAME),
+        category=_text("Only facts of this category, such as Contact.", MAX_NAME),
         limit=_number(f"How many memories at most (1-{MOST}).", MOST),
     ),
 )

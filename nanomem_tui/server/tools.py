@@ -87,6 +87,9 @@ class Tools:
         return self._answers[tool.name](given)
 
     def _recall(self, given: Arguments) -> str:
+        if given.get("domain") or given.get("category"):
+            words = arguments.text(given, "query", MAX_MESSAGE)[:MAX_QUERY]
+            return self._search({**given, "query": words})
         limit = None if given.get("limit") is None else arguments.number(given, "limit", MOST, MOST)
         message = arguments.text(given, "query", MAX_MESSAGE)
         if not message:

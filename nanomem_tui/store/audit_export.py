@@ -8,6 +8,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.formats.audit import AuditEvent, dump_event
 from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.store import session_scopes
 from nanomem_tui.store.snapshot import COUNTERS
 from nanomem_tui.store.values import Row
 
@@ -22,7 +23,7 @@ def lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iter
 
     `tables`: our rows by layer, for what an operation that brings a row back does not hold.
     """
-    if operation.kind == "agent.changed":
+    if operation.kind in ("agent.changed", session_scopes.KIND):  # the agent shows the items of the second so already
         return
     moment = clock.parse(operation.at)
     at = clock.local_naive(moment) if moment is not None else operation.at

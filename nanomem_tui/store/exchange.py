@@ -14,6 +14,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.store.merge_rows import note_conflict
+from nanomem_tui.store.scope_keys import placed_in_session, session_of
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row
 
@@ -89,8 +90,8 @@ class Source(NamedTuple):
         read = self.to_row({**present, "id": row.id}, "") if present is not None else None
         changed: Raw = {}
         for name in self.fields:
-            value = getattr(row, name)
-            if read is None or not _same(name, value, getattr(read, name)):
+            value = _field(row, name)
+            if read is None or not _same(name, value, _field(read, name)):
                 changed[name] = _wire(name, value)
         return {**(present or {}), "id": row.id, **changed} if present is None or changed else dict(present)
 
@@ -109,13 +110,18 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
         if row is None:
             changes.append(change_of(source.layer, None, source.to_row(raw, workspace_id)))
         elif raw not in starts:  # also of a deleted row: somebody may bring it back, with all that was counted
-            merged = _take_fields(source, row, source.to_row(raw, ""), [source.to_row(start, "") for start in starts])
+            begun = [source.to_row(start, "") for start in starts]
+            merged = _take_fields(source, row, source.to_row(raw, workspace_id), begun)
             if merged != row:
                 changes.append(change_of(source.layer, row, merged))
     if theirs.complete:
+        left = {_as_agent(raw.get("text")).casefold() for raw in theirs.rows.values()}
         for key in known.removed_by(theirs.rows):
             row = ours.get(key)
-            if row is not None and _is_shared(row) and row.enabled and same_to_agent(source, row, known.agent[key]):
+            if row is None or not _is_shared(row) or not row.enabled:
+                continue
+            folded = isinstance(row, Item) and row.scope_type != "global" and _as_agent(row.text).casefold() in left
+            if not folded and same_to_agent(source, row, known.agent[key]):  # the agent folds chats that say the same
                 changes.append(change_of(source.layer, row, row._replace(is_deleted=True)))
     return changes
 
@@ -123,7 +129,12 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
 def same_to_agent(source: Source, row: Row, raw: Raw) -> bool:
     """Whether the agent's row says what ours says, in the agent's own normalisation of it."""
     read = source.to_row(raw, "")
-    return all(_same(name, getattr(row, name), getattr(read, name)) for name in source.fields)
+    return all(_same(name, _field(row, name), _field(read, name)) for name in source.fields)
+
+
+def _field(row: Row, name: str) -> Any:
+    """A field as the agent means it: the session of an item is the one in which it is shown."""
+    return session_of(row) if name == "session_key" and isinstance(row, Item) else getattr(row, name)
 
 
 def _same(name: str, mine: Any, other: Any) -> bool:
@@ -142,8 +153,8 @@ def _take_fields(source: Source, row: Row, theirs: Row, starts: Sequence[Row]) -
     taken: dict[str, Any] = {}
     conflicts: dict[str, Any] = {}
     for name in source.fields:
-        mine, other = getattr(row, name), getattr(theirs, name)
-        begun = [getattr(start, name) for start in starts]
+        mine, other = _field(row, name), _field(theirs, name)
+        begun = [_field(start, name) for start in starts]
         if other in begun or (name != "hits" and _same(name, mine, other)):
             continue
         if name == "hits":
@@ -151,12 +162,24 @@ def _take_fields(source: Source, row: Row, theirs: Row, starts: Sequence[Row]) -
         elif name in ("updated_at", "last_applied_at"):
             taken[name] = max(mine, other)
         elif begun and mine == begun[0]:
-            taken[name] = other
+            taken |= _said_in(row, theirs) if name == "session_key" and isinstance(row, Item) else {name: other}
         elif name in _TEXTS:
             conflicts[name] = other
     if conflicts:
         taken["meta_json"] = note_conflict(row, conflicts)
     return row._replace(**taken)
+
+
+def _said_in(row: Item, theirs: Row) -> dict[str, Any]:
+    """The scope of an item that the agent heard again in another session: it shows it there now. What follows a person
+    still does, within its channel."""
+    assert isinstance(theirs, Item)
+    if row.scope_type != "user":
+        names = ("scope_type", "scope_key", "channel", "chat_id", "sender_id", "session_key")
+        return {name: getattr(theirs, name) for name in names}
+    if theirs.channel != row.channel:
+        return {}
+    return {"chat_id": theirs.chat_id, "session_key": theirs.session_key}
 
 
 def export(
@@ -165,13 +188,15 @@ def export(
     """The agent's file with our rows in it, and its rows by id, in order.
 
     Rows that the agent has and we did not change stay byte for byte and in place; a row that comes back takes the place
-    it had in `known`, the ids in their order as last seen; new ones follow. Deleted rows, what waits in the
-    inbox, disabled items and those of one chat or user are left out, as the agent shows every item to everybody; beyond
-    `limit` the newest and the pinned stay.
+    it had in `known`, the ids in their order as last seen; new ones follow. An item of a chat or a person carries the
+    session in which the agent may show it. Deleted rows, what waits in the inbox, disabled items and what the file says
+    already of that session are left out; beyond `limit` the pinned and the newest stay, episodes last.
     """
     wanted = [row for row in ours.values() if _is_shared(row)]
+    present_words = {mark for row in wanted if row.id in theirs.rows and (mark := _mark(row))}
+    wanted = [row for row in wanted if row.id in theirs.rows or _mark(row) not in present_words]
     if len(wanted) > limit:
-        wanted = sorted(wanted, key=lambda row: (getattr(row, "pinned", False), row.updated_at), reverse=True)[:limit]
+        wanted = sorted(wanted, key=_rank, reverse=True)[:limit]
     by_id = {row.id: row for row in wanted}
     order = woven(list(theirs.rows), known)
     order += sorted(by_id.keys() - set(order), key=lambda key: (by_id[key].created_at, key))
@@ -183,7 +208,17 @@ def _is_shared(row: Row) -> bool:
     """Whether the agent's file is to hold the row."""
     if row.is_deleted or (not row.enabled and row.waits):
         return False
-    return isinstance(row, Lesson) or (row.enabled and row.scope_type == "global")
+    return isinstance(row, Lesson) or (row.enabled and session_of(row) is not None)
+
+
+def _mark(row: Row) -> tuple[str, str] | None:
+    """The session and the words of an item of one session; None for all else."""
+    return (session, _as_agent(row.text).casefold()) if isinstance(row, Item) and (session := session_of(row)) else None
+
+
+def _rank(row: Row) -> tuple[bool, bool, str]:
+    """What stays in the agent's file the longest: pinned, no episode, new."""
+    return getattr(row, "pinned", False), getattr(row, "kind", "") != "episodic", row.updated_at
 
 
 def woven(order: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -229,18 +264,19 @@ _TEXTS = frozenset({"text", "trigger", "bad_action", "better_action"})
 
 
 def _item_row(raw: Raw, workspace_id: str) -> Item:
-    return Item(
+    session = _clean(raw.get("session_key"))
+    row = Item(
         id=str(raw["id"]),
         text=_clean(raw.get("text")),
         kind="fact",
         scope_type="global",
         scope_key=global_scope(workspace_id),
-        session_key=_clean(raw.get("session_key")) or None,
         source=_clean(raw.get("source")) or "agent",
         created_at=_utc(raw.get("created_at")),
         updated_at=_utc(raw.get("updated_at") or raw.get("created_at")),
         hits=_whole(raw.get("hits")),
     )
+    return placed_in_session(row, session) if session else row
 
 
 def _lesson_row(raw: Raw, _workspace_id: str) -> Lesson:

@@ -107,6 +107,14 @@ class Journal:
             return 0
         return int(self._rows.read(lambda connection: stored_operations.last_position(connection, self._id)))
 
+    def touching(self, keys: Sequence[str], actor: str) -> list[Operation]:
+        """The operations of an actor that touched one of these things, those in ledger files included."""
+        found = [one for one in self._rows.waiting() if one.actor == actor and any(map(one.of, keys))]
+        if self._rows.has_database:
+            stored = self._rows.read(lambda it: stored_operations.touching(it, self._id, keys, actor))
+            found += [self._entry(one).operation for one in stored]
+        return found
+
     def taken_back(self, kind: str) -> frozenset[str]:
         """The ids of the things that operations of a kind made and that were taken back with them: nobody deleted them
         one by one. Of the newest thousand operations."""

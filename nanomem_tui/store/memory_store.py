@@ -339,6 +339,7 @@ class MemoryStore(ExportedRows):
         self._refresh_rows(self.ledger.files())
         if self._adopted:
             self._notice_agent(wait=None)
+            self._place_in_sessions()
         self.before_checkpoint()
         pending = [operation for operation in self.ledger.pending if operation.id not in self._unfinished]
         operations = ledger_order.in_order([self._replayed, self._noticed, pending])

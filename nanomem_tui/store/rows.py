@@ -15,7 +15,16 @@ from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreErro
 from nanomem_tui.operations import Change, Operation, dated_after, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import forgotten, ledger_order, moved, reader, signing, stored_operations, where_kept
+from nanomem_tui.store import (
+    forgotten,
+    ledger_order,
+    moved,
+    reader,
+    session_scopes,
+    signing,
+    stored_operations,
+    where_kept,
+)
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.journal import Journal
@@ -62,7 +71,7 @@ class RowStore:
         self._looked_at: tuple[object, object] | None = None
         self._looked_in: ledger_files.Stamps = ()
         self._seen: Mapping[RowKey, frozenset[str]] = {}
-        self._writing = False
+        self._writing = self._in_sessions = False
         self.moved: Moved | None = None
         """Why nobody writes to this store any more."""
         self._forgets = forgotten.NEVER
@@ -154,6 +163,7 @@ class RowStore:
             if lost or self.source.damage is not None or self.source.repaired:
                 self.files.may_hold(states, self._tables())
             self._notice_agent(wait=2.0)
+            self._place_in_sessions()
         else:
             self._adopt_files()
             self._replay(lost)
@@ -250,6 +260,7 @@ class RowStore:
         self.files.forget()
         self._revision, self._noticed, self._replayed = 0, [], []
         self._looked, self._looked_in, self._seen = None, (), {}
+        self._in_sessions = False
         self._load()
 
     def _forget_since(self, looked: forgotten.Stamp | None = None) -> None:
@@ -365,6 +376,20 @@ class RowStore:
             self._noticed.append(dated_after(noticed, self._newest_at()))
             self._touch()
 
+    def _place_in_sessions(self) -> None:
+        """Give items that an earlier release kept for every chat to the chat of their session; the next checkpoint
+        writes it. Looked at once, and again when another process wrote meanwhile."""
+        if self._in_sessions or not self._adopted:
+            return
+        self._in_sessions = True
+        made = session_scopes.operation(self.snapshot.items.values(), self.journal)
+        if made is None:
+            return
+        for change in made.changes:
+            self.snapshot.patch(change)
+        self._noticed.append(dated_after(signing.signed(made, self.signature), self._newest_at()))
+        self._touch()
+
     def refresh(self) -> bool:
         """Take what other processes and the agent did since; True when rows changed. Cheap when nothing did."""
         with self._lock:
@@ -388,6 +413,7 @@ class RowStore:
                 self._looked_in, self._looked = recorded, now
             if self._adopted or self.ledger.pending:
                 self._notice_agent(wait=0.0)
+                self._place_in_sessions()
             elif wrote:
                 self._load()  # what others did and have yet to write is shown on top
 
@@ -428,10 +454,12 @@ class RowStore:
         if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
             self._revision = 0
             self.files.forget()
-        if revision and self.files.is_behind(meta):
-            for change in [change for operation in self._noticed for change in operation.changes][::-1]:
-                self.snapshot.retract(change)
-            self._noticed = []
+        behind, wrote = revision and self.files.is_behind(meta), revision > self._revision
+        again = [one for one in self._noticed if behind or (wrote and one.kind == session_scopes.KIND)]
+        for change in [change for operation in again for change in operation.changes][::-1]:
+            self.snapshot.retract(change)
+        self._noticed = [one for one in self._noticed if one not in again]
+        self._in_sessions = self._in_sessions and not again
         dirty: list[tuple[str, AnyRow]] = []
         if revision > self._revision and not self._adopted:
             dirty = self.snapshot.replace_all(*reader.all_rows(connection, self.workspace_id))

@@ -24,9 +24,9 @@ from nanomem_tui.tokens import tokens
 
 CANDIDATES = 200
 Accept = Callable[[Item], bool]
-Group = tuple[str, str, str, str]
-"""Scope type, scope key, kind, and who told it by name in another chat than one called like that person: rows that
-agree in these are visible to the same people."""
+Group = tuple[str, str, str, str | None, str | None]
+"""Scope type, scope key and kind; of what follows a person also who said it, and in which chat. Rows that agree in
+these are visible to the same people."""
 
 
 class Candidate(NamedTuple):
@@ -38,17 +38,16 @@ class Candidate(NamedTuple):
 
 def group_of(item: Item) -> Group:
     """The group of a row in the index."""
-    teller = ""
-    if item.scope_type == "user" and item.sender_id and item.scope_key.split(":", 3)[3:] != [item.chat_id]:
-        teller = item.sender_id
-    return item.scope_type, item.scope_key, item.kind, teller
+    if item.scope_type != "user":
+        return item.scope_type, item.scope_key, item.kind, None, None
+    return item.scope_type, item.scope_key, item.kind, item.sender_id, item.chat_id
 
 
 def example_of(group: Hashable) -> Item:
     """A row of the group, of which nothing else is known."""
     assert isinstance(group, tuple)
-    scope_type, scope_key, kind, teller = group
-    return Item("", "", kind, scope_type, scope_key, sender_id=teller or None)
+    scope_type, scope_key, kind, sender_id, chat_id = group
+    return Item("", "", kind, scope_type, scope_key, sender_id=sender_id, chat_id=chat_id)
 
 
 def weigh(matched: Mapping[str, int], length: int, weights: Mapping[str, float], statistics: Statistics) -> float:

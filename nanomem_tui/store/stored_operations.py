@@ -91,6 +91,18 @@ def operation(connection: Connection, workspace_id: str, op_id: str) -> StoredOp
     return found[0] if found else None
 
 
+def touching(connection: Connection, workspace_id: str, keys: Sequence[str], actor: str) -> list[StoredOperation]:
+    """The operations of an actor that touched one of these things."""
+    found: dict[int, StoredOperation] = {}
+    for start in range(0, len(keys), 500):
+        part = keys[start : start + 500]
+        among = f"SELECT seq FROM operation_keys WHERE workspace_id = ? AND key IN ({','.join('?' * len(part))})"
+        query = f"{_LIGHT} WHERE o.workspace_id = ? AND o.actor = ? AND o.seq IN ({among}) ORDER BY o.seq"
+        rows = _found(connection, workspace_id, query, (workspace_id, actor, workspace_id, *part))
+        found |= {one.seq: one for one in rows}
+    return list(found.values())
+
+
 def newest_of_kind(connection: Connection, workspace_id: str, kind: str, actor: str) -> StoredOperation | None:
     """The newest operation of that kind and actor."""
     query = f"{_LIGHT} WHERE o.workspace_id = ? AND o.kind = ? AND o.actor = ? ORDER BY o.seq DESC LIMIT 1"

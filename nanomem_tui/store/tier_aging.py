@@ -36,6 +36,16 @@ _LEAVES: Mapping[str, str] = {
 }
 """Which rows of a kind leave when they are old enough: a goal that has ended, a task that has or whose goal has (and
 none of a goal that has not), a decision that is not important. Of the other kinds all do."""
+_GOAL_ENDED = (
+    f"(SELECT max(g.completed_at) FROM goals g {_ITS_GOAL})",
+    f"(SELECT max(g.completed_at) FROM archived_goals g {_ITS_GOAL})",
+)
+_ENDED_AT: Mapping[str, str] = {
+    "goal": "coalesce(t.completed_at, t.at)",
+    "task": f"coalesce(t.completed_at, {', '.join(_GOAL_ENDED)}, t.at)",
+}
+"""From when a row of a kind is old: a goal and a task from their end (a task that was never ended from the end of its
+goal), or where none is recorded from its own time, as all others."""
 _PART = 500
 """Values that one statement names."""
 
@@ -73,22 +83,27 @@ class Batch(NamedTuple):
 
 def count(connection: Connection, workspace_id: str, due: Due) -> Counted:
     """How much is due. Reads every row that is old enough."""
-    old = f"FROM {due.table} t WHERE t.workspace_id = ? AND t.at <= ?"
+    old = f"FROM {due.table} t WHERE t.workspace_id = ? AND {_is_old(due)}"
     leaves = _LEAVES.get(due.kind.name, "1 = 1")
     sums = f"coalesce(sum(CASE WHEN {leaves} THEN 1 ELSE 0 END), 0), min(CASE WHEN {leaves} THEN t.at END)"
     query = f"SELECT count(*), {sums} {old}"
-    every, rows, oldest = connection.execute(query, (workspace_id, due.before)).fetchone()
+    every, rows, oldest = connection.execute(query, (workspace_id, due.before, due.before)).fetchone()
     return Counted(int(rows), oldest or "", every - int(rows))
 
 
 def following(connection: Connection, workspace_id: str, due: Due, after: Place, most: int) -> list[Place]:
     """The next rows that are due, oldest first, behind a place."""
     query = (
-        f"SELECT t.at, t.number FROM {due.table} t WHERE t.workspace_id = ? AND t.at >= ? AND t.at <= ?"
+        f"SELECT t.at, t.number FROM {due.table} t WHERE t.workspace_id = ? AND t.at >= ? AND {_is_old(due)}"
         f" AND (t.at > ? OR t.number > ?) AND {_LEAVES.get(due.kind.name, '1 = 1')} ORDER BY t.at, t.number LIMIT ?"
     )
     at, number = after
-    return connection.execute(query, (workspace_id, at, due.before, at, number, most)).fetchall()
+    return connection.execute(query, (workspace_id, at, due.before, due.before, at, number, most)).fetchall()
+
+
+def _is_old(due: Due) -> str:
+    """Whether a row is old enough, as SQL that takes `due.before` twice: no row ends before its own time."""
+    return f"t.at <= ? AND {_ENDED_AT.get(due.kind.name, 't.at')} <= ?"
 
 
 def carry_out(connection: Connection, workspace_id: str, due: Due, places: Sequence[Place], now: str) -> Batch | None:
@@ -239,9 +254,9 @@ def _still(connection: Connection, workspace_id: str, due: Due, numbers: Sequenc
     for part in _parts(numbers):
         query = (
             f"SELECT t.number FROM {due.table} t WHERE t.number IN ({', '.join('?' * len(part))})"
-            f" AND t.workspace_id = ? AND t.at <= ? AND {_LEAVES.get(due.kind.name, '1 = 1')}"
+            f" AND t.workspace_id = ? AND {_is_old(due)} AND {_LEAVES.get(due.kind.name, '1 = 1')}"
         )
-        found |= {number for (number,) in connection.execute(query, (*part, workspace_id, due.before))}
+        found |= {number for (number,) in connection.execute(query, (*part, workspace_id, due.before, due.before))}
     return [number for number in numbers if number in found]
 
 

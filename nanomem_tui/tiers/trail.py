@@ -108,8 +108,10 @@ class Trail:
         if kind.name == "agent-state" and not given.get("updated_at"):
             fields["updated_at"] = now
         if kind.name in ("goal", "task") and fields["status"] in FINAL and fields["completed_at"] is None:
-            ended = before.fields if before and before.fields["status"] == fields["status"] else {}
-            fields["completed_at"] = ended.get("completed_at") or now
+            if before is not None and before.fields["status"] == fields["status"]:
+                fields["completed_at"] = before.fields["completed_at"]
+            elif before is not None or not given.get(kind.when):
+                fields["completed_at"] = now  # of one that is told when it is over, nobody says when it ended
         if before is not None:
             lives = kind.name == "agent-state" or (kind.name in ("goal", "task") and fields["status"] not in FINAL)
             tier = kind.tier if lives else before.tier  # what is at work again is in working memory again

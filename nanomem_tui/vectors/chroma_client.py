@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import BadInput, InvalidConfig, MissingExtra, NanomemError, Refused, StoreError, from_os_error
+from nanomem_tui.formats.chroma_folder import OURS
 from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import atomic
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SPACE = {"hnsw:space": "cosine"}
 OWNER, MODEL = "nanomem_workspace", "nanomem_model"
 """Metadata of a collection: the workspace that it is of, and the model of its vectors."""
-MARKER, LOCK = "nanomem.json", "nanomem.lock"
+MARKER, LOCK = OURS, "nanomem.lock"
 """Files in a folder of ours: whose it is, and the lock of the process that uses it."""
 PATIENCE = 10.0
 """Seconds that a server has for an answer."""

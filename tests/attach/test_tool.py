@@ -26,6 +26,19 @@ async def test_it_asks_for_the_chat_that_is_answered(make_client: Make, server: 
     assert (asked["channel"], asked["chat_id"], asked["sender_id"], asked["limit"]) == ("telegram", "7", "u1", 8)
 
 
+async def test_it_narrows_facts_by_domain_and_category(make_client: Make, server: Server) -> None:
+    client = make_client()
+    await tool.recall(client, HERE, "phone", 5, "Work", "Contact")
+    assert (server.asked[-1]["domain"], server.asked[-1]["category"]) == ("Work", "Contact")
+    await tool.recall(client, HERE, "", 5, category="Contact")
+    assert "domain" not in server.asked[-1]
+    await tool.recall(client, HERE._replace(session_key="telegram:7:topic:3"), "phone", 5)
+    assert server.asked[-1]["session_key"] == "telegram:7:topic:3"
+    before = len(server.asked)
+    assert (await tool.recall(client, HERE, " ", 5)).startswith("Error: nothing to look for")
+    assert len(server.asked) == before
+
+
 @pytest.mark.parametrize("place", [None, HERE._replace(channel=None), HERE._replace(chat_id=None)])
 async def test_without_a_known_chat_nothing_is_asked(make_client: Make, server: Server, place: Place | None) -> None:
     assert (await tool.recall(make_client(), place, "tea", 5)).startswith("Error:")
@@ -57,6 +70,6 @@ def test_it_keeps_to_its_budget_and_survives_any_answer() -> None:
 
 
 def test_its_parameters_name_nothing_that_could_widen_or_change() -> None:
-    assert set(tool.PARAMETERS["properties"]) == {"query", "limit"}
+    assert set(tool.PARAMETERS["properties"]) == {"query", "domain", "category", "limit"}
     made = tool.make_tool_class(object)("/w")
     assert (made.name, made.read_only) == ("memory_recall", True)

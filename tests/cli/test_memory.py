@@ -60,7 +60,8 @@ def test_list_narrows_by_what_a_row_is(ramfirst: Path, run) -> None:
     assert {row["session_key"] for row in run("memory", "list", "--session", session, "--json").json} == {session}
     assert run("memory", "list", "--kind", "decision", "--json").json == []
     assert run("memory", "list", "--disabled", "--json").json == []
-    assert len(run("memory", "list", "--scope", "global", "--json").json) == 156
+    assert len(run("memory", "list", "--scope", "global", "--json").json) == 1
+    assert len(run("memory", "list", "--scope", "chat", "--json").json) == 155
     hits = [row["hits"] for row in run("memory", "list", "--sort", "hits", "--json").json]
     assert hits == sorted(hits, reverse=True)
 

@@ -133,6 +133,22 @@ def test_serve_answers_every_line_and_goes_on_after_an_error(workspace: Path) ->
         assert any(row.text == "I prefer window seats" for row in ws.items.all())
 
 
+def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(workspace: Path, run: Run) -> None:
+    for key, value in (("phone", "555"), ("mail", "ana@example.org")):
+        line = ("facts", "set", "--domain", "Work", "--category", "Contact", "--key", key, "--value", value)
+        assert run(*line).code == 0
+    here = {"do": "recall", "channel": "telegram", "chat_id": "42"}
+    narrow, all_of_it, other = served(
+        workspace,
+        {**here, "text": "phone", "domain": "Work", "limit": 1},
+        {**here, "category": "Contact"},
+        {**here, "text": "phone", "domain": "Home"},
+    )
+    assert [hit["text"] for hit in narrow["hits"]] == ["phone: 555"]
+    assert sorted(hit["key"] for hit in all_of_it["hits"]) == ["mail", "phone"]
+    assert (other["hits"], other["problems"]) == ([], [])
+
+
 def test_what_serve_acknowledged_survives_its_kill(workspace: Path) -> None:
     line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

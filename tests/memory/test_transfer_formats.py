@@ -171,19 +171,22 @@ def test_a_file_of_ours_that_somebody_else_made_is_looked_at(tmp_path: Path) -> 
 
 def test_the_snapshot_and_the_lessons_are_those_of_the_agent(ws: Workspace, tmp_path: Path) -> None:
     made = ws.transfer.export("ltm-snapshot", tmp_path / "s.json")
-    assert made.left_out == {"lessons": 2, "disabled": 1, "of one chat or person": 2}
+    assert made.left_out == {"lessons": 2, "disabled": 1}
     parsed = parse_snapshot(made.path.read_bytes(), "s")
     assert parsed.problems == ()
-    assert [row.text for row in parsed.items] == ["女儿小满 2019 年 5 月生", "line one\nline two  spaced"]
-    everyone = ws.transfer.export("ltm-snapshot", tmp_path / "t.json", every_scope=True)
-    assert everyone.items == 4
+    assert [(row.text, row.session_key) for row in parsed.items] == [
+        ("女儿小满 2019 年 5 月生", ""),
+        ("line one\nline two  spaced", ""),
+        ("for one chat", "telegram:1"),
+        ("for one person", "telegram:7"),
+    ]
     learned = ws.transfer.export("lessons", tmp_path / "l.jsonl")
     read = parse_lessons(learned.path.read_bytes(), "l")
     assert [(row.id, row.enabled) for row in read.lessons] == [("lesson_1", False), ("lesson_2", True)]
 
 
 def test_the_fields_of_the_snapshot_come_back(ws: Workspace) -> None:
-    some = [row for row in ws.items.all() if row.scope_type == "global"]
+    some = [row for row in ws.items.all() if row.scope_type == "global" or row.session_key]
     reading = ram_first.read(ram_first.SNAPSHOT, ram_first.dump_snapshot(some), "s", ws.id)
     back = {found.row.id: found.row for found in reading.rows}
     for row in some:

@@ -159,8 +159,12 @@ def test_recall_gives_what_a_turn_is_given_of_items_and_lessons(ws: Workspace) -
 
 
 def test_recall_takes_what_the_tool_inside_an_agent_takes(ws: Workspace) -> None:
-    assert set(PARAMETERS["properties"]) == set(RECALL.parameters["properties"]) == {"query", "limit"}
-    assert PARAMETERS["required"] == RECALL.parameters["required"]
+    assert (
+        set(PARAMETERS["properties"])
+        == set(RECALL.parameters["properties"])
+        == {"query", "domain", "category", "limit"}
+    )
+    assert PARAMETERS.get("required") == RECALL.parameters.get("required")
     for place in ("window", "aisle", "front"):
         ws.items.add(f"Likes the {place} seat", kind="preference")
     tools = Tools(ws, OWNER)
@@ -169,6 +173,35 @@ def test_recall_takes_what_the_tool_inside_an_agent_takes(ws: Workspace) -> None
     assert len(lines(tools.call("memory_recall", {"message": "which seat"}))) == 3, "its name in releases before"
     with pytest.raises(BadInput, match="unknown argument: message"):
         tools.call("recall", {"query": "seat", "message": "seat"})
+
+
+def test_recall_narrows_facts_by_domain_and_category(ws: Workspace) -> None:
+    for category, key, value, domain in (
+        ("Contact", "phone", "555", "Work"),
+        ("Contact", "mail", "ana@example.org", "Work"),
+        ("Plan", "phone", "buy a new one", "Work"),
+        ("Contact", "phone", "777", "Home"),
+    ):
+        ws.facts.set(category, key, value, domain=domain)
+    tools = Tools(ws, OWNER)
+    assert lines(tools.call("recall", {"query": "phone", "domain": "Work", "category": "Contact"}))[0].startswith(
+        "- [Work / Contact] phone: 555"
+    )
+    assert len(lines(tools.call("recall", {"domain": "Work"}))) == 3
+    assert len(lines(tools.call("memory_recall", {"category": "Contact", "limit": 2}))) == 2
+    assert "Contact (2)" in tools.call("recall", {"query": "phone", "domain": "Garden"})
+    with pytest.raises(BadInput, match="empty"):
+        tools.call("recall", {})
+
+
+def test_recall_for_a_chat_narrows_to_facts_that_the_chat_may_see(ws: Workspace) -> None:
+    ws.facts.set("Contact", "phone", "555", domain="Work")
+    ws.facts.set(
+        "Contact", "mail", "bob@example.org", domain="Work", scope_type="chat", channel="telegram", chat_id="9"
+    )
+    answer = Tools(ws, Audience("telegram", "8")).call("recall", {"query": "mail", "domain": "Work"})
+    assert "555" in answer
+    assert "bob@example.org" not in answer
 
 
 def test_context_of_every_tier_in_a_budget(ws: Workspace) -> None:

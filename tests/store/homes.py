@@ -19,12 +19,12 @@ CREATED = "2026-02-13T09:17:00"
 
 
 def item(number: int, text: str = "", **fields: Any) -> dict[str, Any]:
-    """An item as the RAM-first agent writes it."""
+    """An item as the RAM-first agent writes it, of no session."""
     return {
         "id": f"ltm_{number}",
         "text": text or f"item number {number}",
         "source": "explicit_user",
-        "session_key": "telegram:12345",
+        "session_key": "",
         "created_at": CREATED,
         "updated_at": f"2026-02-13T10:{number % 60:02}:00.000123",
         "hits": 1,

@@ -465,19 +465,21 @@ def test_an_agent_started_on_an_older_export_takes_back_nothing(tmp_path: Path) 
         assert not any(row.meta for row in ws.items.all())
 
 
-def test_what_belongs_to_one_chat_or_user_never_reaches_an_agent_that_shows_all_to_everybody(tmp_path: Path) -> None:
+def test_what_belongs_to_one_chat_or_person_reaches_the_agent_with_its_session_alone(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
         told = ws.items.add("for all")[1]
         ws.items.add("for one chat", scope_type="chat", channel="telegram", chat_id="7")
         ws.items.add("for one person", scope_type="user", channel="telegram", sender_id="8")
-        ws.items.edit("ltm_1", scope_type="chat", channel="telegram", chat_id="7")
-    assert told.id in {row["id"] for row in agent.read_items()}
-    assert not {"for one chat", "for one person"} & {row["text"] for row in agent.read_items()}
-    assert "ltm_1" not in {row["id"] for row in agent.read_items()}
-    agent = Agent(workspace)  # it starts again, without the item that was narrowed, and writes what it has
+        ws.scopes.move(["ltm_1"], ws.scopes.named("telegram:7"))
+    written = {row["text"]: row["session_key"] for row in agent.read_items()}
+    assert written["for all"] == ""
+    assert (written["for one chat"], written["for one person"]) == ("telegram:7", "telegram:8")
+    assert (written["item number 1"], written["item number 2"]) == ("telegram:7", "")
+    agent = Agent(workspace)  # it starts again and writes what it has
     agent.flush()
     with open_workspace(workspace) as ws:
-        assert ws.items.get("ltm_1").scope_type == "chat"
-        assert len(ws.items.all()) == len(agent.read_items()) + 3
+        assert ws.items.get("ltm_1").scope_key == "channel:telegram:chat:7"
+        assert ws.items.get(told.id).scope_type == "global"
+        assert len(ws.items.all()) == len(agent.read_items())

@@ -78,6 +78,27 @@ def test_each_row_of_the_table_at_its_border(ws: Workspace, kind: str, days: int
     assert dict(ran.rows) == {kind: 1}
 
 
+def test_goals_and_tasks_age_from_when_they_ended(ws: Workspace) -> None:
+    for kind, began in (("goal", "created_at"), ("task", "started_at")):
+        for name, ended in (("lately", 10), ("long ago", 91)):
+            when = {began: clock.iso(NOW - 400 * DAY), "completed_at": clock.iso(NOW - ended * DAY)}
+            ws.records.store(kind, {**LEAST[kind], **when, "status": "completed"}, f"{kind} {name}")
+    plan = {step.kind: (step.rows, step.stay) for step in ws.lifecycle.plan().steps}
+    assert (plan["goal"], plan["task"]) == ((1, 0), (1, 0))
+    ws.lifecycle.run()
+    assert tiers(ws, "goal") == {"goal lately": "working", "goal long ago": "longterm"}
+    assert tiers(ws, "task") == {"task lately": "working", "task long ago": "longterm"}
+
+
+def test_a_task_that_was_never_ended_ages_from_the_end_of_its_goal(ws: Workspace) -> None:
+    for name, ended in (("lately", 10), ("long ago", 91)):
+        when = {"created_at": clock.iso(NOW - 400 * DAY), "completed_at": clock.iso(NOW - ended * DAY)}
+        ws.records.store("goal", {**LEAST["goal"], **when, "status": "failed"}, name)
+        kept(ws, "task", f"of {name}", 300 * DAY, goal_id=name)
+    ws.lifecycle.run()
+    assert tiers(ws, "task") == {"of lately": "working", "of long ago": "longterm"}
+
+
 def test_what_the_table_keeps_forever_stays_where_it_is(ws: Workspace) -> None:
     old = 4000 * DAY
     for kind in ("incident", "config-change"):
@@ -133,9 +154,12 @@ def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> Non
     ]
     assert [record.id for record in ws.records.tasks_of("ended")] == ["abandoned"]
     ws.records.update_goal("open", "completed")
-    ws.lifecycle.run()
-    assert tiers(ws, "goal")["open"] == "longterm"
-    assert tiers(ws, "task")["t"] == "longterm"
+    with clock.at(NOW + 89 * DAY):
+        ws.lifecycle.run()
+        assert (tiers(ws, "goal")["open"], tiers(ws, "task")["t"]) == ("working", "working"), "it ended just now"
+    with clock.at(NOW + 90 * DAY):
+        ws.lifecycle.run()
+        assert (tiers(ws, "goal")["open"], tiers(ws, "task")["t"]) == ("longterm", "longterm")
     ws.records.update_goal("open", "active")  # taken up again
     assert [record.id for record in ws.records.goals()] == ["open"]
 

@@ -13,8 +13,8 @@ from nanomem_tui.store.values import Item, Lesson, Row
 
 SNAPSHOT, LESSONS = SOURCES
 LOST = {
-    "ltm-snapshot": "kind, scope, importance, confidence, message, expiry, last use, pin, free fields and the earlier "
-    "values of facts; text beyond 280 characters once the agent writes the file",
+    "ltm-snapshot": "kind, whom an item follows (its session is kept), importance, confidence, message, expiry, last "
+    "use, pin, free fields and the earlier values of facts; text beyond 280 characters once the agent writes the file",
     "lessons": "free fields",
 }
 

@@ -13,6 +13,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.memory.items import MAX_TEXT
 from nanomem_tui.store.exchange import MOST, global_scope
+from nanomem_tui.store.scope_keys import NO_CHAT
 from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item, Lesson, Record, dumped
 
 MAX_ID = 200
@@ -161,6 +162,8 @@ def _scope(scope_type: str, key: Any, workspace_id: str) -> str:
         if isinstance(key, str) and key and _GLOBAL.fullmatch(key) is None:
             raise BadRow(f"scope key {_shown(key)} is not that of a global item")
         return global_scope(workspace_id)
+    if scope_type == "chat" and isinstance(key, str) and key.startswith(NO_CHAT) and utf8(key):
+        return key
     match = _SCOPED.fullmatch(key) if isinstance(key, str) and utf8(key) else None
     if match is None or match[1] != scope_type:
         raise BadRow(f"scope key {_shown(key)} is not that of a {scope_type}")

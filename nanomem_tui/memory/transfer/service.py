@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
-WIDE = frozenset({"jsonl", "scoped-db"})
-"""The formats that know scopes: what belongs to a chat or a person stays theirs there."""
+WIDE = frozenset({"jsonl", "scoped-db", "ltm-snapshot"})
+"""The formats that know scopes or sessions: what belongs to a chat or a person stays theirs there."""
 WITH_RECORDS = frozenset({"jsonl", "facts-db"})
 
 
@@ -306,7 +306,7 @@ class Transfer:
             data = jsonl.dump(items, lessons, self._store.workspace_id, records, self.earlier(items))
             return data, items, jsonl.LOST, ()
         if name == "ltm-snapshot":
-            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], _told_to_all(items)
+            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], ()
         if name == "lessons":
             return ram_first.dump_lessons(lessons), items, ram_first.LOST[name], ()
         if name == "facts-db":

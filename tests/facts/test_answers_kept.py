@@ -1,0 +1,112 @@
+"""A model is paid once for a message: what it said is known to later runs, of whatever process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import ModelError
+from tests.facts.talking import keep_all, say, talking, values
+from tests.facts.test_extract_model import answers, fact
+from tests.model.dreams import endpoints
+from tests.model.server import ModelServer, status
+
+SAID = ["I live in Rome", "bot: Nice.", "I like green tea most"]
+FACTS = (fact(), fact("drink", "green tea", 2, category="Food"))
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+    with endpoints(monkeypatch) as serve:
+        yield serve
+
+
+def crystallize(workspace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """`nanomem crystallize` with the model, as a process of its own."""
+    line = [sys.executable, "-m", "nanomem_tui", "crystallize", "--extractor", "model", *options]
+    return subprocess.run(
+        [*line, "--workspace", str(workspace)], capture_output=True, text=True, env=dict(os.environ), check=False
+    )
+
+
+def test_a_dry_run_and_the_run_after_it_pay_once(endpoint: Any, tmp_path: Path) -> None:
+    server = endpoint(answers(*FACTS))
+    workspace = talking(tmp_path, cli_direct=SAID)
+    assert "Rome" in crystallize(workspace, "--dry-run").stdout
+    done = crystallize(workspace, "--yes")
+    assert (done.returncode, len(server.asked)) == (0, 1), done.stderr
+    assert crystallize(workspace, "--yes").returncode == 1, "there is nothing new"
+    assert len(server.asked) == 1
+    with open_workspace(workspace) as ws:
+        assert values(ws) == {"city": "Rome", "drink": "green tea"}
+
+
+def test_only_new_messages_are_asked_about(endpoint: Any, tmp_path: Path) -> None:
+    server = endpoint(answers(*FACTS), answers(fact("pet", "a cat called Tom", 3, category="Family")))
+    workspace = talking(tmp_path, cli_direct=SAID)
+    with open_workspace(workspace) as ws:
+        keep_all(ws, extractor="model")
+    say(workspace, "cli:direct", "I have a cat called Tom")
+    with open_workspace(workspace) as ws:
+        keep_all(ws, extractor="model")
+        assert values(ws) == {"city": "Rome", "drink": "green tea", "pet": "a cat called Tom"}
+    assert "Rome" not in server.asked[1].text
+    assert "cat called Tom" in server.asked[1].text
+
+
+def test_a_message_without_a_fact_is_not_asked_about_again(endpoint: Any, tmp_path: Path) -> None:
+    server = endpoint(answers())
+    workspace = talking(tmp_path, cli_direct=SAID)
+    for _ in range(2):
+        with open_workspace(workspace) as ws:
+            assert not ws.crystallizer.plan("model").judged
+    assert len(server.asked) == 1
+
+
+def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(
+    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = endpoint(answers(fact()), status(401), answers(fact("drink", "green tea", 17, category="Food")))
+    monkeypatch.setenv("NANOMEM_MODEL_CONTEXT_TOKENS", "5600")
+    monkeypatch.setenv("NANOMEM_MODEL_MAX_TOKENS", "4000")  # two questions
+    walks = [f"I walk along the river with friend number {number} every evening" for number in range(15)]
+    workspace = talking(tmp_path, cli_direct=["I live in Rome", *walks, "I like green tea most"])
+    with open_workspace(workspace) as ws, pytest.raises(ModelError):
+        ws.crystallizer.plan("model")
+    with open_workspace(workspace) as ws:
+        found = ws.crystallizer.plan("model")
+    assert {one.proposal.key for one in found.judged} == {"city", "drink"}
+    assert len(server.asked) == 3
+    assert "Rome" not in server.asked[2].text
+
+
+def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_set(
+    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = endpoint(answers(*FACTS), answers(*FACTS), answers(*FACTS))
+    workspace = talking(tmp_path, cli_direct=SAID)
+    assert crystallize(workspace, "--dry-run").returncode == 0
+    assert crystallize(workspace, "--dry-run", "--ask-again").returncode == 0
+    assert len(server.asked) == 2
+    monkeypatch.setenv("NANOMEM_MODEL_NAME", "another")
+    assert crystallize(workspace, "--dry-run").returncode == 0
+    assert len(server.asked) == 3
+
+
+def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path: Path) -> None:
+    endpoint(answers(*FACTS))
+    workspace = talking(tmp_path, cli_direct=SAID)
+    with open_workspace(workspace) as ws:
+        keep_all(ws, extractor="model")
+        folder = ws.paths.data
+    line = [sys.executable, "-m", "nanomem_tui", "forget", "--text", "Rome", "--yes", "--workspace", str(workspace)]
+    subprocess.run(line, capture_output=True, text=True, check=False)
+    held = [path for path in folder.rglob("*") if path.is_file() and b"Rome" in path.read_bytes()]
+    assert held == []
