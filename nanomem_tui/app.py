@@ -270,16 +270,29 @@ class NanomemApp(Switching):
     # What works everywhere
 
     async def do_undo(self) -> None:
-        """Take back the last change of a person."""
+        """Undo the newest change that was made in this console; the cursor goes to the row that comes back."""
         from nanomem_tui.screens.taking_back import say_undone
 
-        for operation in await self.change(lambda ws: ws.undo()):
+        for operation in await self._back_or_forth(lambda ws: ws.undo(own=True)):
             say_undone(self.main_screen, operation)
 
     async def do_redo(self) -> None:
-        """Do again what was taken back."""
-        for operation in await self.change(lambda ws: ws.redo()):
-            say(self.main_screen, f"{one_line(operation.label, SAID)} (u takes it back)")
+        """Do again what was undone in this console."""
+        for operation in await self._back_or_forth(lambda ws: ws.redo(own=True)):
+            say(self.main_screen, f"{one_line(operation.label, SAID)} (u undoes it)")
+
+    async def _back_or_forth(self, work: Callable[[Workspace], Sequence[Operation]]) -> list[Operation]:
+        shown = self.main_screen
+        if not isinstance(shown, WorkspaceScreen):
+            return await self.change(work)
+        shown.expect_rows_back()
+        try:
+            operations = await self.change(work)
+        except BaseException:
+            shown.rows_stay()
+            raise
+        shown.go_to_rows_back(operations)
+        return operations
 
     async def do_flush(self) -> None:
         """A checkpoint now, with exports."""

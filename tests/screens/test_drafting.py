@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import stat
-import sys
 from pathlib import Path
 
 from nanomem_tui import open_workspace, paths
@@ -58,24 +56,6 @@ async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kep
         assert "not saved yet" not in on.text
         on.app._asked_to_end(signal.SIGTERM)
     assert drafts(home) == []
-
-
-async def test_undo_says_where_what_it_takes_back_was_not_made_here(
-    tmp_path: Path,
-) -> None:
-    home = make_home(tmp_path)
-    async with console(home, "items", (120, 30)) as on:
-        await on.until(lambda: on.ids)
-        await on.press("d", "u")
-        await on.shows("undo: delete")
-        assert "not made in" not in on.text
-    line = ("--workspace", str(home), "memory", "add", "--text", "Has a bird")
-    command = await asyncio.create_subprocess_exec(sys.executable, "-m", "nanomem_tui", *line, stdout=-3)
-    assert await command.wait() == 0
-    async with console(home, "items", (120, 30)) as on:
-        await on.until(lambda: on.ids)
-        await on.press("u")
-        await on.shows("It was not made in this console")
 
 
 async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path: Path) -> None:
