@@ -24,7 +24,7 @@ async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_aga
         first = on.ids[0]
         await on.press("e")
         await on.type(" and half a sentence 女儿")
-        on.app._asked_to_end(signal.SIGHUP)
+        on.app.asked_to_end(signal.SIGHUP)
     [kept] = drafts(home)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     async with console(home, "items", (100, 30)) as on:
@@ -44,7 +44,7 @@ async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kep
         await on.until(lambda: on.ids)
         await on.press("e")
         await on.type("?")
-        on.app._asked_to_end(signal.SIGTERM)
+        on.app.asked_to_end(signal.SIGTERM)
     async with console(home, "items", (100, 30)) as on:
         await on.until(lambda: on.ids)
         await on.press("e")
@@ -54,7 +54,7 @@ async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kep
         await on.press("e")
         await on.shows("leave")
         assert "not saved yet" not in on.text
-        on.app._asked_to_end(signal.SIGTERM)
+        on.app.asked_to_end(signal.SIGTERM)
     assert drafts(home) == []
 
 
