@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import threading
 import time
 import traceback
@@ -27,6 +26,7 @@ from nanomem_tui.conditions import Context
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.keymap import first_key, in_one
+from nanomem_tui.launch import SIGNALS
 from nanomem_tui.looking import State, context_of, looked_at, saved_words, saving_of, status_of, what_can_be_taken_back
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens import drafting
@@ -270,16 +270,29 @@ class NanomemApp(Switching):
     # What works everywhere
 
     async def do_undo(self) -> None:
-        """Take back the last change of a person."""
+        """Undo the newest change that was made in this console; the cursor goes to the row that comes back."""
         from nanomem_tui.screens.taking_back import say_undone
 
-        for operation in await self.change(lambda ws: ws.undo()):
+        for operation in await self._back_or_forth(lambda ws: ws.undo(own=True)):
             say_undone(self.main_screen, operation)
 
     async def do_redo(self) -> None:
-        """Do again what was taken back."""
-        for operation in await self.change(lambda ws: ws.redo()):
-            say(self.main_screen, f"{one_line(operation.label, SAID)} (u takes it back)")
+        """Do again what was undone in this console."""
+        for operation in await self._back_or_forth(lambda ws: ws.redo(own=True)):
+            say(self.main_screen, f"{one_line(operation.label, SAID)} (u undoes it)")
+
+    async def _back_or_forth(self, work: Callable[[Workspace], Sequence[Operation]]) -> list[Operation]:
+        shown = self.main_screen
+        if not isinstance(shown, WorkspaceScreen):
+            return await self.change(work)
+        shown.expect_rows_back()
+        try:
+            operations = await self.change(work)
+        except BaseException:
+            shown.rows_stay()
+            raise
+        shown.go_to_rows_back(operations)
+        return operations
 
     async def do_flush(self) -> None:
         """A checkpoint now, with exports."""
@@ -370,8 +383,8 @@ class NanomemApp(Switching):
 
     def _catch_signals(self) -> None:
         if not self.is_headless and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, self._asked_to_end, number)
+            for number in SIGNALS:
+                asyncio.get_running_loop().add_signal_handler(number, self.asked_to_end, number)
 
     async def _shutdown(self) -> None:
         self._leaving = True
@@ -382,7 +395,8 @@ class NanomemApp(Switching):
         if not (self._leaving or self._exit):
             super()._handle_exception(error)
 
-    def _asked_to_end(self, number: int) -> None:
+    def asked_to_end(self, number: int) -> None:
+        """Save, keep what is being typed, and leave: a signal asked for it, or the tab of a browser closed."""
         self._on_signal(number)
         drafting.keep_drafts(self)
         self.exit(128 + number, return_code=128 + number)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NO_MORE = "No more of your changes; U opens history"
+"""Why `undo` stops: what else there is was done before, or by others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -65,12 +68,12 @@ def two_rows(context: Context) -> str | None:
 
 
 def undoable(context: Context) -> str | None:
-    """Needs a change to take back."""
-    return context.read_only or (None if context.can_undo else "nothing to undo")
+    """Needs a change that was made in this console and stands."""
+    return context.read_only or (None if context.can_undo else NO_MORE)
 
 
 def redoable(context: Context) -> str | None:
-    """Needs a change that was taken back."""
+    """Needs a change that was undone in this console."""
     return context.read_only or (None if context.can_redo else "nothing to redo")
 
 

@@ -33,7 +33,11 @@ FIRST_ROWS_SECONDS = 0.2  # how long the import of Textual waits for the first r
 #: No animation; a lone ESC is the key after this many milliseconds, for a terminal sends a sequence in one piece; no
 #: frame is held back for the next sixtieth of a second, so that rows follow the letter that asks for them at once.
 ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "5", "TEXTUAL_FPS": "240"}
-SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+SIGNALS = (
+    signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGUSR1, signal.SIGUSR2,
+    signal.SIGALRM,
+)  # fmt: skip
+"""What ends a program that does not catch it: the console saves, keeps what is being typed, restores the terminal."""
 
 
 def run_console(workspace: str | None, *, demo: bool, ascii: bool, config: str | None = None) -> int:
@@ -185,6 +189,7 @@ def terminal(words: str) -> Iterator[Ending]:
 
     ending = Ending(termios.tcgetattr(KEYS))
     before = {number: signal.signal(number, ending.by_early_signal) for number in SIGNALS}
+    before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # until the app can give the terminal back
     try:
         _take(ending.state or [])
         ending.show(lambda columns, lines: words_frame(columns, lines, words))

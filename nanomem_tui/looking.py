@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 PRESENCE_LOOKS = 3  # looks between two looks for an agent's process
-LOOKED_BACK, LOOKED_FAR = 20, 1_000  # operations
 LONGEST_TURN = timedelta(minutes=30)
 """A turn that is open for longer has no end that the agent will write."""
 
@@ -174,19 +173,9 @@ def _attention(ws: Workspace) -> int:
 
 
 def what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
-    """Whether there is something to undo and to redo. Where the newest operations do not tell, more are looked at; what
-    may lie behind those is taken to be there: who undoes it is told."""
-    from nanomem_tui.store import oplog
-
-    entries = ws.log(limit=LOOKED_BACK)
-    undo, redo = oplog.undo_target(entries), oplog.redo_target(entries)
-    # Something that a person did ends what can be redone; without one the undo may lie behind its redos.
-    redo_known = redo is not None or any(oplog.started_by_person(entry.operation) for entry in entries)
-    if len(entries) < LOOKED_BACK or (undo is not None and redo_known):
-        return undo is not None, redo is not None
-    entries = ws.log(limit=LOOKED_FAR)
-    found = oplog.undo_target(entries) is not None
-    return found or len(entries) == LOOKED_FAR, oplog.redo_target(entries) is not None
+    """Whether something that was done here is there to undo and to redo."""
+    find = ws.store.journal.logged
+    return ws.own_changes.next_undo(find) is not None, ws.own_changes.next_redo(find) is not None
 
 
 def _greeting(ws: Workspace) -> str:

@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.store.own_changes import OwnChanges
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
@@ -32,6 +33,7 @@ class Opening:
         self.loaded = loaded
         self.made_up = made_up
         self.opened: Workspace | None = None
+        self.own_changes = OwnChanges()
         self.first_page: list[Item] = []
         self._lock = threading.Lock()
         self._read = threading.Event()
@@ -75,4 +77,5 @@ class Opening:
                 from nanomem_tui.workspace import Workspace
 
                 self.opened = Workspace(self.paths, self.loaded)
+                self.opened.own_changes = self.own_changes
             return self.opened

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nanomem_tui.known import Known
     from nanomem_tui.opening import Opening
     from nanomem_tui.screens.dreaming import Running
+    from nanomem_tui.store.own_changes import OwnChanges
     from nanomem_tui.workspace import Workspace
 
 PATIENCE = 5.0  # seconds that a look, or a Dream by schedule that was told to stop, may take to end
@@ -58,6 +59,8 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
     opening: Opening
     visited: Mapping[Path, str] = MappingProxyType({})
     """The workspaces that it was on, the last one last, and what those that are made up are called."""
+    own_changes: Mapping[Path, OwnChanges] = MappingProxyType({})
+    """What was changed in this console, of each workspace that it was on."""
     under_way: list[Running]  # what runs beside the keys, on whatever screen it was begun
     schedule: Dreaming
     changing: asyncio.Lock
@@ -70,6 +73,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         """Be on a workspace: nothing is known of it yet, and the console looks as its settings say."""
         settings = opening.loaded.settings
         self.opening = opening
+        self.own_changes = {**self.own_changes, opening.paths.workspace: opening.own_changes}
         others = {place: called for place, called in self.visited.items() if place != opening.paths.workspace}
         self.visited = {**others, opening.paths.workspace: opening.made_up}
         self.state = State(name=name, called=opening.made_up)
@@ -152,6 +156,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
                 opening = await asyncio.to_thread(_located, known, self.visited)
         except TimeoutError:
             raise Refused(f"{known.name} does not answer", known.path, "is its disk there?") from None
+        opening.own_changes = self.own_changes.get(opening.paths.workspace, opening.own_changes)
         self.say_busy(f"Opening {known.name} …")
         await self._end_work()
         async with self.changing:

@@ -20,6 +20,7 @@ from nanomem_tui.parts import Parts
 from nanomem_tui.store import lookup, oplog, settings_file
 from nanomem_tui.store.memory_store import CheckpointResult
 from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.own_changes import OwnChanges
 
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpointer import Checkpointer
@@ -40,6 +41,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         super().__init__(found, loaded, time.time_ns())
         self.store.register = self._register
         self._checkpointer: Checkpointer | None = None
+        self.own_changes = OwnChanges()
         self.store.after_checkpoint = self.traces.checkpointed
 
     # -- changing -------------------------------------------------------------------------------------------------
@@ -53,7 +55,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         for change in operation.changes:
             self._register(change.layer)
         _ = self.items  # the compaction that a checkpoint may start
-        return self.store.perform(operation, durable=durable)
+        done = self.store.perform(operation, durable=durable)
+        self.own_changes.add(done)
+        return done
 
     def _register(self, layer: str) -> None:
         if layer in self.store.layers:
@@ -64,25 +68,39 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """Operations, newest first; `key`: those that touched the thing of that key."""
         return self.store.journal.log(limit, offset=offset, key=key)
 
-    def undo(self, op_id: str | None = None, count: int = 1, keys: Sequence[str] | None = None) -> list[Operation]:
-        """Take back the newest operation that a person started, `count` of them, or the one of that id.
+    def undo(
+        self, op_id: str | None = None, count: int = 1, keys: Sequence[str] | None = None, *, own: bool = False
+    ) -> list[Operation]:
+        """Take back the newest change that a person made, in whichever program, `count` of them, or the one of that id.
 
-        `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
+        `own`: only what was changed through this workspace object. `keys`: only what it did to these things. Raises
+        NothingToDo, NotFound, or Conflict when things changed since.
         """
         with self.store.deciding.alone():
             if op_id:
-                entry = self._named(op_id)
-                stands = self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
-                return [self._undo(entry, stands, keys)]
+                return [self._undo(*self._standing(op_id), keys)]
             done: list[Operation] = []
             for _ in range(max(1, count)):
-                found = self.store.journal.look(oplog.newest_standing)
+                found = self._newest_own() if own else self.store.journal.look(oplog.newest_standing)
                 if found is None:
                     break
                 done.append(self._undo(*found, keys))
             if not done:
-                raise oplog.nothing_to_undo(self.log(1_000))
+                raise oplog.no_more_own() if own else oplog.nothing_to_undo(self.log(1_000))
             return done
+
+    def _standing(self, op_id: str) -> tuple[LogEntry, list[str]]:
+        """An operation by its id, and the keys of it that stand."""
+        entry = self._named(op_id)
+        return entry, self._keys_that_stand(entry)
+
+    def _keys_that_stand(self, entry: LogEntry) -> list[str]:
+        return self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
+
+    def _newest_own(self) -> tuple[LogEntry, list[str]] | None:
+        """What was changed through this object last and stands, and its keys that stand."""
+        entry = self.own_changes.next_undo(self.store.journal.logged)
+        return None if entry is None else (entry, self._keys_that_stand(entry))
 
     def _undo(self, entry: LogEntry, stands: Sequence[str], keys: Sequence[str] | None) -> Operation:
         """Take back what stands of one operation, or of it what touched `keys`."""
@@ -99,12 +117,16 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         changes = layers.taken_back(self, operation.only(wanted))
         return self.perform(new_operation("undo", f"undo: {operation.label}", changes, undoes=operation.id, meta=meta))
 
-    def redo(self, count: int = 1) -> list[Operation]:
-        """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
+    def redo(self, count: int = 1, *, own: bool = False) -> list[Operation]:
+        """Do again what was undone last, `count` times; `own`: only what this workspace object undid.
+
+        Raises NothingToDo or Conflict.
+        """
         with self.store.deciding.alone():
             done: list[Operation] = []
+            journal = self.store.journal
             for _ in range(max(1, count)):
-                undo = self.store.journal.look(oplog.redo_target)
+                undo = self.own_changes.next_redo(journal.logged) if own else journal.look(oplog.redo_target)
                 if undo is None:
                     break
                 label = f"redo: {undo.label.removeprefix('undo: ')}"

@@ -39,7 +39,7 @@ def test_what_cannot_be_done_says_why() -> None:
         BY_NAME["edit"].enabled(Context("items", rows=1, read_only="the database is newer")) == "the database is newer"
     )
     assert BY_NAME["merge"].enabled(Context("items", rows=5, selected=1)) == "select two or more rows first (space)"
-    assert BY_NAME["undo"].enabled(nothing) == "nothing to undo"
+    assert BY_NAME["undo"].enabled(nothing) == "No more of your changes; U opens history"
     assert BY_NAME["undo"].enabled(Context("items", can_undo=True)) is None
     assert "agent is running" in str(BY_NAME["compact"].enabled(Context("sessions", rows=1, agent_alive=True)))
     assert BY_NAME["compact"].enabled(Context("items", rows=1, agent_alive=True)) is None

@@ -8,10 +8,10 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NothingToDo
-from nanomem_tui.looking import LOOKED_BACK, what_can_be_taken_back
+from nanomem_tui.looking import what_can_be_taken_back
 from tests.store.homes import make_home
 
-MANY = LOOKED_BACK // 2 + 2
+MANY = 12
 
 
 def test_undo_and_redo_are_offered_as_long_as_they_find_something(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ EVERYWHERE: tuple[Action, ...] = (
            in_detail={"trail": 4, "tiers": 4}),
     Action("next_pane", ("tab",), "pane", "To the other pane.", "global", footer=50),
     Action("previous_pane", ("shift+tab",), "pane", "To the pane before.", "global"),
-    Action("undo", ("u",), "undo", "Take back the last change that you made.", "global", headless="undo",
+    Action("undo", ("u",), "undo", "Undo the last change that you made in this console.", "global", headless="undo",
            enabled=undoable, footer=15, footers={"inbox": 13}),
     Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=redoable),
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",

@@ -121,7 +121,7 @@ ON_LISTS: tuple[Action, ...] = (
            headless="usage --by model", footer=10),
     Action("measure", ("C",), "cost", "Draw the cost, or tokens again.", "screen", ("usage",), footer=11),
     Action("compact", ("c",), "compact",
-           "Remove duplicates and what is over the limit; shows what would go, and can be undone.",
+           "Remove duplicates and what is over the number that you type; shows what would go, and can be undone.",
            "screen", (*_ROWS, "sessions", "archive"), "preview", "memory compact --max-items N", compactable, 14,
            footers={"archive": 20},
            helps={"sessions": "Cut a conversation down to its newest messages; can be undone.",

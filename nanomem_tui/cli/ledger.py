@@ -160,7 +160,10 @@ def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
 @rehearsable
 @pass_state
 def undo(state: State, what: str | None, keys: Sequence[str], dry_run: bool) -> None:
-    """Take back the last change, the last N, or the one with this ID. Exit code 1 when there is nothing to take back.
+    """Undo the last change, the last N, or the one with this ID. Exit code 1 when there is nothing to undo.
+
+    The last change is the newest that a person made, in this or any other program (`u` in the console undoes only what
+    was changed there). Who made it and when is printed; --dry-run shows it before.
 
     \b
     Example:
@@ -205,6 +208,7 @@ def _repeat(
 ) -> None:
     """Take `count` steps and tell how far that went; what was done before a step that failed is told, too."""
     done: list[Operation] = []
+    targets: list[Operation] = []
     failure: NanomemError | None = None
     with state.open(dry_run=dry_run) as ws:
         while len(done) < count and failure is None:
@@ -214,14 +218,25 @@ def _repeat(
                 if not done:
                     raise
                 failure = error
+        targets = [_target(ws, operation) for operation in done]
         state.tell_uncommitted(ws, done)
     stopped = isinstance(failure, NothingToDo)
-    _tell(state, done, count, verb, "" if failure is None else failure.what if stopped else "stopped", dry_run=dry_run)
+    why = "" if failure is None else failure.what if stopped else "stopped"
+    _tell(state, done, targets, count, verb, why, dry_run=dry_run)
     if failure is not None and not stopped:
         raise failure
 
 
-def _tell(state: State, done: Sequence[Operation], count: int, verb: str, why: str, *, dry_run: bool) -> None:
+def _target(ws: Workspace, operation: Operation) -> Operation:
+    """Return the operation that an undo or a redo is about."""
+    entry = ws.store.journal.find(operation.undoes or operation.redoes or "")
+    return operation if entry is None else entry.operation
+
+
+def _tell(
+    state: State, done: Sequence[Operation], targets: Sequence[Operation], count: int, verb: str, why: str,
+    *, dry_run: bool,
+) -> None:  # fmt: skip
     operations = [values.operation(op) for op in done]
     body: dict[str, Any] = {
         "operation": None if dry_run else operations[-1],
@@ -232,7 +247,14 @@ def _tell(state: State, done: Sequence[Operation], count: int, verb: str, why: s
     if why:
         why = why.replace("nothing to", "nothing more to")
     ending = f"{'would ' + verb if dry_run else PAST[verb]} {len(done):,}" + (f"; {why}" if why else "")
-    lines = planned(done) if dry_run else [op.label for op in done]
+    body["targets"] = [
+        {"id": op.id, "at": op.at, "actor": op.actor, "agent": op.agent, "kind": op.kind, "label": op.label}
+        for op in targets
+    ]
+    lines: list[str] = []
+    for op, target in zip(done, targets, strict=True):
+        lines += planned([op]) if dry_run else [op.label]
+        lines.append(f"  made by {target.who}, {words.when(target.at)}, {target.id}")
     if any(change.key == DREAM_CURSOR for op in done for change in op.changes):
         from nanomem_tui.dream import rewound
 

@@ -295,7 +295,8 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             self.app.clear_notifications()
         why = action.enabled(self.context())
         if why:
-            say(self, f"{action.label_on(self.SCREEN)}: {why}", "warning")
+            sentence = why[:1].isupper()
+            say(self, why if sentence else f"{action.label_on(self.SCREEN)}: {why}", "warning")
             return
         handler = getattr(self, f"do_{name}", None) or getattr(self.app, f"do_{name}", None)
         if handler is None:

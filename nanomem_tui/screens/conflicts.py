@@ -114,6 +114,10 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
         look = f"; sure {detail.rivals.weight:.0%}"
         self.view.show(parts(detail, glyphs(self).separator), ((detail.why, "warn"), (look, "dim")))
 
+    def is_about(self, row: Contradiction, keys: frozenset[str]) -> bool:
+        """Whether one of its two items is among them."""
+        return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
+
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """What was decided on goes at once, so that the next key means the next row; then all is read again."""
         gone = {change.key for one in operations for change in one.changes if _goes(change.after)}

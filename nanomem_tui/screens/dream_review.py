@@ -289,11 +289,22 @@ class ReviewScreen(DiffScreen[Proposed]):
         self.refresh_detail()
 
     async def do_undo(self) -> None:
-        """Take back the last decision; without one, the last change of the workspace."""
+        """Undo the last decision; without one, the last change that was made in this console."""
         if not self._before:
             await self.console.do_undo()
             return
-        self._show_rows(self._before.pop())
+        decided_on, before = self._rows, self._before.pop()
+        self._show_rows(before)
+        back = next(
+            (
+                old
+                for old, new in zip(before, decided_on, strict=False)
+                if (old.decision, old.edit) != (new.decision, new.edit)
+            ),
+            None,
+        )
+        if back is not None:
+            self.show_row(self.row_id(back))
         say(self, f"{decided(self._rows)} of {len(self._rows)} decided")
 
     # Applying

@@ -126,6 +126,10 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
         self.view.show(parts, ((f"{counted(len(parts), 'item')}:", "heading"), (f"{look}: {cluster.why}", tone)))
         self.view.move_to_part(cluster.kept.id)
 
+    def is_about(self, row: Cluster, keys: frozenset[str]) -> bool:
+        """Whether one of its items is among them."""
+        return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
+
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """What was decided on goes at once, so that the next key means the next row; then all is read again."""
         touched = {change.key for one in operations for change in one.changes}

@@ -150,6 +150,10 @@ class InboxScreen(WorkspaceScreen[Finding]):
             if place is not None and not asked and self.table.cursor == 0:
                 self.table.move_to_id(place)
 
+    def is_about(self, row: Finding, keys: frozenset[str]) -> bool:
+        """Whether what it is about is among them."""
+        return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
+
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """What was decided on goes at once, so that the next key means the next row; then all is read again."""
         touched = {change.key for one in operations for change in one.changes}

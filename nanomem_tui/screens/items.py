@@ -51,6 +51,10 @@ class ItemsScreen(RowsScreen[Item]):
         """The items of the workspace."""
         return self.ws.items
 
+    def cap(self) -> int:
+        """The setting `max_items`."""
+        return self.ws.settings.max_items
+
     # The list
 
     def columns(self) -> Sequence[Column[Item]]:

@@ -42,6 +42,10 @@ class LessonsScreen(RowsScreen[Lesson]):
         """The lessons of the workspace."""
         return self.ws.lessons
 
+    def cap(self) -> int:
+        """The setting `max_lessons`."""
+        return self.ws.settings.max_lessons
+
     # The list
 
     def columns(self) -> Sequence[Column[Lesson]]:

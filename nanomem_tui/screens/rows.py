@@ -203,9 +203,26 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             raise Refused(self.row_read_only(row))
         return row
 
-    async def do_compact(self) -> None:
-        """Show what a compaction would remove, then do it."""
-        plan = await self.console.in_thread(lambda ws: self.part().compact_preview())
+    def cap(self) -> int:
+        """How many rows the settings keep at most."""
+        raise NotImplementedError
+
+    def do_compact(self) -> None:
+        """Ask how many rows stay at most, show what would go, then do it."""
+        from nanomem_tui.widgets.prompt import AskScreen, typed_number
+
+        async def preview(answer: str | None) -> None:
+            await self._preview_compaction(typed_number(answer) or 0)
+
+        def wrong(answer: str) -> str:
+            wanted = "Type a whole number, as in 300; 0 removes duplicates only"
+            return wanted if typed_number(answer) is None else ""
+
+        title = f"Keep at most how many of {counted(len(self.listing.rows), self.NOUN)}"
+        self.ask(AskScreen(title, str(self.cap()), wrong=wrong), preview)
+
+    async def _preview_compaction(self, limit: int) -> None:
+        plan = await self.console.in_thread(lambda ws: self.part().compact_preview(limit))
         title = f"Compact: {len(plan.removed):,} of {len(plan.removed) + len(plan.kept):,} {self.NOUN}s would go"
         if not plan.removed:
             say(self, f"Nothing to compact: no duplicates, and not more than {counted(plan.limit, self.NOUN)}")
@@ -216,7 +233,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         blocks += _more(len(plan.removed))
 
         async def compact(_yes: bool) -> None:
-            await self.done(await self.change(lambda ws: self.part().compact()))
+            await self.done(await self.change(lambda ws: self.part().compact(limit)))
 
         self.confirm(title, blocks, compact, opened_by=self.key_of("compact"))
 

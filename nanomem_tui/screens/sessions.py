@@ -219,7 +219,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
         rows = [row for row in self.targets() if row.messages > 1 and not row.imported]
         if not rows:
             if any(row.imported for row in self.targets()):
-                raise NothingToDo("an imported conversation is only read", "", "u takes the import back")
+                raise NothingToDo("an imported conversation is only read", "", "U has the import, and undoes it")
             raise NothingToDo("there is nothing to cut", "", "a session keeps at least one message")
         title = f"Keep how many messages of each of {len(rows)} sessions"
         if len(rows) == 1:

@@ -5,7 +5,6 @@ Owns the question and what was done said in words; what a restore is, is for the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,15 +68,8 @@ def say_undone(at: Screen[Any], operation: Operation) -> None:
     label = one_line(operation.label, SAID)
     if note := rewound.said([operation]):
         say(at, f"{note[:1].upper()}{note[1:]} (^r does it again)", "warning", label)
-    elif _elsewhere(operation):
-        say(at, "It was not made in this console (^r does it again)", "warning", label)
     else:
         say(at, f"{label} (^r does it again)")
-
-
-def _elsewhere(operation: Operation) -> bool:
-    """Whether what was undone was made by another process: a command, another console, or this one before."""
-    return (operation.undoes or "").split("_")[2:3] != [str(os.getpid())]
 
 
 def _shown(preview: RestorePreview) -> Shown:

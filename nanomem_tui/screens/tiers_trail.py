@@ -236,16 +236,21 @@ class TrailScreen(RecordList):
             "delete", "Delete", self.own_targets(), lambda ids: self.ws.records.delete(kind, ids), most=1
         )
 
+    def expect_rows_back(self) -> None:
+        """Most rows may not be in memory: what came is known by its key."""
+
     def operations_done(self, operations: Sequence[Operation]) -> None:
-        """Read again; to a record that came."""
+        """Read again; to a record that came, or that an undo or a redo changed."""
+        again = any(one.takes_up for one in operations)
         keys = [one.key for operation in operations for one in operation.changes
-                if one.layer == self.LAYER and one.before is None and one.key.startswith(f"{self.kind}/")]  # fmt: skip
+                if one.layer == self.LAYER and one.key.startswith(f"{self.kind}/")
+                and one.after is not None and (again or one.before is None)]  # fmt: skip
         self._taken_away = self._deleted(operations)
         self.table.keep_selected(lambda row_id: row_id not in self._taken_away)
         self.forget_detail()
-        if len(keys) == 1:
+        if len(keys) == 1 or (keys and again):
             self.show_row(keys[0].partition("/")[2])
-        else:
+        if again or len(keys) != 1:
             self.reload()
 
     def _deleted(self, operations: Sequence[Operation]) -> frozenset[str]:

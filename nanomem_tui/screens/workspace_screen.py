@@ -7,7 +7,7 @@ A main screen is a subclass that the registry of screens names. It reads in ``lo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from textual import on
@@ -37,6 +37,14 @@ Row = TypeVar("Row")
 Answer = TypeVar("Answer")
 
 
+class RowsBack(NamedTuple):
+    """What tells which rows an undo brought back: the ids that were shown before, and the keys that it touched (None
+    until it is done)."""
+
+    before: frozenset[str]
+    keys: frozenset[str] | None = None
+
+
 class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
 
@@ -47,6 +55,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         super().__init__()
         self._made_for: Opening | None = None
         self._wanted_row: str | None = None
+        self._rows_back: RowsBack | None = None
         self._doing = ""  # the action that a key began last
 
     @property
@@ -124,6 +133,41 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
         self.reload()
+
+    def is_about(self, row: Row, keys: frozenset[str]) -> bool:
+        """Whether a row is, or is about, one of the things with these keys."""
+        return self.row_id(row) in keys
+
+    def expect_rows_back(self) -> None:
+        """An undo or a redo begins: remember which rows are shown."""
+        self._rows_back = RowsBack(frozenset(map(self.row_id, self.table.rows)))
+
+    def rows_stay(self) -> None:
+        """It failed."""
+        self._rows_back = None
+
+    def go_to_rows_back(self, operations: Sequence[Operation]) -> None:
+        """It is done: put the cursor on the first row that came back, at once or when it has been read."""
+        if self._rows_back is None:
+            return
+        keys = {change.key for one in operations for change in one.changes if change.after is not None}
+        keys |= {key for one in operations for key in (one.undoes, one.redoes) if key}
+        self._rows_back = self._rows_back._replace(keys=frozenset(keys))
+        if self.is_mounted and not self._loading and not self.listing.view_to_come:
+            self._go_to_rows_back()
+
+    def _go_to_rows_back(self) -> None:
+        if self._rows_back is None or self._rows_back.keys is None:
+            return
+        (before, keys), self._rows_back = self._rows_back, None
+        shown = {self.row_id(row): row for row in self.table.rows}
+        new = [name for name in shown if name not in before]
+        found = next((name for name in new if self.is_about(shown[name], keys)), None)
+        found = found or next((name for name in shown if name in keys), None)
+        found = found or next((name for row in self.listing.rows if (name := self.row_id(row)) in keys), None)
+        found = found or next(iter(new), None)
+        if found is not None:
+            self.show_row(found)
 
     def ask(self, dialog: ModalScreen[Answer], then: Callable[[Answer], Awaitable[None]]) -> None:
         """Show `dialog`; do `then` with its answer unless it is None or False. Errors of the tree become toasts."""
@@ -288,9 +332,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             self.console.release_keys()
         if self._wanted_row is not None and view.done and not self._loading:
             self._go_to_wanted()
+        if view.done and not self._loading:
+            self._go_to_rows_back()
 
     @on(ListDetailScreen.LoadFailed)
     def _keys_after_failure(self) -> None:
+        self.rows_stay()
         self.console.rows_came.set()
         self.console.release_keys()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from nanomem_tui.errors import MissingExtra, Refused
-from nanomem_tui.server import grpc_place, token
+from nanomem_tui.server import grpc_place, one_line_log, token
 from nanomem_tui.server.grpc_threads import Threads
 from nanomem_tui.store import atomic, owners
 
@@ -32,6 +32,8 @@ WAITING_BYTES = 128 * 1024 * 1024
 THREADS = 16
 HANDOVER = 0.0005
 """Seconds after which a thread that reckons lets another one have its turn: the loop must not wait for it."""
+HANDSHAKE = 10.0
+"""Seconds that a connection may take to begin; half a beginning is let go of."""
 GRACE = 5.0
 """Seconds that the end waits for the calls that run."""
 
@@ -111,6 +113,7 @@ class Server:
 
         options = [
             ("grpc.so_reuseport", 0),  # a second server is refused the port
+            ("grpc.server_handshake_timeout_ms", int(HANDSHAKE * 1000)),
             ("grpc.max_receive_message_length", MOST_BYTES),
             ("grpc.max_send_message_length", MOST_BYTES),
         ]
@@ -234,6 +237,7 @@ def _guard(word: str) -> Any:
 
 async def serve(ws: Workspace, where: Listening, began: Callable[[Sequence[str]], object]) -> None:
     """Answer until SIGTERM or Ctrl-C. `began` is told the addresses. Raises Refused where it cannot listen."""
+    one_line_log.log_in_lines()
     sys.setswitchinterval(HANDOVER)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -6,13 +6,15 @@ calls this machine. Each request is answered on its own, so that nothing of a cl
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import socket
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.server import token
+from nanomem_tui.server import one_line_log, token
+from nanomem_tui.server.half_open import HalfOpen
 from nanomem_tui.server.mcp import Served, server_of
 from nanomem_tui.server.port import HOST
 
@@ -44,6 +46,26 @@ def serve(given: Served, listening: socket.socket, word: str) -> None:
 async def _serve(given: Served, listening: socket.socket, word: str) -> None:
     import anyio
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    one_line_log.log_in_lines()
+    half_open = HalfOpen()
+
+    class Connection(H11Protocol):
+        """A connection that is let go of where no request comes."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            half_open.add(self)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None:  # a request is being answered
+                half_open.answered(self)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            half_open.answered(self)
+            super().connection_lost(exc)
 
     class Told(uvicorn.Server):
         """A server that is told of a signal by us, and does not raise it again when it has ended."""
@@ -58,6 +80,8 @@ async def _serve(given: Served, listening: socket.socket, word: str) -> None:
         access_log=False,
         server_header=False,
         ws="none",
+        http=Connection,
+        backlog=MOST_AT_ONCE,
         limit_concurrency=MOST_AT_ONCE,
         timeout_graceful_shutdown=PATIENCE,
     )
@@ -117,7 +141,7 @@ def _refusal(status: int, said: str, headers: dict[str, str]) -> ASGIApp:
     from starlette.responses import JSONResponse
 
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": said}}
-    return JSONResponse(body, status, headers)
+    return JSONResponse(body, status, {**headers, "Connection": "close"})  # nobody waits here who may not come in
 
 
 def _given(scope: Any) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui import __version__, errors
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.server import one_line_log
 from nanomem_tui.server.answered import Incoming, Outgoing
 from nanomem_tui.server.documents import MEDIA, Documents
 from nanomem_tui.server.tools import Tools
@@ -76,6 +77,7 @@ def serve(given: Served, close: Callable[[], object]) -> None:
     needed()
     import anyio
 
+    one_line_log.log_in_lines()
     anyio.run(_serve, given, close)
 
 

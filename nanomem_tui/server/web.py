@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import secrets
@@ -21,7 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanomem_tui import errors
-from nanomem_tui.server import token
+from nanomem_tui.server import one_line_log, token
+from nanomem_tui.server.half_open import HalfOpen
 from nanomem_tui.server.port import HOST
 
 if TYPE_CHECKING:
@@ -29,13 +31,20 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler, Middleware
     from textual_serve.server import Server
 
-COOKIE = "nanomem"
+DRIVER = "nanomem_tui.server.tab_driver:TabDriver"
+COLUMNS, ROWS = 1_000, 500
+"""The largest size of a tab; a larger one is shown as this."""
+MOST_BYTES = 4_000_000
+"""Bytes of what a page sends at once, as a paste."""
+IDLE = 10
+"""Seconds that a connection stays open without a request."""
 MOST_AT_ONCE = 8
 """Consoles; each is a process of some 100 MB."""
 PAGES = Path(__file__).parent / "pages"
 """The page around a console: ours, for the library's asks the network for a font, and takes keys only after a click."""
-PATIENCE = 5.0
-"""Seconds that the end waits for consoles to save and leave."""
+PATIENCE = 4.0
+"""Seconds that a console has to save and leave; then it is killed: what was acknowledged is in the ledger."""
+log = logging.getLogger("nanomem.web")
 NOT_FOR_A_CONSOLE = (token.VARIABLE, "SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "COLUMNS", "LINES")
 """What a console in a browser must not take from the terminal that serves it."""
 
@@ -70,32 +79,67 @@ def serve(workspace: Path, listening: socket.socket, word: str, *, ascii_only: b
         str(workspace),
     ]  # -P: no package out of the folder it is started in
     command += ["--ascii"] if ascii_only else []
-    logging.getLogger("textual-serve").addHandler(logging.NullHandler())  # it would show a browser's nonsense as ours
-    asyncio.run(_serve(shlex.join(command), listening, word))
+    lines = one_line_log.Lines(one_line_log.log_in_lines())
+    with contextlib.redirect_stdout(lines):  # where the library writes what a console said at its end
+        asyncio.run(_serve(f"exec {shlex.join(command)}", listening, word))
 
 
 async def _serve(command: str, listening: socket.socket, word: str) -> None:
     from aiohttp import web
 
     ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        loop.add_signal_handler(number, ended.set)
     door = Door(listening.getsockname()[1], word)
     app = await server_of(command, door)._make_app()
     app.middlewares.append(door.middleware())
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=PATIENCE)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=PATIENCE, keepalive_timeout=IDLE, lingering_time=1)
     await runner.setup()
+    made = runner.server
+    assert made is not None
+
+    def connected() -> asyncio.Protocol:
+        connection = made()
+        door.half_open.add(connection)
+        return connection
+
+    accepting = await loop.create_server(connected, sock=listening)
     try:
-        await web.SockSite(runner, listening).start()
         await ended.wait()
+        accepting.close()
         await door.close()
     finally:
+        accepting.close()
         await runner.cleanup()
 
 
 def server_of(command: str, door: Door) -> Server:
     """The library's server, quiet, with each console behind `door`."""
+    from aiohttp import WSMsgType
+    from aiohttp import web as http
+    from textual_serve.app_service import AppService
     from textual_serve.server import Server
+
+    class Console(AppService):
+        """The process of one tab, which is gone when that is."""
+
+        def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+            return {**super()._build_environment(width, height), "TEXTUAL_DRIVER": DRIVER}
+
+        async def stop(self) -> None:
+            """Let it save and leave; kill it where it does not."""
+            process = self._process
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await super().stop()
+                    if process is not None and process.returncode is None:
+                        await process.communicate()
+            except (TimeoutError, OSError, RuntimeError):
+                log.warning("a console in a browser did not end, and was killed")
+            finally:
+                if process is not None and process.returncode is None:
+                    process.kill()
 
     class Quiet(Server):
         """Says nothing of itself."""
@@ -104,11 +148,60 @@ def server_of(command: str, door: Door) -> Server:
             """Nothing to say: the command said it."""
 
         async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-            """A console, while there is room for one."""
+            """A console, while there is room for one. What a page must not send ends its own console only."""
+            socket = http.WebSocketResponse(heartbeat=15, max_msg_size=MOST_BYTES, timeout=PATIENCE)
             with door.console():
-                return await super().handle_websocket(request)
+                await socket.prepare(request)
+                service = Console(
+                    self.command,
+                    write_bytes=socket.send_bytes,
+                    write_str=socket.send_str,
+                    close=socket.close,
+                    download_manager=self.download_manager,
+                )
+                try:
+                    await service.start(
+                        size_of(request.query.get("width"), 80, COLUMNS),
+                        size_of(request.query.get("height"), 24, ROWS),
+                    )
+                    async for message in socket:
+                        if message.type != WSMsgType.TEXT:
+                            break
+                        await self.obey(service, socket, message.data)
+                except (ValueError, TypeError, LookupError, RecursionError, TimeoutError, ConnectionError):
+                    pass  # nonsense, a console that takes no more, or a tab that is gone
+                finally:
+                    await service.stop()
+                    await socket.close()
+            return socket
+
+        @staticmethod
+        async def obey(service: Console, socket: web.WebSocketResponse, text: str) -> None:
+            """Do what a page sent. Raises ValueError, TypeError or LookupError for nonsense, TimeoutError for a console
+            that takes no more."""
+            kind, *given = json.loads(text)
+            async with asyncio.timeout(IDLE):
+                if kind == "stdin":
+                    await service.send_bytes(given[0].encode("utf-8") if isinstance(given[0], str) else b"")
+                elif kind == "resize":
+                    width, height = size_of(given[0]["width"], 0, COLUMNS), size_of(given[0]["height"], 0, ROWS)
+                    if width and height:
+                        await service.set_terminal_size(width, height)
+                elif kind == "ping":
+                    await socket.send_json(["pong", given[0]])
+                elif kind in ("blur", "focus"):
+                    await (service.blur() if kind == "blur" else service.focus())
 
     return Quiet(command, host=HOST, port=door.port, title="nanomem", templates_path=PAGES)
+
+
+def size_of(given: object, otherwise: int, most: int) -> int:
+    """A number of columns or rows from 1 to `most`; `otherwise` for what is none."""
+    try:
+        number = int(given) if isinstance(given, int | str) and len(str(given)) < 10 else 0
+    except ValueError:
+        number = 0
+    return min(number, most) if number > 0 else otherwise
 
 
 class Door:
@@ -118,7 +211,9 @@ class Door:
     def __init__(self, port: int, word: str) -> None:
         self.port = port
         self._word = word
-        self._ticket = secrets.token_urlsafe(32)
+        self._cookie = f"nanomem-{port}"  # cookies know no ports: two servers must not overwrite each other's
+        self._ticket = f"{port}.{secrets.token_urlsafe(32)}"
+        self.half_open = HalfOpen()
         self._own = f"{HOST}:{port}"
         self._consoles: set[asyncio.Task[object]] = set()
         policy = {
@@ -145,7 +240,10 @@ class Door:
 
         @web.middleware
         async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+            self.half_open.answered(request.protocol)
             refused = self._refused(request) or self._let_in(request)
+            if refused is not None:
+                refused.force_close()  # nobody waits here who may not come in
             answer = refused if refused is not None else await handler(request)
             if not answer.prepared:  # a console's headers went out with its first byte
                 answer.headers.update(self._headers)
@@ -173,9 +271,9 @@ class Door:
         given = request.query.get("token", "")
         if request.path == "/" and given and token.matches(given, self._word):
             answer = web.Response(status=303, headers={"Location": "/"})  # and the token is out of the address
-            answer.set_cookie(COOKIE, self._ticket, httponly=True, samesite="Strict", path="/")
+            answer.set_cookie(self._cookie, self._ticket, httponly=True, samesite="Strict", path="/")
             return answer
-        if token.matches(request.cookies.get(COOKIE, ""), self._ticket):
+        if token.matches(request.cookies.get(self._cookie, ""), self._ticket):
             if request.path == "/ws" and len(self._consoles) >= MOST_AT_ONCE:
                 return web.Response(status=503, text=f"{MOST_AT_ONCE} consoles are open: close one\n")
             return None
@@ -199,4 +297,4 @@ class Door:
         for task in open_ones:
             task.cancel()
         if open_ones:
-            await asyncio.wait(open_ones, timeout=PATIENCE)
+            await asyncio.wait(open_ones, timeout=2 * PATIENCE)

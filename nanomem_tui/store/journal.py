@@ -94,6 +94,11 @@ class Journal:
             lambda connection: stored_operations.operation(connection, self._id, op_id),
         )
 
+    def logged(self, op_id: str) -> LogEntry | None:
+        """One recent operation by id, and whether it stands by all that is recorded: also by what another process did
+        with it before it was written here."""
+        return self.look(lambda entries: next((one for one in entries if one.operation.id == op_id), None))
+
     def after(self, seq: int) -> list[LogEntry]:
         """What the database has behind that place in its order, oldest first."""
         if not self._rows.has_database:

@@ -169,6 +169,11 @@ def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
     return NothingToDo(what, "", f"`nanomem undo {others[0].operation.id}` takes the last one back; see `nanomem log`")
 
 
+def no_more_own() -> NothingToDo:
+    """Say that nothing is left of what was changed here."""
+    return NothingToDo("no more of your changes", "", "`nanomem undo ID` undoes one of others; see `nanomem log`")
+
+
 def standing(entries: Iterable[LogEntry], operation: Operation) -> list[str]:
     """The keys of an operation that no partial undo has taken back, in its order; `entries`: all since it, newest
     first."""

@@ -89,7 +89,7 @@ def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -
     assert (entry["actor"], entry["meta"]["backup"]) == ("human", backup)
     assert "put right 9 things" in entry["label"]
     assert "memory/history.jsonl" in [where for where, _, _ in entry["meta"]["fixes"]]
-    assert run("undo").out == "undo: rescue 1 session\n"  # that one stands for itself
+    assert run("undo").out.startswith("undo: rescue 1 session\n")  # that one stands for itself
     for line in (["undo"], ["undo", entry["id"]]):
         refused = run(*line)
         assert refused.code != 0

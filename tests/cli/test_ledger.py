@@ -47,13 +47,48 @@ def test_undo_names_what_the_agent_did_where_a_person_did_nothing(
     assert run("undo").err == "nanomem: nothing to undo\n"
 
 
+def test_undo_says_who_made_what_it_undoes_and_when_before_and_after(workspace: Path, run: Run) -> None:
+    run("memory", "add", "--text", "Has a bird")
+    made = run("log", "--json").json[0]
+    wanted = "  made by human, "
+    before = run("undo", "--dry-run").out
+    assert before.startswith("Would undo: add “Has a bird”\n")
+    after = run("undo").out
+    assert after.startswith("undo: add “Has a bird”\n")
+    again = run("redo").out
+    for told in (before, after, again):
+        assert wanted in told
+        assert made["id"] in told
+
+
+def test_undo_names_the_agent_whose_change_it_undoes(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"session_key": "telegram:42", "text": "Remember that I prefer window seats", "assistant": "Noted."}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode()), encoding="utf-8"))
+    operation = json.loads(run("turn").out)["operation"]
+    assert "made by agent" in run("undo", operation, "--dry-run").out
+    [target] = run("undo", operation, "--json").json["targets"]
+    assert (target["id"], target["actor"]) == (operation, "agent")
+
+
+def test_each_of_several_undone_changes_has_its_maker(workspace: Path, run: Run) -> None:
+    for text in ("Has a bird", "Has a boat"):
+        run("memory", "add", "--text", text)
+    told = run("undo", "2").out.splitlines()
+    assert [line.split(",")[0].strip() for line in told[:4]] == [
+        "undo: add “Has a boat”", "made by human", "undo: add “Has a bird”", "made by human",
+    ]  # fmt: skip
+
+
 @needs_git
 def test_an_undo_that_no_commit_holds_is_told(versioned: Path, run: Run) -> None:
     with open_workspace(versioned) as ws:
         ws.documents.edit("USER.md", "# User\n- mine\n")
     (versioned / ".git/HEAD").unlink()
     undone = run("undo")
-    assert (undone.code, undone.out) == (0, "undo: edit USER.md\n")
+    assert undone.code == 0
+    assert undone.out.startswith("undo: edit USER.md\n")
     assert undone.err.startswith("Warning: made without a commit: .git: the git repository has no HEAD (`git fsck` in ")
     assert "- mine" not in (versioned / "USER.md").read_text()
     assert "without a commit" in run("redo").err

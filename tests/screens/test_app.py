@@ -71,7 +71,7 @@ async def test_nothing_to_undo_is_said(tmp_path: Path) -> None:
     (workspace / "memory").mkdir(parents=True)
     async with console(workspace, "items") as on:
         await on.press("u")
-        assert "nothing to undo" in toasts(on)
+        assert toasts(on) == "No more of your changes; U opens history"
 
 
 async def test_the_ledger_takes_back_any_change_whatever_came_after(demo: Path) -> None:

@@ -232,7 +232,7 @@ async def test_an_action_that_cannot_be_done_says_why() -> None:
         await pilot.press("m", "u", "ctrl+r")
         assert [notice.message for notice in app._notifications] == [
             "merge: select two or more rows first (space)",
-            "undo: nothing to undo",
+            "No more of your changes; U opens history",
         ]
         assert app.things.done == ["redo"]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import stat
-import sys
 from pathlib import Path
 
 from nanomem_tui import open_workspace, paths
@@ -26,7 +24,7 @@ async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_aga
         first = on.ids[0]
         await on.press("e")
         await on.type(" and half a sentence 女儿")
-        on.app._asked_to_end(signal.SIGHUP)
+        on.app.asked_to_end(signal.SIGHUP)
     [kept] = drafts(home)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     async with console(home, "items", (100, 30)) as on:
@@ -46,7 +44,7 @@ async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kep
         await on.until(lambda: on.ids)
         await on.press("e")
         await on.type("?")
-        on.app._asked_to_end(signal.SIGTERM)
+        on.app.asked_to_end(signal.SIGTERM)
     async with console(home, "items", (100, 30)) as on:
         await on.until(lambda: on.ids)
         await on.press("e")
@@ -56,26 +54,8 @@ async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kep
         await on.press("e")
         await on.shows("leave")
         assert "not saved yet" not in on.text
-        on.app._asked_to_end(signal.SIGTERM)
+        on.app.asked_to_end(signal.SIGTERM)
     assert drafts(home) == []
-
-
-async def test_undo_says_where_what_it_takes_back_was_not_made_here(
-    tmp_path: Path,
-) -> None:
-    home = make_home(tmp_path)
-    async with console(home, "items", (120, 30)) as on:
-        await on.until(lambda: on.ids)
-        await on.press("d", "u")
-        await on.shows("undo: delete")
-        assert "not made in" not in on.text
-    line = ("--workspace", str(home), "memory", "add", "--text", "Has a bird")
-    command = await asyncio.create_subprocess_exec(sys.executable, "-m", "nanomem_tui", *line, stdout=-3)
-    assert await command.wait() == 0
-    async with console(home, "items", (120, 30)) as on:
-        await on.until(lambda: on.ids)
-        await on.press("u")
-        await on.shows("It was not made in this console")
 
 
 async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path: Path) -> None:

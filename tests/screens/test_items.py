@@ -254,7 +254,7 @@ async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
 async def test_compaction_shows_its_reasons_first(demo: Path) -> None:
     async with console(demo, "items") as on:
         before = len(on.ids)
-        await on.press("c")
+        await on.press("c", "enter")
         await on.shows("would go", "same text as")
         await on.press("y")
         assert len(on.ids) < before

@@ -84,7 +84,10 @@ def test_an_idle_console_writes_nothing(demo: Path) -> None:
         pytest.fail(f"it never stops writing: {console.text[-500:]!r}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+ENDS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGUSR1, signal.SIGALRM]
+
+
+@pytest.mark.parametrize("number", ENDS)
 def test_a_signal_saves_restores_the_terminal_and_ends(demo: Path, number: int) -> None:
     with start(demo) as console:
         console.wait_for(FOOTER)
@@ -98,12 +101,92 @@ def test_a_signal_saves_restores_the_terminal_and_ends(demo: Path, number: int) 
     assert enabled(demo)[0] is False
 
 
-def test_a_signal_during_the_start_restores_the_terminal(demo: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_signal_during_the_start_restores_the_terminal(demo: Path, number: int) -> None:
     with start(demo) as console:
         console.wait_for("Items")
-        console.signal(signal.SIGTERM)
+        console.signal(number)
         console.wait_end()
-        assert console.status == 128 + signal.SIGTERM
+        assert console.status == 128 + number
+        assert console.left_on == []
+        assert console.echoes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGHUP])
+def test_a_signal_keeps_what_was_being_typed(demo: Path, number: int) -> None:
+    with start(demo) as console:
+        console.wait_for(FOOTER)
+        console.send("e")
+        console.wait_for("leave")
+        console.send("half a thought")
+        console.wait_for("thought")
+        console.signal(number)
+        console.wait_end()
+        assert console.status == 128 + number
+        assert console.left_on == []
+        assert console.echoes()
+    with start(demo) as console:
+        console.wait_for(FOOTER)
+        console.send("e")
+        console.wait_for("not saved yet")
+        console.wait_for("half a thought")
+
+
+def test_a_stop_gives_the_terminal_back_and_going_on_takes_it_again(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for(FOOTER)
+        console.signal(signal.SIGTSTP)
+        assert os.WIFSTOPPED(os.waitpid(console.pid, os.WUNTRACED)[1])
+        console.drain()
+        assert console.left_on == []
+        assert console.echoes()
+        before = len(console.output)
+        console.signal(signal.SIGCONT)
+        console.wait_for(FOOTER, since=before)
+        assert not console.echoes()
+        console.send("x")
+        console.wait_for("undoes it")
+        console.signal(signal.SIGQUIT)
+        console.wait_end()
+        assert console.status == 128 + signal.SIGQUIT
+        assert console.left_on == []
+        assert console.echoes()
+    assert enabled(demo)[0] is False
+
+
+def test_a_stop_during_the_start_waits_for_the_app(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for("Items")
+        console.signal(signal.SIGTSTP)
+        console.wait_for(FOOTER)
+        console.send("q")
+        console.wait_end()
+        assert console.status == 0
+
+
+@pytest.mark.parametrize("where", ["detail", "load"])
+def test_an_error_in_a_worker_is_shown_and_leaves_the_terminal_usable(demo: Path, where: str) -> None:
+    broken = f"import nanomem_tui.screens.items as m; m.ItemsScreen.{where} = lambda *given: 1 / 0\n"
+    with start(demo, broken, (140, 40)) as console:
+        console.wait_for("division by zero")
+        console.send("q")
+        console.wait_end()
+        assert console.status == 0
+        assert console.left_on == []
+        assert console.echoes()
+
+
+def test_an_error_in_a_thread_of_the_app_ends_it_with_the_terminal_as_it_was(demo: Path) -> None:
+    broken = (
+        "import nanomem_tui.app as app\n"
+        "def look(self): self.run_worker(lambda: 1 / 0, thread=True)\n"
+        "app.NanomemApp.do_ledger = look\n"
+    )
+    with start(demo, broken) as console:
+        console.wait_for(FOOTER)
+        console.send("U")
+        console.wait_end()
+        assert console.status == 1
         assert console.left_on == []
         assert console.echoes()
 

@@ -81,12 +81,18 @@ async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: 
         with open_workspace(two[0]) as ws:
             assert gone not in {row.id for row in ws.items.all()}
         before = on.ids
-        await on.press("u")  # the last that was added here
-        await on.until(lambda: len(on.ids) == len(before) - 1)
+        await on.press("u")  # nothing was done here
+        await on.shows("No more of your changes")
+        assert on.ids == before
+        await on.press("d", "u")
+        await on.until(lambda: on.ids == before)
         await over(on, "boats")
         assert gone not in on.ids
         await on.press("u")
         await on.until(lambda: gone in on.ids)
+        assert on.screen.table.cursor_id == gone
+        await on.press("u")
+        await on.shows("No more of your changes")
 
 
 @pytest.mark.slow
