@@ -1,6 +1,6 @@
 """Secrets and personal numbers in a text: where they are, what they are, and a fingerprint, never the value.
 
-The patterns are those of `secret_tokens` and `secret_shapes`: shaped like values (a prefix and a length, a checksum, a
+The patterns are those of `secret_prefixes` and `secret_shapes`: shaped like values (a prefix and a length, a checksum, a
 name with a value beside it), so that talk about passwords is none. Numbers that prove who somebody is, or that pay
 (cards, IBAN, US social security numbers, Chinese resident ids), count as secrets. E-mail addresses and telephone
 numbers do not, unless `personal` asks for them: they are what people want an agent to remember, and a quarantine of
@@ -16,12 +16,12 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory.secret_shapes import PERSONAL, SHAPES
-from nanomem_tui.memory.secret_tokens import Shape
+from nanomem_tui.memory import secret_signs
+from nanomem_tui.memory.secret_shapes import DIGITS, PERSONAL, SHAPES, Shape
 from nanomem_tui.text import FORGOTTEN
 
 
@@ -49,19 +49,32 @@ _TAKEN_OUT = re.compile(rf"{MASK.pattern}|{re.escape(FORGOTTEN)}")
 _GONE = "\ufdd0"
 """Stands for what was taken out, where a text is looked at: no sign of any text, and no part of any value."""
 _INVISIBLE = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
-
-
+_LIKE = {
+    **dict.fromkeys("“”„‟«»「」『』〝〞〟", '"'),
+    **dict.fromkeys("‘’‚‛‹›", "'"),
+    **dict.fromkeys("‐‑‒−﹣", "-"),
+}
+"""Quotation marks and hyphens of other scripts, as they are looked at."""
+_JOINT = re.compile(r"(?<=\S)[–—](?=\S)")
+"""A dash between two signs that a program made of a hyphen."""
 _NUMBER = re.compile(r"\d\d", re.ASCII)
-"""What every shape without words has."""
+_RUN = re.compile(r"\d(?:[ -]?\d){8,}", re.ASCII)
+"""What every number without words has."""
+_FEW, _REACH = 30, 160
+"""At how many places a pattern is tried one by one; how far behind a word it is looked for otherwise."""
+_NEAR = 40
+"""How far around a long number one with letters may reach."""
+_MOST_FORMS = 20_000
+_FORMS: dict[str, str] = {}
 
 
 class _Ready(NamedTuple):
-    """A shape as it is looked for: its words, its pattern, and whether a group is the value."""
+    """A shape as it is looked for: its words, its pattern, and the groups of which one is the value."""
 
     shape: Shape
-    words: frozenset[str]
+    words: tuple[str, ...]
     pattern: re.Pattern[str]
-    group: str | int
+    groups: tuple[str, ...]
 
 
 @lru_cache(2)
@@ -69,15 +82,17 @@ def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
     """The words of all shapes, each once; and the shapes."""
     found = []
     for shape in (*SHAPES, *PERSONAL) if personal else SHAPES:
-        pattern, words = re.compile(shape.pattern, re.ASCII), frozenset(filter(None, shape.words.split("|")))
-        found.append(_Ready(shape, words, pattern, "v" if "v" in pattern.groupindex else 0))
-    return tuple(sorted(frozenset().union(*(one.words for one in found)))), tuple(found)
+        pattern, given = re.compile(shape.pattern, re.ASCII), tuple(filter(None, shape.words.split("|")))
+        words = tuple(word for word in given if word == word.lower() or word.lower() not in given)
+        groups = tuple(name for name in ("v", "w", "x") if name in pattern.groupindex)
+        found.append(_Ready(shape, words, pattern, groups))
+    return tuple(sorted({word for one in found for word in one.words})), tuple(found)
 
 
 @lru_cache(1024)
-def _fitting(held: tuple[str, ...], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
+def _fitting(held: frozenset[str], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
     """The shapes that a text may have: by the words that it holds; those without words are numbers."""
-    return tuple(one for one in _ready(personal)[1] if (not one.words.isdisjoint(held) if one.words else numbers))
+    return tuple(one for one in _ready(personal)[1] if (not held.isdisjoint(one.words) if one.words else numbers))
 
 
 def find(text: str, *, personal: bool = False) -> list[Secret]:
@@ -88,6 +103,8 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     """
     looked_at, places = _visible(text)
     found: list[Secret] = []
+    if not personal and not secret_signs.tell(looked_at):
+        return found
     while spans := _look(looked_at, personal=personal):
         where = places or range(len(looked_at))
         found += [Secret(kind, where[start], where[end - 1] + 1, told) for kind, start, end, told in spans]
@@ -95,28 +112,82 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     return sorted(found, key=lambda secret: secret.start)
 
 
+class _Text:
+    """A text that is looked at: where each word stands in it, and its long numbers."""
+
+    def __init__(self, text: str, words: Sequence[str]) -> None:
+        self.text = text
+        self._small = text.replace("İ", "i").lower()  # of the same length
+        self.held = frozenset(word for word in words if word in self._in(word))
+        self.runs = [run.span() for run in _RUN.finditer(text)]
+        self._places: dict[str, list[int]] = {}
+
+    def _in(self, word: str) -> str:
+        return self._small if word == word.lower() else self.text
+
+    def places(self, words: Sequence[str]) -> list[int]:
+        """Where any of the words stands, in order."""
+        for word in words:
+            if word in self.held and word not in self._places:
+                text, found = self._in(word), []
+                place = text.find(word)
+                while place >= 0:
+                    found.append(place)
+                    place = text.find(word, place + 1)
+                self._places[word] = found
+        near = [self._places[word] for word in words if word in self.held]
+        return near[0] if len(near) == 1 else sorted({place for places in near for place in places})
+
+
 def _look(text: str, *, personal: bool) -> list[Secret]:
     """The secrets that one look at a text finds, in order."""
+    seen = _Text(text, _ready(personal)[0])
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    held = tuple(word for word in _ready(personal)[0] if word in text)
-    numbers = _NUMBER.search(text) is not None
-    for shape, _, pattern, group in _fitting(held, numbers=numbers, personal=personal):
-        behind = 0
-        while match := pattern.search(text, behind):
+    for one in _fitting(seen.held, numbers=_NUMBER.search(text) is not None, personal=personal):
+        shape = one.shape
+        for match in _matches(one, seen):
+            group = next((name for name in one.groups if match[name] is not None), 0)
             value, (start, end) = match[group], match.span(group)
-            behind = start if start > match.start() else match.end()  # what is no value may be the name of one
             if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses
                 start, end = start + 1, end - 1
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
             if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):
                 continue
-            if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 32) : start])):
+            if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 64) : start])):
                 continue
-            behind = match.end()
             taken.insert(at, (start, end))
             found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.guessable)))
     return sorted(found, key=lambda secret: secret.start)
+
+
+def _matches(one: _Ready, seen: _Text) -> Iterator[re.Match[str]]:
+    """Where a shape may stand: near its words or in long numbers, so that a pattern is not tried all over a text."""
+    back, text = one.shape.back, seen.text
+    if back is None:
+        yield from _within(one, text, 0, len(text))
+    elif back == DIGITS:
+        for begin, end in seen.runs:
+            yield from _within(one, text, max(0, begin - _NEAR), end + _NEAR)
+    elif back > _FEW:
+        last = 0
+        for place in seen.places(one.words):
+            yield from _within(one, text, max(place - back, last, 0), place + _REACH)
+            last = place
+    else:
+        match = one.pattern.match
+        for place in seen.places(one.words):
+            for begin in range(max(0, place - back), place + 1):
+                if found := match(text, begin):
+                    yield found
+
+
+def _within(one: _Ready, text: str, begin: int, end: int) -> Iterator[re.Match[str]]:
+    """Every match between two places; a value that is none may be the name of one, so the next begins there."""
+    while match := one.pattern.search(text, begin, end):
+        yield match
+        value = match.start(one.groups[0]) if one.groups else match.end()
+        begin = value if value > match.start() else match.end()
 
 
 def _without(text: str, places: Sequence[int], spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
@@ -166,23 +237,33 @@ def fingerprint(value: str, *, guessable: bool) -> str:
 
 
 def _visible(text: str) -> tuple[str, list[int] | None]:
-    """The text as it is looked at: full-width letters made plain, invisible ones left out, one sign for each thing that
-    was taken out, and where each stood.
+    """The text as it is looked at: full-width letters, quotation marks and hyphens made plain, invisible signs left
+    out, one sign for each thing that was taken out, and where each stood.
 
-    None for the places: nothing was changed.
+    None for the places: each sign stands where it stood.
     """
-    shown, places = text, None
-    if not text.isascii() and not (unicodedata.is_normalized("NFKC", text) and _INVISIBLE.search(text) is None):
-        shown, places = _plain(text)
+    shown, places = (text, None) if text.isascii() else _plain(text)
     spans = [found.span() for found in _TAKEN_OUT.finditer(shown)] if "[" in shown else []
     return _without(shown, places or range(len(shown)), spans) if spans else (shown, places)
 
 
-def _plain(text: str) -> tuple[str, list[int]]:
-    shown: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text):
-        plain = "" if _INVISIBLE.match(char) else unicodedata.normalize("NFKC", char)
-        shown.append(plain)
-        places.extend([place] * len(plain))
-    return "".join(shown), places
+def _plain(text: str) -> tuple[str, list[int] | None]:
+    other = {char: form for char in set(text) if not char.isascii() and (form := _form(char)) != char}
+    places: list[int] | None = None
+    if all(len(form) == 1 for form in other.values()):
+        shown = text.translate({ord(char): form for char, form in other.items()}) if other else text
+    else:
+        forms = [other.get(char, char) for char in text]
+        shown = "".join(forms)
+        places = [place for place, form in enumerate(forms) for _ in form]
+    return (_JOINT.sub("-", shown) if "–" in shown or "—" in shown else shown), places
+
+
+def _form(char: str) -> str:
+    """A sign as it is looked at."""
+    form = _FORMS.get(char)
+    if form is None:
+        form = "" if _INVISIBLE.match(char) else _LIKE.get(char) or unicodedata.normalize("NFKC", char)
+        if len(_FORMS) < _MOST_FORMS:
+            _FORMS[char] = form
+    return form
