@@ -75,7 +75,8 @@ _TOKENS: tuple[Shape, ...] = (
         "private key",
         "PRIVATE ",
         r"-----? ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?"
-        r"(?:(?:[^-]|-(?!---)){0,20000}-----? ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?|[A-Za-z0-9+/=\s]{40,20000})?",
+        r"(?:(?:[^-]|-(?!---)){0,20000}-----? ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?|"
+        r"[A-Za-z0-9+/=\s]{40,20000})?",
     ),
     Shape(
         "private key",
@@ -85,7 +86,8 @@ _TOKENS: tuple[Shape, ...] = (
     Shape(
         "AWS secret key",
         "aws|AWS|Aws|secret|Secret|SECRET",
-        r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)(?:[\"'\s:=是为：]{1,8}| (?:is|es|est|ist|é|è) )(?P<v>[A-Za-z0-9/+]{40})"
+        r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)(?:[\"'\s:=是为：]{1,8}| (?:is|es|est|ist|é|"
+        r"è) )(?P<v>[A-Za-z0-9/+]{40})"
         r"(?![A-Za-z0-9/+=])",
         is_random,
         back=0,
@@ -223,8 +225,10 @@ _FORMS: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        "パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|ifre|IFRE|İFRE|khẩu|KHẨU|khau|KHAU|ösenord|ÖSENORD|alasana|ALASANA|dgangskode|"
-        "DGANGSKODE|assord|ASSORD|sandi|SANDI|laluan|LALUAN|elszó|ELSZÓ|ozinka|OZINKA|озинк|арола|סיסמה|סיסמא|كلمة|رمز|گذرواژه|"
+        "パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|ifre|IFRE|İFRE|khẩu|KHẨU|khau|KHAU|ösenord|ÖSENORD|"
+        "alasana|ALASANA|dgangskode|"
+        "DGANGSKODE|assord|ASSORD|sandi|SANDI|laluan|LALUAN|elszó|ELSZÓ|ozinka|OZINKA|озинк|арола|סיסמה|סיסמא|كلمة|"
+        "رمز|گذرواژه|"
         "पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|laptažod|arool|AROOL|ontraseny|ONTRASENY|alavra-passe|ALAVRA-PASSE",
         r"(?:パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|[Şş]ifre|ŞİFRE|[Лл]озинк|[Пп]арола|"
         r"(?i:\b(?:sifre|mật khẩu|mat khau|l[öÖ]senord|salasana|adgangskode|passord|"
@@ -248,8 +252,8 @@ _FORMS: tuple[Shape, ...] = (
 )
 
 
-_PASSWORD_IN_TEN = (
-    r"(?:(?i:passw(?:or)?[dt]|pass ?phrase|passcode|pwd|kennwort|codewort|losungswort|(?:master|login)[- ]pass|"
+_NAMED_IN_TEN = (
+    r"(?:(?i:(?<!/)passw(?:or)?[dt]|pass ?phrase|passcode|pwd|kennwort|codewort|losungswort|(?:master|login)[- ]pass|"
     r"contrase[ñÑn]a|frase (?:de contrase[ñÑn]a|de paso|de acesso|secreta|segreta|d'accesso)|frase-(?:passe|senha)|"
     r"(?:mi |tu )clave|clave (?:de (?:acceso|paso)|(?:del|de la|de mi|para el) \w{1,20})|"
     r"mots? de passe|mdp|phrase (?:de passe|secr[èÈe]te)|code secret|senha|palavra[- ]passe|"
@@ -258,14 +262,15 @@ _PASSWORD_IN_TEN = (
     r"密码短语|密碼短語|密码|密碼|口令|暗号|通行码|パスワード|パスフレーズ|暗証番号|合い?言葉|"
     r"비밀번호|패스워드|패스프레이즈|비번|암호(?: ?문구)?|암구호)"
 )
-_PASSWORD_WORDS = (
+_NAMING_WORDS = (
     "passw|passphr|pass phr|passcode|pwd|kennwort|codewort|losungswort|master-pass|master pass|contrase|frase |frase-|"
     "clave |mi clave|tu clave|mot de passe|mots de passe|mdp|phrase |code secret|senha|palavra|parola |пароль|пароля|"
-    "паролю|паролем|парольн|кодовое |кодовая |секретная "
-    + "|密码|密碼|口令|暗号|通行码|パスワード|パスフレーズ|暗証番号|合言葉|合い言葉|비밀번호|패스워드|패스프레이즈|비번|암호|암구호"
+    "паролю|паролем|парольн|кодовое |кодовая |секретная |"
+    "密码|密碼|口令|暗号|通行码|パスワード|パスフレーズ|暗証番号|合言葉|合い言葉|비밀번호|패스워드|패스프레이즈|비번|암호|암구호"
 )
 _FOR_WHAT = (
-    r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?i:of|for|on|at|von|vom|f[üÜ]r|zu[mr]?|im|am|de|del|do|da|du|des|para|pour|per|di|"
+    r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?i:of|for|on|at|von|vom|f[üÜ]r|zu[mr]?|im|am|de|del|do|da|du|des|para|pour|"
+    r"per|di|"
     r"della|dello|от|для|к|на)[ '’][^\n.:=：;!?\"|]{1,40}?)?"
 )
 """What a password or a key is for."""
@@ -290,19 +295,23 @@ _CHANGED_TO = (
     r"поменял\w?|изменил\w?)[^\n.:;]{0,24}? "
 )
 _USER_IN_TEN = (
-    r"(?:(?i:\b(?:user(?:name|[- ]id)?|log-?in|account|benutzer(?:name)?|nutzer(?:name)?|konto|usuario|usu[áÁ]rio|cuenta|"
-    r"utilisateur|identifiant|compte|utente|conta)|(?iu:логин|пользователь|учётка))|用户名?|用戶名?|账号|账户|帐号|帳號|"
+    r"(?:(?i:\b(?:user(?:name|[- ]id)?|log-?in|account|benutzer(?:name)?|nutzer(?:name)?|konto|usuario|usu[áÁ]rio|"
+    r"cuenta|"
+    r"utilisateur|identifiant|compte|utente|conta)|(?iu:логин|пользователь|учётка))|用户名?|用戶名?|账号|账户|帐号|"
+    r"帳號|"
     r"ユーザー(?:名|ID)?|アカウント|\bID|아이디|사용자|계정)"
 )
-_AND_PASSWORD = (
+_AND_ITS_WORD = (
     r"(?:(?:[ ,，、;/|]|\s(?i:and|und|y|et|e|и|mit|with|con|avec|com)\s){1,4})"
     r"(?:(?i:pass(?:w(?:or)?[dt]|code|phrase)?|pwd?|kennwort|contrase[ñÑn]a|clave|mot de passe|mdp|senha|пароль)|"
     r"密码|密碼|口令|パスワード|비밀번호|비번|암호)"
 )
 _KEY_IN_TEN = (
-    r"(?:(?iu:api[- _]?(?:key|token|secret|schl[üÜ]ssel)|(?:secret|access|auth|bearer|bot|refresh|client)[- _]?(?:key|token|"
+    r"(?:(?iu:api[- _]?(?:key|token|secret|schl[üÜ]ssel)|(?:secret|access|auth|bearer|bot|refresh|"
+    r"client)[- _]?(?:key|token|"
     r"secret)|(?:zugangs|zugriffs|geheim)[- ]?(?:schl[üÜ]ssel|token|key)|clave (?:de (?:la )?)?(?:api|acceso|secreta)|"
-    r"token de (?:acceso|acesso|api)|cl[ée] (?:d['’]|de l['’])?(?:api|acc[èe]s|secr[èe]te)|jeton(?: d['’](?:acc[èe]s|api))?|"
+    r"token de (?:acceso|acesso|api)|cl[ée] (?:d['’]|de l['’])?(?:api|acc[èe]s|secr[èe]te)|"
+    r"jeton(?: d['’](?:acc[èe]s|api))?|"
     r"chave (?:de |da )?(?:api|acesso|secreta)|chiave (?:di |d['’])?(?:api|accesso|segreta)|token (?:di accesso|api)|"
     r"(?:api[- ]?)?ключ(?: (?:api|доступа))?|токен(?: (?:api|доступа))?)|"
     r"(?:(?i:api) ?)?(?:密钥|密鑰|令牌|キー|トークン|シークレット)|アクセス ?(?:キー|トークン)|"
@@ -311,37 +320,46 @@ _KEY_IN_TEN = (
 _TWO_FACTOR = (
     r"(?:(?i:\b(?:2fa|mfa|totp|otp|two[- ]factor|2-factor|authenticator|authy|zwei-?faktor|dos factores|doble factor|"
     r"autenticador|double authentification|deux facteurs|authentificateur|dois fatores|due fattori|autenticatore|"
-    r"autenticazione a due))|(?iu:двухфактор|аутентификатор)|(?:两|兩)步|二次|双重|双因素|雙重|验证器|驗證器|二段階|二要素|認証アプリ|"
+    r"autenticazione a due))|(?iu:двухфактор|аутентификатор)|(?:两|兩)步|二次|双重|双因素|雙重|验证器|驗證器|二段階|"
+    r"二要素|認証アプリ|"
     r"2단계|이중 ?인증|인증 ?앱)"
 )
 _RECOVERY = (
-    r"(?:(?i:\b(?:recovery|back-?up|rescue|emergency|scratch)[- ](?:codes?|keys?)|\b(?:wiederherstellungs|backup-?|ersatz|"
+    r"(?:(?i:\b(?:recovery|back-?up|rescue|emergency|scratch)[- ](?:codes?|keys?)|\b(?:wiederherstellungs|backup-?|"
+    r"ersatz|"
     r"notfall)-?(?:codes?|schl[üÜ]ssel)|\bc[óÓo]digos? de (?:recuperaci[óÓo]n|respaldo|emergencia|recupera[çÇc][ãÃa]o|"
     r"backup|emerg[êÊe]ncia|reserva)|\bcodes? de (?:r[éÉe]cup[éÉe]ration|secours|sauvegarde)|\bcl[éÉe] de "
-    r"r[éÉe]cup[éÉe]ration|\bcodic[ei] di (?:recupero|backup|emergenza|riserva))|(?iu:(?:резервн|запасн|аварийн)\w{2,3} "
+    r"r[éÉe]cup[éÉe]ration|\bcodic[ei] di (?:recupero|backup|emergenza|riserva))|(?iu:(?:резервн|запасн|"
+    r"аварийн)\w{2,3} "
     r"код(?:ы|ов|а)?|код(?:ы|ов|а)? восстановления|ключ восстановления)|"
-    r"(?:恢复|恢復|备用|備用|备份|備份|救援|应急)(?:验证|驗證)?(?:码|碼|代码|代碼|密钥)|(?:リカバリー?|バックアップ|復旧|回復|復元|予備)(?:用)?(?:の)?"
+    r"(?:恢复|恢復|备用|備用|备份|備份|救援|应急)(?:验证|驗證)?(?:码|碼|代码|代碼|密钥)|(?:リカバリー?|バックアップ|"
+    r"復旧|回復|復元|予備)(?:用)?(?:の)?"
     r"(?:コード|キー)|(?:복구|백업|예비) ?(?:코드|키))"
 )
 _RECOVERY_WORDS = (
     "recovery|backup|back-up|rescue|emergency|scratch|wiederherstellungs|ersatz|notfall|código|codigo|codes de |"
-    "code de |clé de |codici di |codice di |резервн|запасн|аварийн|код|ключ восст"
-    + "|恢复|恢復|备用|備用|备份|備份|救援|应急|リカバリ|バックアップ|復旧|回復|復元|予備|복구|백업|예비"
+    "code de |clé de |codici di |codice di |резервн|запасн|аварийн|код|ключ восст|"
+    "恢复|恢復|备用|備用|备份|備份|救援|应急|リカバリ|バックアップ|復旧|回復|復元|予備|복구|백업|예비"
 )
 _CODE = (
     r"(?:(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{4,14}(?:-[A-Za-z0-9]{2,8}){0,9}|[A-Z]{4,8}(?:-[A-Z0-9]{4,8}){1,9}|"
     r"[a-z]{4,6}(?:-[a-z0-9]{4,6}){2,9})(?![\w-])"
 )
 _CARD_CODE = (
-    r"(?:(?i:\b(?:cvv2?|cvc2?|cvn|card (?:security|verification) (?:code|number|value)|security code (?:of|on|for) (?:my|the) "
+    r"(?:(?i:\b(?:cvv2?|cvc2?|cvn|card (?:security|verification) (?:code|number|value)|security code (?:of|on|"
+    r"for) (?:my|the) "
     r"(?:\w{1,10} )?card|(?:karten)?pr[üÜ]f(?:nummer|ziffer)|c[óÓo]digo de seguridad|cryptogramme(?: visuel)?|code de "
-    r"s[éÉe]curit[éÉe]|c[óÓo]digo de seguran[çÇc]a|codice di sicurezza)|(?iu:код (?:cvv|cvc|безопасности карты)))|安全码|安全碼|"
+    r"s[éÉe]curit[éÉe]|c[óÓo]digo de seguran[çÇc]a|codice di sicurezza)|(?iu:код (?:cvv|cvc|безопасности карты)))|"
+    r"安全码|安全碼|"
     r"セキュリティ(?:ー)?コード|보안 ?코드)"
 )
 _SEED_IN_TEN = (
-    r"(?:(?i:\b(?:seed|recovery|mnemonic|wallet|secret recovery)[- ](?:phrase|words|seed)|\bseed-?phrase|\bfrase (?:semilla|"
-    r"seed|mnemot[ée]cnica|de (?:recuperaci[óÓo]n|recupera[çÇc][ãÃa]o)|di recupero)|\bphrase (?:de r[éÉe]cup[éÉe]ration|"
-    r"seed|mn[éÉe]monique)|\bwiederherstellungs(?:phrase|w[öÖ]rter))|(?iu:мнемоник\w|мнемоническ\w{2} фраз\w|сид-?фраз\w)|助记词|"
+    r"(?:(?i:\b(?:seed|recovery|mnemonic|wallet|secret recovery)[- ](?:phrase|words|seed)|\bseed-?phrase|"
+    r"\bfrase (?:semilla|"
+    r"seed|mnemot[ée]cnica|de (?:recuperaci[óÓo]n|recupera[çÇc][ãÃa]o)|di recupero)|"
+    r"\bphrase (?:de r[éÉe]cup[éÉe]ration|"
+    r"seed|mn[éÉe]monique)|\bwiederherstellungs(?:phrase|w[öÖ]rter))|(?iu:мнемоник\w|мнемоническ\w{2} фраз\w|"
+    r"сид-?фраз\w)|助记词|"
     r"助記詞|(?:リカバリー|シード|復元)フレーズ|ニーモニック|니모닉|(?:시드|복구) ?(?:문구|구문))"
 )
 
@@ -351,10 +369,11 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "2FA seed",
         "2fa|mfa|totp|otp|otp_|two-factor|two factor|2-factor|authenticator|authy|zwei-faktor|zweifaktor|dos factores|"
         "doble factor|autenticador|double auth|deux facteurs|authentificateur|dois fatores|due fattori|autenticatore|"
-        "autenticazione|двухфактор|аутентификатор"
-        + "|两步|兩步|二次|双重|双因素|雙重|验证器|驗證器|二段階|二要素|認証アプリ|2단계|이중|인증 앱|인증앱",
+        "autenticazione|двухфактор|аутентификатор|"
+        "两步|兩步|二次|双重|双因素|雙重|验证器|驗證器|二段階|二要素|認証アプリ|2단계|이중|인증 앱|인증앱",
         rf"(?:{_TWO_FACTOR}|(?<=[a-z_])OTP|otp_|OTP_)[^\n]{{0,48}}?(?<![A-Za-z0-9])"
-        r"(?P<v>[A-Z2-7]{16,128}|[a-z2-7]{16,128}|(?:[A-Z2-7]{4}[ -]){3,31}[A-Z2-7]{4}|(?:[a-z2-7]{4}[ -]){3,31}[a-z2-7]{4})"
+        r"(?P<v>[A-Z2-7]{16,128}|[a-z2-7]{16,128}|(?:[A-Z2-7]{4}[ -]){3,31}[A-Z2-7]{4}|"
+        r"(?:[a-z2-7]{4}[ -]){3,31}[a-z2-7]{4})"
         r"={0,6}(?![A-Za-z0-9])",
         is_base32,
         back=0,
@@ -363,7 +382,8 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "recovery code",
         _RECOVERY_WORDS,
         rf"{_RECOVERY}{_FOR_WHAT}(?:{_IS_IN_TEN}|[*_|]{{0,3}}\s*\|\s*|\s+)[\s`*\"'(\[-]{{0,4}}"
-        rf"(?P<v>(?:{_CODE}|\d{{4}} \d{{4}}(?!\d))(?:(?:\s*[,;、，/|]\s*|\s+(?:[-*] )?){{1}}(?:\d{{4}} \d{{4}}(?!\d)|{_CODE}))"
+        rf"(?P<v>(?:{_CODE}|\d{{4}} \d{{4}}(?!\d))(?:(?:\s*[,;、，/|]\s*|"
+        rf"\s+(?:[-*] )?){{1}}(?:\d{{4}} \d{{4}}(?!\d)|{_CODE}))"
         r"{0,19})",
         is_recovery,
         guessable=True,
@@ -371,26 +391,31 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     ),
     Shape(
         "card security code",
-        "cvv|cvc|cvn|card security|card verif|security code|prüfnummer|kartenprüf|prüfziffer|código de seg|codigo de seg|"
-        "cryptogramme|code de séc|codice di sic|код cvv|код cvc|код безопасности" + "|安全码|安全碼|セキュリティ|보안",
-        rf"{_CARD_CODE}\s?(?:码|碼|号|번호|number|code|Nummer)?(?: (?:of|on|for|der|de|del|de la|da|do|della|di) [^\s\d:][^\n.:;\d]"
+        "cvv|cvc|cvn|card security|card verif|security code|prüfnummer|kartenprüf|prüfziffer|código de seg|"
+        "codigo de seg|"
+        "cryptogramme|code de séc|codice di sic|код cvv|код cvc|код безопасности"
+        "|安全码|安全碼|セキュリティ|보안",
+        rf"{_CARD_CODE}\s?(?:码|碼|号|번호|number|code|Nummer)?(?: (?:of|on|for|der|de|del|de la|da|do|della|"
+        rf"di) [^\s\d:][^\n.:;\d]"
         rf"{{0,28}}?)?[\"']?(?:{_IS_IN_TEN}[\"'`]?(?P<v>\d{{3,4}})|\s*(?P<w>\d{{3}}))(?![\d.:/-]\d|\d)",
         guessable=True,
         back=0,
     ),
     Shape(
         "seed phrase",
-        "seed|recovery|mnemonic|wallet|secret recovery|frase |phrase |wiederherstellungs|мнемони|сид-фраз|сидфраз"
-        + "|助记词|助記詞|フレーズ|ニーモニック|니모닉|시드|복구",
-        rf"{_SEED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}[\"'`*]{{0,3}}(?P<v>[a-z]{{3,8}}(?:[ ,]{{1,2}}[a-z]{{3,8}}){{11,23}})(?![a-z])",
+        "seed|recovery|mnemonic|wallet|secret recovery|frase |phrase |wiederherstellungs|мнемони|сид-фраз|сидфраз|"
+        "助记词|助記詞|フレーズ|ニーモニック|니모닉|시드|복구",
+        rf"{_SEED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}[\"'`*]{{0,3}}(?P<v>[a-z]{{3,8}}"
+        rf"(?:[ ,]{{1,2}}[a-z]{{3,8}}){{11,23}})(?![a-z])",
         is_seed,
         back=5,
     ),
     Shape(
         "password",
-        "user|login|log-in|account|benutzer|nutzer|konto|usuario|usuário|cuenta|utilisateur|identifiant|compte|utente|conta|логин|"
+        "user|login|log-in|account|benutzer|nutzer|konto|usuario|usuário|cuenta|utilisateur|identifiant|compte|"
+        "utente|conta|логин|"
         "пользователь|учётка|用户|用戶|账号|账户|帐号|帳號|ユーザー|アカウント|id|아이디|사용자|계정",
-        rf"{_USER_IN_TEN}\s*[:：=]?\s*[\w.@+-]{{2,64}}{_AND_PASSWORD}\s*[:：=]?\s*{_ASCII_VALUE}",
+        rf"{_USER_IN_TEN}\s*[:：=]?\s*[\w.@+-]{{2,64}}{_AND_ITS_WORD}\s*[:：=]?\s*{_ASCII_VALUE}",
         is_mixed,
         guessable=True,
         back=0,
@@ -406,7 +431,8 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "credential|login detail|logins|Credential|Login detail",
-        r"(?<!\S)[\w.@+-]{2,40}\s?/\s?(?P<v>[!-~]{6,64}) (?i:(?:is|are|were) (?:my|the|our|your|his|her) (?:[\w-]{1,16} )?"
+        r"(?<!\S)[\w.@+-]{2,40}\s?/\s?(?P<v>[!-~]{6,64}) (?i:(?:is|are|were) (?:my|the|our|your|his|"
+        r"her) (?:[\w-]{1,16} )?"
         r"(?:credentials|log-?ins?|login details)\b)",
         is_mixed,
         guessable=True,
@@ -422,32 +448,32 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        _PASSWORD_WORDS,
-        rf"{_PASSWORD_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_QUOTED}",
+        _NAMING_WORDS,
+        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_QUOTED}",
         is_quoted_phrase,
         guessable=True,
         back=0,
     ),
     Shape(
         "password",
-        _PASSWORD_WORDS,
-        rf"{_PASSWORD_IN_TEN} {_QUOTED}",
+        _NAMING_WORDS,
+        rf"{_NAMED_IN_TEN} {_QUOTED}",
         lambda v: v.count(" ") >= 2 and is_quoted_phrase(v),
         guessable=True,
         back=0,
     ),
     Shape(
         "password",
-        _PASSWORD_WORDS,
-        rf"{_PASSWORD_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_ASCII_VALUE}",
+        _NAMING_WORDS,
+        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_ASCII_VALUE}",
         is_told,
         guessable=True,
         back=0,
     ),
     Shape(
         "password",
-        _PASSWORD_WORDS,
-        rf"{_PASSWORD_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}(?P<v>{_LETTERS}(?:[ -]{_LETTERS}){{2,7}}?){_ENDS}",
+        _NAMING_WORDS,
+        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}(?P<v>{_LETTERS}(?:[ -]{_LETTERS}){{2,7}}?){_ENDS}",
         is_spoken_phrase,
         guessable=True,
         back=0,
@@ -472,7 +498,8 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "password",
         "密码|密碼|口令|暗号|通行码|パスフレーズ|合言葉",
         r"(?:(?:密码|密碼|口令|暗号|通行码)(?:短语|短語)?\s*(?:就是|是|为|為|[:：=])\s*(?P<v>[\u4e00-\u9fff]{4,24})|"
-        r"(?:パスフレーズ|合言葉)\s*[:：]\s*(?P<w>[\u3040-\u30ff\u4e00-\u9fff]{6,40}))(?=\s*(?:$|[\n.,;!?。，、！？\"')]))",
+        r"(?:パスフレーズ|合言葉)\s*[:：]\s*(?P<w>[\u3040-\u30ff\u4e00-\u9fff]{6,40}))(?=\s*(?:$|"
+        r"[\n.,;!?。，、！？\"')]))",
         is_unspaced_phrase,
         guessable=True,
         back=0,
@@ -480,7 +507,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "mud|alter|troqu|cambi|chang|modifi|remplac|сменил|поменял|изменил",
-        rf"{_CHANGED_TO}{_PASSWORD_IN_TEN}{_FOR_WHAT} (?i:to|a|en|para|per|por|in|на) {_ASCII_VALUE}",
+        rf"{_CHANGED_TO}{_NAMED_IN_TEN}{_FOR_WHAT} (?i:to|a|en|para|per|por|in|на) {_ASCII_VALUE}",
         is_written,
         guessable=True,
         back=0,
@@ -488,7 +515,8 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "passwort|kennwort" + "|パスワード|비밀번호|비번|암호",
-        rf"(?:(?i:passwort|kennwort)(?: [^\n.:;]{{1,24}}?)? (?:auf|zu|in) {_ASCII_VALUE} (?i:ge[äÄ]ndert|gesetzt|gewechselt)|"
+        rf"(?:(?i:passwort|kennwort)(?: [^\n.:;]{{1,24}}?)? (?:auf|zu|in) {_ASCII_VALUE} (?i:ge[äÄ]ndert|gesetzt|"
+        rf"gewechselt)|"
         r"パスワード[をは]\s?(?P<w>[!-~]{4,64}?)\s?(?:に|へ)(?:変更|変え|設定|し)|"
         r"(?:비밀번호|비번|암호)[를을]\s?(?P<x>[!-~]{4,64}?)\s?(?:\(으\))?(?:으?로) ?(?:바|변경|설정))",
         is_written,
@@ -512,7 +540,8 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     ),
     Shape(
         "key or token",
-        "api|secret|access|auth|bearer|bot|refresh|client|zugangs|zugriffs|geheim|clave |token|clé |cle |jeton|chave |chiave |"
+        "api|secret|access|auth|bearer|bot|refresh|client|zugangs|zugriffs|geheim|clave |token|clé |cle |jeton|"
+        "chave |chiave |"
         "ключ|токен|密钥|密鑰|令牌|キー|トークン|シークレット|アクセス|액세스|키|토큰|시크릿",
         rf"{_KEY_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)[\"'`*]{{0,3}}(?P<v>[A-Za-z0-9_.~+/-]{{20,}}={{0,2}})",
         is_key,
@@ -576,14 +605,16 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        "passw|passphrase|passcode|pwd|kennwort|codewort|mot de passe|mots de passe|mdp|contrase|clave|senha|wachtwoord|парол|"
+        "passw|passphrase|passcode|pwd|kennwort|codewort|mot de passe|mots de passe|mdp|contrase|clave|senha|"
+        "wachtwoord|парол|"
         "пин-код|密码|密碼|口令|暗号|密语|通行码|pin|geheimzahl",
         rf"(?i:(?:passw(?:or)?[dt]|(?:\b|(?<=_))(?:passphrase|passcode|pwd|kennwort|codewort|mots? de passe|mdp|"
         rf"contrase[ñÑn]a|clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
         rf"(?:(?:(?:is|was|has been) (?:now )?(?:changed|set|reset) )?to\b:?|{_IS}\s*[:=：]?|{_BECOMES})\s*"
         r"|(?:[Пп]арол[ьяею]м?|ПАРОЛЬ|[Пп]ин-код)(?: (?:от|для|к|на)(?: [\wа-яёА-ЯЁ-]{1,20}){1,3}?)?\s*(?:[—–=:-]|"
         r"это|такой:?)\s*"
-        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:现在|現在|还|還|仍然?|依然|一直)?(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
+        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:现在|現在|还|還|仍然?|依然|一直)?(?:是|为|為|就是|设为|设成|"
+        r"改成|改为|换成|[:=：])了?\s*[:：]?\s*"
         r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
         r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|(?!(?P<q>[\"'`])[^\n]*(?P=q))[!-~]{4,64}(?<![.,;:?)]))",
@@ -645,7 +676,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "pass|Pass|PASS",
-        r"(?i:\b(?:my|wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|vpn|ssh|"
+        r"(?i:\b(?:my|wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|"
+        r"vpn|ssh|"
         r"sudo)\s+pass(?:\s+is\b|\s*(?:[:=：→]|->))\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         is_mixed,
         guessable=True,

@@ -16,24 +16,31 @@ _words = MetWords(
     re.compile(
         r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|\S[-‐-―−﹣]\S*[!-~]{8}|"
         # password, passphrase, pass, pwd, pw, pin, in their languages
-        r"(?i:passw|ssphrase|sscode|pwd|ennwort|eheimzahl|odewort|osungswort|contrase|clave|senha|achtwoord|alavra-passe|"
+        r"(?i:passw|ssphrase|sscode|pwd|ennwort|eheimzahl|odewort|osungswort|contrase|clave|senha|achtwoord|"
+        r"alavra-passe|"
         r"алавра|парол|пин-код|одов(?:ое|ая)|екретная|(?<!\S)[\"'(]*(?:passe|name|mdp|pin|pass|pw|frase|phrase|код|пин)"
         r"(?![a-zа-яё])|[_.\"']pass(?![a-z])|mdp|arol[ae]|ifre|İfre|khẩu|khau|ösenord|alasana|dgangskode|assord|sandi|"
         r"laluan|elszó|ozinka|озинк|laptažod|arool|ontraseny|hasł|hesl|ωδικ)|(?<![A-Za-z])[Pp](?:in|IN)(?![a-z])|"
         r"(?<![A-Za-z])pass(?![a-z])|Pass(?![a-z])|PASS|"
-        r"密码|密碼|口令|暗号|密语|通行码|言葉|パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|패스프레이즈|비번|암호|암구호|핀|"
+        r"密码|密碼|口令|暗号|密语|通行码|言葉|パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|패스프레이즈|비번|"
+        r"암호|암구호|핀|"
         r"סיסמה|סיסמא|كلمة|رمز|گذرواژه|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|"
         # who logs in, to what, and by which program
         r"(?i:og-?in|redential|creds|sername|(?<![a-z])(?:mysql|mariadb|sshpass|curl|wget|log|code|codes)(?![a-z])|"
-        r"(?<!\S)(?:-a|--auth)(?![a-z])|cookie|wi-?fi|wlan|wpa|hotspot|combination|combo|basic)|(?<![A-Za-z])_?auth(?![a-z])|"
+        r"(?<!\S)(?:-a|--auth)(?![a-z])|cookie|wi-?fi|wlan|wpa|hotspot|combination|combo|basic)|"
+        r"(?<![A-Za-z])_?auth(?![a-z])|"
         r":(?:\d{3,5}|\*):|:[^\s@]{6,}@|"
         # second factors, codes to recover, cards, wallets
         r"(?i:2fa|mfa|totp|otp|factor|faktor|factores|facteur|fatores|fattori|uthenticat|authy|utenticad|utenticat|"
-        r"uthentifica|двухфактор|аутентификатор|recovery|back-?up|rescue|emergency|scratch|iederherstellung|rsatz|otfall|"
-        r"ódigo|odigo|odici|odice|резервн|запасн|аварийн|восстановлени|cvv|cvc|cvn|security|verification|prüf|ryptogramme|"
+        r"uthentifica|двухфактор|аутентификатор|recovery|back-?up|rescue|emergency|scratch|iederherstellung|rsatz|"
+        r"otfall|"
+        r"ódigo|odigo|odici|odice|резервн|запасн|аварийн|восстановлени|cvv|cvc|cvn|security|verification|prüf|"
+        r"ryptogramme|"
         r"mnemonic|(?<![a-z])seed|wallet|мнемони|сид-?фраз|iban)|"
-        r"两步|兩步|二次|双重|双因素|雙重|验证器|驗證器|二段階|二要素|認証|2단계|이중|인증|恢复|恢復|备用|備用|备份|備份|救援|应急|"
-        r"リカバリ|バックアップ|復旧|回復|復元|予備|복구|백업|예비|安全码|安全碼|セキュリティ|보안|助记词|助記詞|フレーズ|"
+        r"两步|兩步|二次|双重|双因素|雙重|验证器|驗證器|二段階|二要素|認証|2단계|이중|인증|恢复|恢復|备用|備用|备份|"
+        r"備份|救援|应急|"
+        r"リカバリ|バックアップ|復旧|回復|復元|予備|복구|백업|예비|安全码|安全碼|セキュリティ|보안|助记词|助記詞|"
+        r"フレーズ|"
         r"ニーモニック|니모닉|시드",
     )
 )

@@ -1,10 +1,10 @@
 """Secrets and personal numbers in a text: where they are, what they are, and a fingerprint, never the value.
 
-The patterns are those of `secret_prefixes` and `secret_shapes`: shaped like values (a prefix and a length, a checksum, a
-name with a value beside it), so that talk about passwords is none. Numbers that prove who somebody is, or that pay
-(cards, IBAN, US social security numbers, Chinese resident ids), count as secrets. E-mail addresses and telephone
-numbers do not, unless `personal` asks for them: they are what people want an agent to remember, and a quarantine of
-each would teach people to accept without reading.
+The patterns are those of `secret_prefixes` and `secret_shapes`: shaped like values (a prefix and a length, a checksum,
+a name with a value beside it), so that talk about passwords is none. Each is tried only where one of its words stands.
+Numbers that prove who somebody is, or that pay (cards, IBAN, US social security numbers, Chinese resident ids), count
+as secrets. E-mail addresses and telephone numbers do not, unless `personal` asks for them: they are what people want an
+agent to remember, and a quarantine of each would teach people to accept without reading.
 
 A fingerprint is a hash cut so short that it cannot be turned back by trying: 8 hexadecimal digits of a random token, 4
 of anything a person could have chosen or counted.
