@@ -36,7 +36,7 @@ RubyGems key            rubygems_                                     [0-9a-f]{4
 Crates.io token         cio                                           [A-Za-z0-9]{32}(?!\w)                          random
 Clojars token           CLOJARS_                                      [0-9a-zA-Z]{40,}
 SendGrid key            SG.                                           [\w-]{16,}\.[\w-]{32,}
-Mailgun key             key-                                          [0-9a-f]{32}(?!\w)
+Mailgun key             key-                                          [0-9a-z]{32}(?!\w)                           random
 Mailchimp key           mc-us                                         \d{1,2}-[0-9a-f]{32}(?!\w)
 Brevo key               xkeysib- xsmtpsib-                            [0-9a-f]{64}-[A-Za-z0-9]{16}
 Resend key              re_                                           [A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}(?!\w)       random
@@ -137,4 +137,4 @@ JSON web token          eyJ                                           [\w-]{8,}\
 Bitcoin key             5H 5J 5K                                      [1-9A-HJ-NP-Za-km-z]{49}(?!\w)                 random
 Bitcoin key             K L                                           [1-9A-HJ-NP-Za-km-z]{51}(?!\w)                 random
 Bitcoin key             xprv yprv zprv tprv                           [1-9A-HJ-NP-Za-km-z]{90,112}(?!\w)
-"""  # noqa: E501 -- a table: one form, one line
+"""  # noqa: E501 -- a table: one form, one line  # noqa: E501 -- a table: one form, one line

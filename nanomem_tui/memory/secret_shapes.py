@@ -23,7 +23,6 @@ from nanomem_tui.memory.secret_checks import (
     is_luhn,
     is_mixed,
     is_network_key,
-    is_phrase,
     is_quoted_phrase,
     is_random,
     is_real,
@@ -38,6 +37,8 @@ from nanomem_tui.memory.secret_checks import (
 )  # fmt: skip
 from nanomem_tui.memory.secret_prefixes import PREFIXES
 
+LONG = 15
+"""Signs that the shortest key or token has that is told by how it begins."""
 DIGITS = -1
 """As `back` of a shape: it begins in a long run of digits."""
 
@@ -47,7 +48,8 @@ class Shape(NamedTuple):
 
     A word in small letters stands for every way to write it. `unless`: what right before it says that it is something
     else. `back`: how many characters before one of its words
-    the pattern begins at most; it is tried there alone. None: anywhere. A kind may have several shapes.
+    the pattern begins at most; it is tried there alone. None: anywhere. `unbroken`: it has no blank, nothing but ASCII,
+    and `LONG` signs at least. A kind may have several shapes.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Shape(NamedTuple):
     guessable: bool = False
     unless: str = ""
     back: int | None = None
+    unbroken: bool = False
 
 
 _CHECKS: dict[str, Callable[[str], bool] | None] = {"": None, "random": is_random, "real": is_real}
@@ -67,16 +70,15 @@ def _by_prefix(line: str) -> Shape:
     kind, beginnings, rest, *check = re.split(r"\s{2,}", line.strip())
     begins = "|".join(map(re.escape, beginnings.split()))
     pattern = rf"(?:(?<!\w)|(?<=\\[nrt]))(?:{begins}){rest}"
-    return Shape(kind, beginnings.replace(" ", "|"), pattern, _CHECKS[check[0] if check else ""], back=0)
+    return Shape(kind, beginnings.replace(" ", "|"), pattern, _CHECKS[check[0] if check else ""], back=0, unbroken=True)
 
 
 _TOKENS: tuple[Shape, ...] = (
     Shape(
         "private key",
         "PRIVATE ",
-        r"-----? ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?"
-        r"(?:(?:[^-]|-(?!---)){0,20000}-----? ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?|"
-        r"[A-Za-z0-9+/=\s]{40,20000})?",
+        r"-----? ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?(?:(?:[^-]|"
+        r"-(?!---)){0,20000}-----? ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-----?|[A-Za-z0-9+/=\s]{40,20000})?",
     ),
     Shape(
         "private key",
@@ -87,16 +89,15 @@ _TOKENS: tuple[Shape, ...] = (
         "AWS secret key",
         "aws|AWS|Aws|secret|Secret|SECRET",
         r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)(?:[\"'\s:=是为：]{1,8}| (?:is|es|est|ist|é|"
-        r"è) )(?P<v>[A-Za-z0-9/+]{40})"
-        r"(?![A-Za-z0-9/+=])",
+        r"è) )(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
         is_random,
         back=0,
     ),
     *map(_by_prefix, filter(None, PREFIXES.splitlines())),
-    Shape("Telegram bot token", ":AA", r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])", back=10),
-    Shape("Discord bot token", ".", r"\b[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
-    Shape("Terraform token", ".atlasv1.", r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}", back=14),
-    Shape("Azure AD secret", "Q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])", back=4),
+    Shape("Telegram bot token", ":AA", r"(?<!\d)\d{8,10}:AA[\w-]{32,34}(?![\w-])", back=10, unbroken=True),
+    Shape("Discord bot token", ".", r"\b[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])", unbroken=True),
+    Shape("Terraform token", ".atlasv1.", r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}", back=14, unbroken=True),
+    Shape("Azure AD secret", "Q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])", back=4, unbroken=True),
     Shape(
         "Teams webhook",
         "webhook.office.com",
@@ -111,8 +112,8 @@ _TOKENS: tuple[Shape, ...] = (
 
 _WORDS = "passw|passphrase|passcode|pwd|kennwort|mot de passe|mots de passe|mdp|contrase|senha|парол|密码|密碼|口令"
 _WORD = (
-    r"(?:(?i:passw(?:or)?[dt]|passphrase|passcode|pwd|kennwort|mots? de passe|mdp|contrase[ñÑn]a|senha)|"
-    r"[Пп]ароль|ПАРОЛЬ|密码|密碼|口令)"
+    r"(?:(?i:passw(?:or)?[dt]|passphrase|passcode|pwd|kennwort|mots? de passe|mdp|contrase[ñÑn]a|senha)|[Пп]ароль|"
+    r"ПАРОЛЬ|密码|密碼|口令)"
 )
 _WORDS_OF_KEYS = "api|secret|access|token|auth|bot|refresh"
 _KEY = r"(?i:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|(?:(?:access|auth|api|bot|refresh)[_ -]?)?token)"
@@ -120,8 +121,8 @@ _OF = r"(?: ?\([^()\n|]{1,40}\)| (?:for|of|on) [^\n.:=：|*]{1,48}?)?"
 """What it is for."""
 _MARKED = (
     rf"{_OF}(?:[\"'`]?\s*[:：=]\s*(?:\*{{1,3}}|_{{1,3}})\s*|[*_`]{{1,3}}\s*[:：=]\s*[*_]{{0,3}}|"
-    r"[*_`]{0,3}\s+(?:is|was|ist|est|es|é|è)(?: now)?:?\s+[*_]{1,3}|"
-    r"[*_]{0,3}\s*(?:—|это|是|為|为)\s*[*_]{1,3})\s*[*_]{0,3}"
+    r"[*_`]{0,3}\s+(?:is|was|ist|est|es|é|è)(?: now)?:?\s+[*_]{1,3}|[*_]{0,3}\s*(?:—|это|是|為|"
+    r"为)\s*[*_]{1,3})\s*[*_]{0,3}"
 )
 """How Markdown writes a name before its value: either of them is bold, the colon within or behind."""
 _CELL = rf"{_OF}[*_`]{{0,3}}\s*\|\s*[*_]{{0,3}}"
@@ -142,8 +143,8 @@ _LETTER = r"[^\s\d:=：\"'`*|()\[\]{}<>.,;!?/\\-]"
 _END_OF_WORD = rf"{_LETTER}{{0,5}}?(?: {_LETTER}{{1,20}}){{0,3}}?[\"'`*_]{{0,3}}"
 
 _ACCOUNT = (
-    r"(?<![\w/:@.%+-])(?!(?i:mail(?:to)?|e-?mail|sips?|xmpp|acct|npm|user(?:name)?|login):)[\w.-]{2,32}:"
-    r"(?P<v>[^\s@/:'\"<>|()\[\]]{6,64})@"
+    r"(?<![\w/:@.%+-])(?!(?i:mail(?:to)?|e-?mail|sips?|xmpp|acct|npm|user(?:name)?|"
+    r"login):)[\w.-]{2,32}:(?P<v>[^\s@/:'\"<>|()\[\]]{6,64})@"
 )
 """A name and its password before a host."""
 
@@ -226,15 +227,13 @@ _FORMS: tuple[Shape, ...] = (
     Shape(
         "password",
         "パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|ifre|IFRE|İFRE|khẩu|KHẨU|khau|KHAU|ösenord|ÖSENORD|"
-        "alasana|ALASANA|dgangskode|"
-        "DGANGSKODE|assord|ASSORD|sandi|SANDI|laluan|LALUAN|elszó|ELSZÓ|ozinka|OZINKA|озинк|арола|סיסמה|סיסמא|كلمة|"
-        "رمز|گذرواژه|"
-        "पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|laptažod|arool|AROOL|ontraseny|ONTRASENY|alavra-passe|ALAVRA-PASSE",
-        r"(?:パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|[Şş]ifre|ŞİFRE|[Лл]озинк|[Пп]арола|"
-        r"(?i:\b(?:sifre|mật khẩu|mat khau|l[öÖ]senord|salasana|adgangskode|passord|"
-        r"kata (?:sandi|laluan)|jelsz[óÓ]|lozinka|parool|contrasenya|"
-        r"palavra-passe|slapta[žŽ]odis))|M[ậẬ][tT] (?:kh|Kh|KH)[ẩẨ][uU]|סיסמה|סיסמא|كلمة (?:المرور|السر|سر)|رمز عبور|"
-        r"گذرواژه|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน)"
+        "alasana|ALASANA|dgangskode|DGANGSKODE|assord|ASSORD|sandi|SANDI|laluan|LALUAN|elszó|ELSZÓ|ozinka|OZINKA|"
+        "озинк|арола|סיסמה|סיסמא|كلمة|رمز|گذرواژه|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|laptažod|arool|AROOL|ontraseny|"
+        "ONTRASENY|alavra-passe|ALAVRA-PASSE",
+        r"(?:パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|[Şş]ifre|ŞİFRE|[Лл]озинк|[Пп]арола|(?i:\b(?:sifre|"
+        r"mật khẩu|mat khau|l[öÖ]senord|salasana|adgangskode|passord|kata (?:sandi|laluan)|jelsz[óÓ]|lozinka|parool|"
+        r"contrasenya|palavra-passe|slapta[žŽ]odis))|M[ậẬ][tT] (?:kh|Kh|KH)[ẩẨ][uU]|סיסמה|סיסמא|كلمة (?:المرور|السر|"
+        r"سر)|رمز عبور|گذرواژه|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน)"
         rf"{_END_OF_WORD}{_SAYS}{_VALUE}",
         is_told,
         guessable=True,
@@ -253,137 +252,123 @@ _FORMS: tuple[Shape, ...] = (
 
 
 _NAMED_IN_TEN = (
-    r"(?:(?i:(?<!/)passw(?:or)?[dt]|pass ?phrase|passcode|pwd|kennwort|codewort|losungswort|(?:master|login)[- ]pass|"
-    r"contrase[ñÑn]a|frase (?:de contrase[ñÑn]a|de paso|de acesso|secreta|segreta|d'accesso)|frase-(?:passe|senha)|"
-    r"(?:mi |tu )clave|clave (?:de (?:acceso|paso)|(?:del|de la|de mi|para el) \w{1,20})|"
-    r"mots? de passe|mdp|phrase (?:de passe|secr[èÈe]te)|code secret|senha|palavra[- ]passe|"
-    r"parola (?:d'ordine|chiave|segreta))|"
-    r"(?iu:парол(?:ь|я|ю|ем)|парольн\w{2} фраз[ауы]|кодовое слово|кодовая фраза|секретная фраза)|"
-    r"密码短语|密碼短語|密码|密碼|口令|暗号|通行码|パスワード|パスフレーズ|暗証番号|合い?言葉|"
-    r"비밀번호|패스워드|패스프레이즈|비번|암호(?: ?문구)?|암구호)"
+    r"(?:(?i:(?<!/)passw(?:or)?[dt]|pass ?phrase|passcode|pwd|kennwort|codewort|losungswort|(?:master|"
+    r"login)[- ]pass|contrase[ñÑn]a|(?:secret|safe|code|magic) ?word|frase (?:de contrase[ñÑn]a|de paso|de acesso|"
+    r"secreta|segreta|d'accesso)|frase-(?:passe|senha)|(?:mi |tu )clave|clave (?:de (?:acceso|paso)|(?:del|de la|"
+    r"de mi|para el) \w{1,20})|mots? de passe|mdp|phrase (?:de passe|secr[èÈe]te)|code secret|senha|"
+    r"palavra[- ]passe|parola (?:d'ordine|chiave|segreta))|(?iu:парол(?:ь|я|ю|ем)|парольн\w{2} фраз[ауы]|"
+    r"кодовое слово|кодовая фраза|секретная фраза)|密码短语|密碼短語|密码|密碼|口令|暗号|通行码|パスワード|"
+    r"パスフレーズ|暗証番号|合い?言葉|비밀번호|패스워드|패스프레이즈|비번|암호(?: ?문구)?|암구호)"
 )
 _NAMING_WORDS = (
-    "passw|passphr|pass phr|passcode|pwd|kennwort|codewort|losungswort|master-pass|master pass|contrase|frase |frase-|"
-    "clave |mi clave|tu clave|mot de passe|mots de passe|mdp|phrase |code secret|senha|palavra|parola |пароль|пароля|"
-    "паролю|паролем|парольн|кодовое |кодовая |секретная |"
-    "密码|密碼|口令|暗号|通行码|パスワード|パスフレーズ|暗証番号|合言葉|合い言葉|비밀번호|패스워드|패스프레이즈|비번|암호|암구호"
+    "secret word|safe word|safeword|codeword|code word|magic word|passw|passphr|pass phr|passcode|pwd|kennwort|"
+    "codewort|losungswort|master-pass|master pass|contrase|frase |frase-|clave |mi clave|tu clave|mot de passe|"
+    "mots de passe|mdp|phrase |code secret|senha|palavra|parola |пароль|пароля|паролю|паролем|парольн|кодовое |"
+    "кодовая |секретная |密码|密碼|口令|暗号|通行码|パスワード|パスフレーズ|暗証番号|合言葉|合い言葉|비밀번호|"
+    "패스워드|패스프레이즈|비번|암호|암구호"
 )
 _FOR_WHAT = (
-    r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?i:of|for|on|at|von|vom|f[üÜ]r|zu[mr]?|im|am|de|del|do|da|du|des|para|pour|"
-    r"per|di|"
-    r"della|dello|от|для|к|на)[ '’][^\n.:=：;!?\"|]{1,40}?)?"
+    r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?i:of|for|on|at|to|von|vom|f[üÜ]r|zu[mr]?|im|am|de|del|do|da|du|des|para|pour|"
+    r"per|di|della|dello|от|для|к|на)[ '’][^\n.:=：;!?\"|]{1,40}?)?"
 )
 """What a password or a key is for."""
 _NOW = r"(?i:now|currently|still|again|jetzt|nun|noch|ahora|maintenant|toujours|agora|adesso|ora|теперь|сейчас)"
 _EQUALS = r"(?:[:：=]|=>|->|→|:=|[–—]|-(?=\s))"
 _IS_IN_TEN = (
-    rf"(?:[\"'`*]{{0,3}}\s*{_EQUALS}[*_]{{0,3}}\s*|"
-    rf"\s+(?:{_NOW}\s+)?(?i:is|was|are|ist|lautet|war|sind|es|son|est|sont|é|s[ãÃ]o|è|sono|era|это|будет)"
-    rf"(?:\s+{_NOW})?\s*[:：=]?\s+|"
-    r"\s*(?:就是|是|为|為|は、?|が|은|는|이|가)\s*[:：]?\s*)"
+    rf"(?:[\"'`*]{{0,3}}\s*{_EQUALS}[*_]{{0,3}}\s*|\s+(?:{_NOW}\s+)?(?i:is|was|are|ist|lautet|war|sind|es|son|est|"
+    rf"sont|é|s[ãÃ]o|è|sono|era|это|будет)(?:\s+{_NOW})?\s*[:：=]?\s+|"
+    r"\s*(?:就是|是|为|為|は、?|が|은|는|이|가)\s*[:：]?\s*|,?\s(?i:it is|it's|es ist|c'est)\s+)"
 )
 """What stands between the name of a secret and its value, in ten languages."""
 _ASCII_VALUE = r"(?P<v>`[^`\s]{4,64}`|\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|(?![\"'`])[!-~]{4,64}(?<![.,;:?()*_`|\"']))"
 _LETTERS = r"(?:[A-Za-zÀ-ÖØ-öø-ɏ]{2,16}|[А-Яа-яЁё]{2,16}|[가-힣]{1,10})"
 _ENDS = (
-    r"(?=\s*(?:$|[.,;!?。，、！？\n\"'`|)*]|です|だよ?|입니다|이에요|예요|이야|이다|[-–—]\s|"
-    r"(?i:and|but|so|please|und|aber|y|pero|et|mais|e|ma|и|но)\s))"
+    r"(?=\s*(?:$|[.,;!?。，、！？\n\"'`|)*]|です|だよ?|입니다|이에요|예요|이야|이다|[-–—]\s|(?i:and|but|so|please|"
+    r"und|aber|y|pero|et|mais|e|ma|и|но)\s))"
 )
 _QUOTED = r"(?P<q>[\"'`])(?P<v>(?:(?!(?P=q))[^\n]|(?<=[a-zà-ÿ])'(?=[a-zà-ÿ])){3,120})(?P=q)(?![A-Za-z]{2})"
 _CHANGED_TO = (
-    r"(?iu:mud[eoa]\w{0,5}|alter\w{1,6}|troqu\w{1,4}|cambi\w{1,6}|chang\w{1,5}|modifi\w{1,6}|remplac\w{1,4}|сменил\w?|"
-    r"поменял\w?|изменил\w?)[^\n.:;]{0,24}? "
+    r"(?iu:mud[eoa]\w{0,5}|alter\w{1,6}|troqu\w{1,4}|cambi\w{1,6}|chang\w{1,5}|modifi\w{1,6}|remplac\w{1,4}|"
+    r"сменил\w?|поменял\w?|изменил\w?)[^\n.:;]{0,24}? "
 )
 _USER_IN_TEN = (
     r"(?:(?i:\b(?:user(?:name|[- ]id)?|log-?in|account|benutzer(?:name)?|nutzer(?:name)?|konto|usuario|usu[áÁ]rio|"
-    r"cuenta|"
-    r"utilisateur|identifiant|compte|utente|conta)|(?iu:логин|пользователь|учётка))|用户名?|用戶名?|账号|账户|帐号|"
-    r"帳號|"
-    r"ユーザー(?:名|ID)?|アカウント|\bID|아이디|사용자|계정)"
+    r"cuenta|e-?mail|correo|utilisateur|identifiant|compte|utente|conta)|(?iu:логин|пользователь|учётка))|用户名?|"
+    r"用戶名?|账号|账户|帐号|帳號|ユーザー(?:名|ID)?|アカウント|\bID|아이디|사용자|계정)"
 )
 _AND_ITS_WORD = (
-    r"(?:(?:[ ,，、;/|]|\s(?i:and|und|y|et|e|и|mit|with|con|avec|com)\s){1,4})"
-    r"(?:(?i:pass(?:w(?:or)?[dt]|code|phrase)?|pwd?|kennwort|contrase[ñÑn]a|clave|mot de passe|mdp|senha|пароль)|"
-    r"密码|密碼|口令|パスワード|비밀번호|비번|암호)"
+    r"(?:(?:[ ,，、;/|]|\s(?i:and|und|y|et|e|и|mit|with|con|avec|com)\s){1,4})(?:(?i:pass(?:w(?:or)?[dt]|code|"
+    r"phrase)?|pwd?|kennwort|contrase[ñÑn]a|clave|mot de passe|mdp|senha|пароль)|密码|密碼|口令|パスワード|비밀번호|"
+    r"비번|암호)"
 )
 _KEY_IN_TEN = (
     r"(?:(?iu:api[- _]?(?:key|token|secret|schl[üÜ]ssel)|(?:secret|access|auth|bearer|bot|refresh|"
-    r"client)[- _]?(?:key|token|"
-    r"secret)|(?:zugangs|zugriffs|geheim)[- ]?(?:schl[üÜ]ssel|token|key)|clave (?:de (?:la )?)?(?:api|acceso|secreta)|"
-    r"token de (?:acceso|acesso|api)|cl[ée] (?:d['’]|de l['’])?(?:api|acc[èe]s|secr[èe]te)|"
-    r"jeton(?: d['’](?:acc[èe]s|api))?|"
-    r"chave (?:de |da )?(?:api|acesso|secreta)|chiave (?:di |d['’])?(?:api|accesso|segreta)|token (?:di accesso|api)|"
-    r"(?:api[- ]?)?ключ(?: (?:api|доступа))?|токен(?: (?:api|доступа))?)|"
-    r"(?:(?i:api) ?)?(?:密钥|密鑰|令牌|キー|トークン|シークレット)|アクセス ?(?:キー|トークン)|"
-    r"(?:(?i:api) ?|액세스 ?)?(?:키|토큰|시크릿))"
+    r"client)[- _]?(?:key|token|secret)|(?:zugangs|zugriffs|geheim)[- ]?(?:schl[üÜ]ssel|token|key)|"
+    r"clave (?:de (?:la )?)?(?:api|acceso|secreta)|token de (?:acceso|acesso|api)|cl[ée] (?:d['’]|de l['’])?(?:api|"
+    r"acc[èe]s|secr[èe]te)|jeton(?: d['’](?:acc[èe]s|api))?|chave (?:de |da )?(?:api|acesso|secreta)|chiave (?:di |"
+    r"d['’])?(?:api|accesso|segreta)|token (?:di accesso|api)|(?:api[- ]?)?ключ(?: (?:api|доступа))?|"
+    r"токен(?: (?:api|доступа))?)|(?:(?i:api) ?)?(?:密钥|密鑰|令牌|キー|トークン|シークレット)|アクセス ?(?:キー|"
+    r"トークン)|(?:(?i:api) ?|액세스 ?)?(?:키|토큰|시크릿))"
 )
 _TWO_FACTOR = (
-    r"(?:(?i:\b(?:2fa|mfa|totp|otp|two[- ]factor|2-factor|authenticator|authy|zwei-?faktor|dos factores|doble factor|"
-    r"autenticador|double authentification|deux facteurs|authentificateur|dois fatores|due fattori|autenticatore|"
-    r"autenticazione a due))|(?iu:двухфактор|аутентификатор)|(?:两|兩)步|二次|双重|双因素|雙重|验证器|驗證器|二段階|"
-    r"二要素|認証アプリ|"
-    r"2단계|이중 ?인증|인증 ?앱)"
+    r"(?:(?i:\b(?:2fa|mfa|totp|otp|two[- ]factor|2-factor|authenticator|authy|zwei-?faktor|dos factores|"
+    r"doble factor|autenticador|double authentification|deux facteurs|authentificateur|dois fatores|due fattori|"
+    r"autenticatore|autenticazione a due))|(?iu:двухфактор|аутентификатор)|(?:两|兩)步|二次|双重|双因素|雙重|验证器|"
+    r"驗證器|二段階|二要素|認証アプリ|2단계|이중 ?인증|인증 ?앱)"
 )
 _RECOVERY = (
     r"(?:(?i:\b(?:recovery|back-?up|rescue|emergency|scratch)[- ](?:codes?|keys?)|\b(?:wiederherstellungs|backup-?|"
-    r"ersatz|"
-    r"notfall)-?(?:codes?|schl[üÜ]ssel)|\bc[óÓo]digos? de (?:recuperaci[óÓo]n|respaldo|emergencia|recupera[çÇc][ãÃa]o|"
-    r"backup|emerg[êÊe]ncia|reserva)|\bcodes? de (?:r[éÉe]cup[éÉe]ration|secours|sauvegarde)|\bcl[éÉe] de "
-    r"r[éÉe]cup[éÉe]ration|\bcodic[ei] di (?:recupero|backup|emergenza|riserva))|(?iu:(?:резервн|запасн|"
-    r"аварийн)\w{2,3} "
-    r"код(?:ы|ов|а)?|код(?:ы|ов|а)? восстановления|ключ восстановления)|"
-    r"(?:恢复|恢復|备用|備用|备份|備份|救援|应急)(?:验证|驗證)?(?:码|碼|代码|代碼|密钥)|(?:リカバリー?|バックアップ|"
-    r"復旧|回復|復元|予備)(?:用)?(?:の)?"
-    r"(?:コード|キー)|(?:복구|백업|예비) ?(?:코드|키))"
+    r"ersatz|notfall)-?(?:codes?|schl[üÜ]ssel)|\bc[óÓo]digos? de (?:recuperaci[óÓo]n|respaldo|emergencia|"
+    r"recupera[çÇc][ãÃa]o|backup|emerg[êÊe]ncia|reserva)|\bcodes? de (?:r[éÉe]cup[éÉe]ration|secours|sauvegarde)|"
+    r"\bcl[éÉe] de r[éÉe]cup[éÉe]ration|\bcodic[ei] di (?:recupero|backup|emergenza|riserva))|(?iu:(?:резервн|"
+    r"запасн|аварийн)\w{2,3} код(?:ы|ов|а)?|код(?:ы|ов|а)? восстановления|ключ восстановления)|(?:恢复|恢復|备用|"
+    r"備用|备份|備份|救援|应急)(?:验证|驗證)?(?:码|碼|代码|代碼|密钥)|(?:リカバリー?|バックアップ|復旧|回復|復元|"
+    r"予備)(?:用)?(?:の)?(?:コード|キー)|(?:복구|백업|예비) ?(?:코드|키))"
 )
 _RECOVERY_WORDS = (
     "recovery|backup|back-up|rescue|emergency|scratch|wiederherstellungs|ersatz|notfall|código|codigo|codes de |"
-    "code de |clé de |codici di |codice di |резервн|запасн|аварийн|код|ключ восст|"
-    "恢复|恢復|备用|備用|备份|備份|救援|应急|リカバリ|バックアップ|復旧|回復|復元|予備|복구|백업|예비"
+    "code de |clé de |codici di |codice di |резервн|запасн|аварийн|код|ключ восст|恢复|恢復|备用|備用|备份|備份|"
+    "救援|应急|リカバリ|バックアップ|復旧|回復|復元|予備|복구|백업|예비"
 )
 _CODE = (
     r"(?:(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{4,14}(?:-[A-Za-z0-9]{2,8}){0,9}|[A-Z]{4,8}(?:-[A-Z0-9]{4,8}){1,9}|"
     r"[a-z]{4,6}(?:-[a-z0-9]{4,6}){2,9})(?![\w-])"
 )
 _CARD_CODE = (
-    r"(?:(?i:\b(?:cvv2?|cvc2?|cvn|card (?:security|verification) (?:code|number|value)|security code (?:of|on|"
-    r"for) (?:my|the) "
-    r"(?:\w{1,10} )?card|(?:karten)?pr[üÜ]f(?:nummer|ziffer)|c[óÓo]digo de seguridad|cryptogramme(?: visuel)?|code de "
-    r"s[éÉe]curit[éÉe]|c[óÓo]digo de seguran[çÇc]a|codice di sicurezza)|(?iu:код (?:cvv|cvc|безопасности карты)))|"
-    r"安全码|安全碼|"
-    r"セキュリティ(?:ー)?コード|보안 ?코드)"
+    r"(?:(?i:\b(?:cvv2?|cvc2?|cvn|card (?:security|verification) (?:code|number|value)|security code(?: (?:of|on|"
+    r"for) (?:my|the) (?:\w{1,10} )?card)?|(?:karten)?pr[üÜ]f(?:nummer|ziffer)|c[óÓo]digo de seguridad|"
+    r"cryptogramme(?: visuel)?|code de s[éÉe]curit[éÉe]|c[óÓo]digo de seguran[çÇc]a|codice di sicurezza)|"
+    r"(?iu:код (?:cvv|cvc|безопасности карты)))|安全码|安全碼|セキュリティ(?:ー)?コード|보안 ?코드)"
 )
 _SEED_IN_TEN = (
     r"(?:(?i:\b(?:seed|recovery|mnemonic|wallet|secret recovery)[- ](?:phrase|words|seed)|\bseed-?phrase|"
-    r"\bfrase (?:semilla|"
-    r"seed|mnemot[ée]cnica|de (?:recuperaci[óÓo]n|recupera[çÇc][ãÃa]o)|di recupero)|"
-    r"\bphrase (?:de r[éÉe]cup[éÉe]ration|"
-    r"seed|mn[éÉe]monique)|\bwiederherstellungs(?:phrase|w[öÖ]rter))|(?iu:мнемоник\w|мнемоническ\w{2} фраз\w|"
-    r"сид-?фраз\w)|助记词|"
-    r"助記詞|(?:リカバリー|シード|復元)フレーズ|ニーモニック|니모닉|(?:시드|복구) ?(?:문구|구문))"
+    r"\bfrase (?:semilla|seed|mnemot[ée]cnica|de (?:recuperaci[óÓo]n|recupera[çÇc][ãÃa]o)|di recupero)|"
+    r"\bphrase (?:de r[éÉe]cup[éÉe]ration|seed|mn[éÉe]monique)|\bwiederherstellungs(?:phrase|w[öÖ]rter))|"
+    r"(?iu:мнемоник\w|мнемоническ\w{2} фраз\w|сид-?фраз\w)|助记词|助記詞|(?:リカバリー|シード|復元)フレーズ|"
+    r"ニーモニック|니모닉|(?:시드|복구) ?(?:문구|구문))"
 )
 
 _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape("2FA seed", "otpauth", r"otpauth://[^\s\"'<>]{0,300}?[?&]secret=(?P<v>[A-Za-z2-7]{8,128})", back=0),
     Shape(
         "2FA seed",
-        "2fa|mfa|totp|otp|otp_|two-factor|two factor|2-factor|authenticator|authy|zwei-faktor|zweifaktor|dos factores|"
-        "doble factor|autenticador|double auth|deux facteurs|authentificateur|dois fatores|due fattori|autenticatore|"
-        "autenticazione|двухфактор|аутентификатор|"
-        "两步|兩步|二次|双重|双因素|雙重|验证器|驗證器|二段階|二要素|認証アプリ|2단계|이중|인증 앱|인증앱",
+        "2fa|mfa|totp|otp|otp_|two-factor|two factor|2-factor|authenticator|authy|zwei-faktor|zweifaktor|"
+        "dos factores|doble factor|autenticador|double auth|deux facteurs|authentificateur|dois fatores|due fattori|"
+        "autenticatore|autenticazione|двухфактор|аутентификатор|两步|兩步|二次|双重|双因素|雙重|验证器|驗證器|"
+        "二段階|二要素|認証アプリ|2단계|이중|인증 앱|인증앱",
         rf"(?:{_TWO_FACTOR}|(?<=[a-z_])OTP|otp_|OTP_)[^\n]{{0,48}}?(?<![A-Za-z0-9])"
         r"(?P<v>[A-Z2-7]{16,128}|[a-z2-7]{16,128}|(?:[A-Z2-7]{4}[ -]){3,31}[A-Z2-7]{4}|"
-        r"(?:[a-z2-7]{4}[ -]){3,31}[a-z2-7]{4})"
-        r"={0,6}(?![A-Za-z0-9])",
+        r"(?:[a-z2-7]{4}[ -]){3,31}[a-z2-7]{4})={0,6}(?![A-Za-z0-9])",
         is_base32,
         back=0,
     ),
     Shape(
         "recovery code",
         _RECOVERY_WORDS,
-        rf"{_RECOVERY}{_FOR_WHAT}(?:{_IS_IN_TEN}|[*_|]{{0,3}}\s*\|\s*|\s+)[\s`*\"'(\[-]{{0,4}}"
-        rf"(?P<v>(?:{_CODE}|\d{{4}} \d{{4}}(?!\d))(?:(?:\s*[,;、，/|]\s*|"
-        rf"\s+(?:[-*] )?){{1}}(?:\d{{4}} \d{{4}}(?!\d)|{_CODE}))"
+        rf"{_RECOVERY}{_FOR_WHAT}(?:{_IS_IN_TEN}|[*_|]{{0,3}}\s*\|\s*|\s+)[\s`*\"'(\[-]{{0,4}}(?P<v>(?:{_CODE}|"
+        rf"\d{{4}} \d{{4}}(?!\d)|(?:[A-Za-z0-9]{{4}} ){{3,15}}[A-Za-z0-9]{{4}}(?![A-Za-z0-9])|"
+        rf"[a-z]{{4,6}}-[a-z]{{4,6}}(?=,\s*[a-z]{{4,6}}-))(?:(?:\s*[,;、，/|]\s*|"
+        rf"\s+(?:[-*] )?){{1}}(?:\d{{4}} \d{{4}}(?!\d)|{_CODE}|[a-z]{{4,6}}-[a-z]{{4,6}}(?!\w)))"
         r"{0,19})",
         is_recovery,
         guessable=True,
@@ -392,12 +377,11 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "card security code",
         "cvv|cvc|cvn|card security|card verif|security code|prüfnummer|kartenprüf|prüfziffer|código de seg|"
-        "codigo de seg|"
-        "cryptogramme|code de séc|codice di sic|код cvv|код cvc|код безопасности"
-        "|安全码|安全碼|セキュリティ|보안",
+        "codigo de seg|cryptogramme|code de séc|codice di sic|код cvv|код cvc|код безопасности|安全码|安全碼|"
+        "セキュリティ|보안",
         rf"{_CARD_CODE}\s?(?:码|碼|号|번호|number|code|Nummer)?(?: (?:of|on|for|der|de|del|de la|da|do|della|"
-        rf"di) [^\s\d:][^\n.:;\d]"
-        rf"{{0,28}}?)?[\"']?(?:{_IS_IN_TEN}[\"'`]?(?P<v>\d{{3,4}})|\s*(?P<w>\d{{3}}))(?![\d.:/-]\d|\d)",
+        rf"di) [^\s\d:][^\n.:;\d]{{0,28}}?)?[\"']?(?:{_IS_IN_TEN}[\"'`]?(?P<v>\d{{3,4}})|\s*(?P<w>\d{{3}})"
+        rf"(?=\s*(?:$|[\n.,;!?)\"'|。、，；]|です|입니다|(?i:exp|valid|and|und|y|et|e|и)\b)))(?![\d.:/-]\d|\d)",
         guessable=True,
         back=0,
     ),
@@ -412,9 +396,9 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        "user|login|log-in|account|benutzer|nutzer|konto|usuario|usuário|cuenta|utilisateur|identifiant|compte|"
-        "utente|conta|логин|"
-        "пользователь|учётка|用户|用戶|账号|账户|帐号|帳號|ユーザー|アカウント|id|아이디|사용자|계정",
+        "user|login|log-in|account|e-mail|email|correo|benutzer|nutzer|konto|usuario|usuário|cuenta|utilisateur|"
+        "identifiant|compte|utente|conta|логин|пользователь|учётка|用户|用戶|账号|账户|帐号|帳號|ユーザー|"
+        "アカウント|id|아이디|사용자|계정",
         rf"{_USER_IN_TEN}\s*[:：=]?\s*[\w.@+-]{{2,64}}{_AND_ITS_WORD}\s*[:：=]?\s*{_ASCII_VALUE}",
         is_mixed,
         guessable=True,
@@ -424,7 +408,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "password",
         "log in |login ",
         rf"(?i:\blog ?in (?:as )?[\w.@+-]{{2,40}} (?:with|using) ){_ASCII_VALUE}",
-        is_written,
+        is_strong,
         guessable=True,
         back=0,
     ),
@@ -432,19 +416,10 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "password",
         "credential|login detail|logins|Credential|Login detail",
         r"(?<!\S)[\w.@+-]{2,40}\s?/\s?(?P<v>[!-~]{6,64}) (?i:(?:is|are|were) (?:my|the|our|your|his|"
-        r"her) (?:[\w-]{1,16} )?"
-        r"(?:credentials|log-?ins?|login details)\b)",
+        r"her) (?:[\w-]{1,16} )?(?:credentials|log-?ins?|login details)\b)",
         is_mixed,
         guessable=True,
         back=130,
-    ),
-    Shape(
-        "password",
-        " -a |--auth",
-        r"\s(?:-a|--auth)[ =][\"']?[\w.@+-]{1,64}:(?P<v>[^\s\"'/]{4,64})[\"']?(?=\s+(?:\w+\s+)?\S*[./:])",  # httpie
-        is_real,
-        guessable=True,
-        back=1,
     ),
     Shape(
         "password",
@@ -507,8 +482,53 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "mud|alter|troqu|cambi|chang|modifi|remplac|сменил|поменял|изменил",
-        rf"{_CHANGED_TO}{_NAMED_IN_TEN}{_FOR_WHAT} (?i:to|a|en|para|per|por|in|на) {_ASCII_VALUE}",
+        rf"{_CHANGED_TO}{_NAMED_IN_TEN}{_FOR_WHAT} (?i:a|en|para|per|por|par|pour|na|на) {_ASCII_VALUE}",
         is_written,
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "password",
+        "cambiat|modificat",
+        rf"(?i:cambiat|modificat)[aoie] [^\n.:;]{{0,24}}?{_NAMED_IN_TEN}{_FOR_WHAT} (?i:in|con) {_ASCII_VALUE}",
+        is_written,
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "password",
+        "code |clé |cle |clave |chave |chiave |код |пароль |парол",
+        r"(?i:code|cl[éÉe]|clave|chave|chiave) (?:(?i:du|del|do|de la|della|da) )?(?i:wi-?fi|wlan)"
+        rf"{_IS_IN_TEN}{_ASCII_VALUE}",
+        is_told,
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "password",
+        _NAMING_WORDS,
+        rf"{_NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)(?P<v>(?:[А-Яа-яЁё]{{3,24}}|[가-힣]{{2,12}}|"
+        rf"[A-Za-zÀ-ɏ]{{3,24}})"
+        r"[!@#$%^&*_.-]?\d{1,8}[!@#$%^&*]?)(?![\w가-힣А-Яа-яЁё])",
+        lambda v: not v.isascii() and not v.lower().startswith(("верси", "version")),
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "seed phrase",
+        "my seed|my recovery|my wallet|my mnemonic",
+        r"(?<![a-z])(?P<v>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}) (?:is|are) my (?:seed|recovery|wallet|mnemonic)\b",
+        is_seed,
+        back=240,
+    ),
+    Shape(
+        "password",
+        "unlock code|entsperrcode|código de desbloqueo|código de desbloqueio|code de déverrouillage|codice di sblocco|"
+        "код разблокировки|解锁码|解锁密码|ロック解除|잠금",
+        r"(?:(?iu:unlock code|entsperrcode|código de desbloque?i?o|code de déverrouillage|codice di sblocco|"
+        rf"код разблокировки)|解锁(?:码|密码)|ロック解除(?:の)?コード|잠금 ?(?:해제 ?)?(?:코드|번호|"
+        rf"비밀번호)){_FOR_WHAT}{_IS_IN_TEN}"
+        r"(?P<v>\d{4,8})(?![\d.:/-]\d|\d)",
         guessable=True,
         back=0,
     ),
@@ -517,8 +537,8 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "passwort|kennwort" + "|パスワード|비밀번호|비번|암호",
         rf"(?:(?i:passwort|kennwort)(?: [^\n.:;]{{1,24}}?)? (?:auf|zu|in) {_ASCII_VALUE} (?i:ge[äÄ]ndert|gesetzt|"
         rf"gewechselt)|"
-        r"パスワード[をは]\s?(?P<w>[!-~]{4,64}?)\s?(?:に|へ)(?:変更|変え|設定|し)|"
-        r"(?:비밀번호|비번|암호)[를을]\s?(?P<x>[!-~]{4,64}?)\s?(?:\(으\))?(?:으?로) ?(?:바|변경|설정))",
+        r"パスワード[をは]\s?(?P<w>[!-~]{4,64}?)\s?(?:に|へ)(?:変更|変え|設定|し)|(?:비밀번호|비번|"
+        r"암호)[를을]\s?(?P<x>[!-~]{4,64}?)\s?(?:\(으\))?(?:으?로) ?(?:바|변경|설정))",
         is_written,
         guessable=True,
         back=0,
@@ -541,8 +561,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "key or token",
         "api|secret|access|auth|bearer|bot|refresh|client|zugangs|zugriffs|geheim|clave |token|clé |cle |jeton|"
-        "chave |chiave |"
-        "ключ|токен|密钥|密鑰|令牌|キー|トークン|シークレット|アクセス|액세스|키|토큰|시크릿",
+        "chave |chiave |ключ|токен|密钥|密鑰|令牌|キー|トークン|シークレット|アクセス|액세스|키|토큰|시크릿",
         rf"{_KEY_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)[\"'`*]{{0,3}}(?P<v>[A-Za-z0-9_.~+/-]{{20,}}={{0,2}})",
         is_key,
         back=0,
@@ -551,8 +570,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
 
 _LABEL = (
     r"(?:[\s:=#,，(\"'*]|(?i:numbers?|no\b\.?|nr\b\.?|num\b|'s|is|was|are|now|ist|lautet|es|est|of mine)|"
-    r"[是为為的号號码碼])"
-    r"{0,14}(?<![+\d])"
+    r"[是为為的号號码碼]){0,14}(?<![+\d])"
 )
 """What may stand between the name of a number and the number."""
 
@@ -576,8 +594,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "connection string",
         "://",
-        r"(?<=[a-z0-9])://(?!(?i:(?:user(?:name)?|login):(?:pass(?:word|wd)?|pwd)@|"
-        r"postgres:postgres@(?:localhost|127\.0\.0\.1)\b))[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{2,128})@[^\s@/'\"]+",
+        r"(?<=[a-z0-9])://(?!(?i:(?:user(?:name)?|login):(?:pass(?:word|wd)?|pwd)@|postgres:postgres@(?:localhost|"
+        r"127\.0\.0\.1)\b))[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{1,128})@[^\s@/'\"]+",
         is_real,
         guessable=True,
         back=0,
@@ -606,18 +624,16 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "passw|passphrase|passcode|pwd|kennwort|codewort|mot de passe|mots de passe|mdp|contrase|clave|senha|"
-        "wachtwoord|парол|"
-        "пин-код|密码|密碼|口令|暗号|密语|通行码|pin|geheimzahl",
+        "wachtwoord|парол|пин-код|密码|密碼|口令|暗号|密语|通行码|pin|geheimzahl",
         rf"(?i:(?:passw(?:or)?[dt]|(?:\b|(?<=_))(?:passphrase|passcode|pwd|kennwort|codewort|mots? de passe|mdp|"
-        rf"contrase[ñÑn]a|clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
-        rf"(?:(?:(?:is|was|has been) (?:now )?(?:changed|set|reset) )?to\b:?|{_IS}\s*[:=：]?|{_BECOMES})\s*"
+        rf"contrase[ñÑn]a|clave|senha|wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*(?:(?:(?:is|was|"
+        rf"has been) (?:now )?(?:changed|set|reset) )?to\b:?|{_IS}\s*[:=：]?|{_BECOMES})\s*"
         r"|(?:[Пп]арол[ьяею]м?|ПАРОЛЬ|[Пп]ин-код)(?: (?:от|для|к|на)(?: [\wа-яёА-ЯЁ-]{1,20}){1,3}?)?\s*(?:[—–=:-]|"
-        r"это|такой:?)\s*"
-        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:现在|現在|还|還|仍然?|依然|一直)?(?:是|为|為|就是|设为|设成|"
-        r"改成|改为|换成|[:=：])了?\s*[:：]?\s*"
-        r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?"
-        r"\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|m|km|px|ms|kg)\b)))"
-        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|(?!(?P<q>[\"'`])[^\n]*(?P=q))[!-~]{4,64}(?<![.,;:?)]))",
+        r"это|такой:?)\s*|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:现在|現在|还|還|仍然?|依然|一直)?(?:是|为|為|"
+        r"就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer|"
+        r"number))?(?: (?:of|for) [^\n.:=：]{1,48}?)?\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b(?! ?(?:mm|cm|"
+        r"m|km|px|ms|kg)\b)))(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|"
+        r"(?!(?P<q>[\"'`])[^\n]*(?P=q))[!-~]{4,64}(?<![.,;:?)]))",
         is_chosen,
         guessable=True,
         back=0,
@@ -648,18 +664,9 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        "passw|passphrase|pass phrase",
-        rf"(?i:\b(?:passw(?:or)?[dt]|pass ?phrase)\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*[:=：]\s*)"
-        r"(?P<v>[A-Za-z]{3,14}(?:[ -][A-Za-z]{3,14}){2,7})(?=\s*(?:$|[.,;!\n\"'()]))",
-        is_phrase,
-        guessable=True,
-        back=0,
-    ),
-    Shape(
-        "password",
         "pass|Pass|PASS",
-        r"(?i:(?:(?:[._]|(?-i:(?<=[a-z])(?=P)))pass[\"']?|[\"']pass[\"'])\s*[:=]\s*)"
-        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[!-~]{4,64}(?<![.,;:?)\"']))",
+        r"(?i:(?:(?:[._]|(?-i:(?<=[a-z])(?=P)))pass[\"']?|[\"']pass[\"'])\s*[:=]\s*)(?P<v>\"[^\"\s]{4,64}\"|"
+        r"'[^'\s]{4,64}'|[!-~]{4,64}(?<![.,;:?)\"']))",
         is_assigned,
         guessable=True,
         back=1,
@@ -667,8 +674,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "user|login|account|e-mail|email",
-        r"(?i:\b(?:user(?:name)?|login|account|e-?mail)\s*[:=：]\s*[^\s,;]{1,64}[\s,;|/]{1,4}(?:and )?pass\s*[:=：]\s*)"
-        r"(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        r"(?i:\b(?:user(?:name)?|login|account|e-?mail)\s*[:=：]\s*[^\s,;]{1,64}[\s,;|"
+        r"/]{1,4}(?:and )?pass\s*[:=：]\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         is_mixed,
         guessable=True,
         back=0,
@@ -677,8 +684,7 @@ SHAPES: tuple[Shape, ...] = (
         "password",
         "pass|Pass|PASS",
         r"(?i:\b(?:my|wi-?fi|wlan|router|log-?in|admin|root|db|database|e-?mail|mail|account|guest|network|server|"
-        r"vpn|ssh|"
-        r"sudo)\s+pass(?:\s+is\b|\s*(?:[:=：→]|->))\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        r"vpn|ssh|sudo)\s+pass(?:\s+is\b|\s*(?:[:=：→]|->))\s*)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         is_mixed,
         guessable=True,
         back=10,
@@ -694,8 +700,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "ogin|OGIN|redential|creds|Creds|sername|ser name",
-        r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b[\s:=：]*(?:is |are |as |with |user )?)"
-        r"[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b[\s:=：]*(?:is |are |as |with |"
+        r"user )?)[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         is_mixed,
         guessable=True,
         back=6,
@@ -711,20 +717,28 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "assword|asscode|assphrase",
-        r"(?<!\S)(?P<v>[!-~]{6,64}) (?i:(?:(?:is|was|as) (?:my|our|your|his|her|their|the|a)|as) (?:[\w-]{1,20} ){0,2}"
-        r"(?:password|passcode|passphrase)\b(?! (?:manager|vault|store|safe|app|tool|generator|hash|scheme|algorithm|"
-        r"polic|rule|field|owner|file)))",
+        r"(?<!\S)(?P<v>[!-~]{6,64}) (?i:(?:(?:is|was|as) (?:my|our|your|his|her|their|the|a)|"
+        r"as) (?:[\w-]{1,20} ){0,2}(?:password|passcode|passphrase)\b(?! (?:manager|vault|store|safe|app|tool|"
+        r"generator|hash|scheme|algorithm|polic|rule|field|owner|file)))",
         is_mixed,
         guessable=True,
         back=140,
     ),
     Shape(
         "password",
-        "mysql|mariadb|sshpass|curl|wget",
+        "curl|http",
+        r"\b(?:curl\b[^\n]{0,200}?\s(?:-[A-Za-z]{0,6}u|--user)|https?\b[^\n]{0,80}?\s(?:-a|--auth))[ =]?"
+        r"(?:(?P<q>[\"'])(?!user(?:name)?:pass(?:word)?\b)[^\"'\s:$<]{1,64}:(?P<v>[^\"'\n$<][^\"'\n]{1,64})(?P=q)|"
+        r"(?!user(?:name)?:pass(?:word)?\b)[\w.@+-]{1,64}:(?P<w>[^\s\"'$<][^\s\"']{1,64}))",
+        is_real,
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "password",
+        "mysql|mariadb|sshpass|wget",
         r"\b(?:(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,120}?\s(?:-p|--password=)|sshpass\s+-p\s*|"
-        r"curl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?"
-        r"(?!user(?:name)?:pass(?:word)?\b)[\w.@+-]{1,64}:|wget\b[^\n]{0,200}?\s--password=)"
-        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[^\s\"'$<-][^\s\"']{3,64})",
+        r"wget\b[^\n]{0,200}?\s--password=)(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[^\s\"'$<-][^\s\"']{3,64})",
         is_real,
         guessable=True,
         back=0,
@@ -749,9 +763,9 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "code|Code|CODE|ombination|ombo",
-        rf"(?i:\b(?:(?:code|combination|combo) (?:for|of|to|on) (?:(?:the|my|our|his|her|their) )?"
-        rf"(?:[\w-]{{1,20}} )?{_LOCKS}|"
-        rf"{_LOCKS}(?:'s)? (?:code|combination|combo))(?:\s+{_IS}\s*[:=：]?|\s*{_BECOMES})\s*)"
+        rf"(?i:\b(?:(?:code|combination|combo) (?:for|of|to|on) (?:(?:the|my|our|his|her|"
+        rf"their) )?(?:[\w-]{{1,20}} )?{_LOCKS}|{_LOCKS}(?:'s)? (?:code|combination|combo))(?:\s+{_IS}\s*[:=：]?|"
+        rf"\s*{_BECOMES})\s*)"
         r"(?P<v>\d(?:[ -]?[\d#*]){3,11})(?![\w-]|\.\d| (?:lines|bytes|characters|words|files|kb|mb)\b)",
         guessable=True,
         back=24,
@@ -773,26 +787,25 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "seed phrase",
         "eed|EED|ecovery|ECOVERY|nemonic|NEMONIC",
-        r"\b(?:[Ss]eed|SEED|[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC)[ -](?i:phrase|words|seed)\b[^\n:=：]{0,40}?"
-        r"(?:\b(?:is|are)\b|[:=：])\s*(?P<v>[a-z]{3,8}[a-z ,]{40,220}[a-z])\b",
+        r"\b(?:[Ss]eed|SEED|[Rr]ecovery|RECOVERY|[Mm]nemonic|MNEMONIC)[ -](?i:phrase|words|"
+        r"seed)\b[^\n:=：]{0,40}?(?:\b(?:is|are)\b|[:=：])\s*(?P<v>[a-z]{3,8}[a-z ,]{40,220}[a-z])\b",
         is_seed,
         back=1,
     ),
     Shape(
         "key or token",
         "api|secret|access|token|密钥|密鑰|令牌",
-        r"(?i:(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|token|"
-        r"(?:access|auth|api|bot|refresh)[_ -]?token)"
-        r"[\"']?\s*(?:is|was|=>|:=|[:=：])\s*|(?:密钥|密鑰|令牌)\s*(?:是|为|為|[:=：])\s*)"
-        r"(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
+        r"(?i:(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|token|(?:access|auth|api|bot|"
+        r"refresh)[_ -]?token)[\"']?\s*(?:is|was|=>|:=|[:=：])\s*|(?:密钥|密鑰|令牌)\s*(?:是|为|為|"
+        r"[:=：])\s*)(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
         is_random,
         back=0,
     ),
     Shape(
         "IBAN",
         "IBAN|Iban|iban",
-        r"(?i:\biban\b(?:[\s:=#(\"']|is\b|was\b|number\b|no\b\.?|[是为為]){1,12}"
-        r"(?P<v>[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,3})?)\b)",
+        r"(?i:\biban\b(?:[\s:=#(\"']|is\b|was\b|number\b|no\b\.?|"
+        r"[是为為]){1,12}(?P<v>[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,3})?)\b)",
         lambda v: sum(c.isdigit() for c in v) >= 10,
         guessable=True,
         back=0,
@@ -801,8 +814,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "card number",
         "",
-        r"(?<![\d.\-])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2})|35\d{2}|62\d{2})(?:[ -]?\d{4}){3}"
-        r"|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\d\-]|\.\d)",
+        r"(?<![\d.\-])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2})|35\d{2}|62\d{2})(?:[ -]?\d{4}){3}|"
+        r"3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\d\-]|\.\d)",
         is_luhn,
         guessable=True,
         back=DIGITS,
@@ -814,9 +827,8 @@ SHAPES: tuple[Shape, ...] = (
         is_issued,
         guessable=True,
         unless=r"(?i:order|ticket|tracking|parcel|invoice|phone|mobile|tel|call|fax|whatsapp|isbn|ean|barcode|"
-        r"timestamp|"
-        r"epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|"
-        r"(?:订单|訂單|单号|單號|电话|電話|手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
+        r"timestamp|epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|(?:订单|訂單|单号|單號|电话|電話|"
+        r"手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
         back=DIGITS,
     ),
     Shape(
@@ -889,8 +901,8 @@ PERSONAL: tuple[Shape, ...] = (
     Shape(
         "telephone number",
         "",
-        r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){2,3}"
-        r"|1[3-9]\d{9}|\(\d{3}\) ?\d{3}-\d{4})(?![\w-]|\.\d)",
+        r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){2,3}|1[3-9]\d{9}|"
+        r"\(\d{3}\) ?\d{3}-\d{4})(?![\w-]|\.\d)",
         guessable=True,
     ),
 )

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.memory import secret_signs
-from nanomem_tui.memory.secret_shapes import DIGITS, PERSONAL, SHAPES, Shape
+from nanomem_tui.memory.secret_shapes import DIGITS, LONG, PERSONAL, SHAPES, Shape
 from nanomem_tui.text import FORGOTTEN
 
 
@@ -60,6 +60,7 @@ _JOINT = re.compile(r"(?<=\S)[–—](?=\S)")
 _NUMBER = re.compile(r"\d\d", re.ASCII)
 _RUN = re.compile(r"\d(?:[ -]?\d){8,}", re.ASCII)
 """What every number without words has."""
+_UNBROKEN = re.compile(rf"[!-~]{{{LONG},}}")
 _FEW, _REACH = 30, 160
 """At how many places a pattern is tried one by one; how far behind a word it is looked for otherwise."""
 _NEAR = 40
@@ -77,22 +78,39 @@ class _Ready(NamedTuple):
     groups: tuple[str, ...]
 
 
+class _Shapes(NamedTuple):
+    """All shapes, and their words, each once: those of unbroken ones, those in small letters, and the others."""
+
+    all: tuple[_Ready, ...]
+    unbroken: tuple[str, ...]
+    small: tuple[str, ...]
+    others: tuple[str, ...]
+
+
 @lru_cache(2)
-def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
-    """The words of all shapes, each once; and the shapes."""
+def _ready(personal: bool) -> _Shapes:
+    """The shapes, ready to be looked for."""
     found = []
     for shape in (*SHAPES, *PERSONAL) if personal else SHAPES:
         pattern, given = re.compile(shape.pattern, re.ASCII), tuple(filter(None, shape.words.split("|")))
-        words = tuple(word for word in given if word == word.lower() or word.lower() not in given)
+        words = tuple(word for word in given if _is_small(word) or word.lower() not in given)
         groups = tuple(name for name in ("v", "w", "x") if name in pattern.groupindex)
         found.append(_Ready(shape, words, pattern, groups))
-    return tuple(sorted({word for one in found for word in one.words})), tuple(found)
+    broken = {word for one in found if not one.shape.unbroken for word in one.words}
+    unbroken = {word for one in found if one.shape.unbroken for word in one.words} - broken
+    small = set(filter(_is_small, broken))
+    return _Shapes(tuple(found), tuple(unbroken), tuple(small), tuple(broken - small))
+
+
+def _is_small(word: str) -> bool:
+    """Whether a word is looked for however it is written."""
+    return word == word.lower()
 
 
 @lru_cache(1024)
 def _fitting(held: frozenset[str], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
     """The shapes that a text may have: by the words that it holds; those without words are numbers."""
-    return tuple(one for one in _ready(personal)[1] if (not held.isdisjoint(one.words) if one.words else numbers))
+    return tuple(one for one in _ready(personal).all if (not held.isdisjoint(one.words) if one.words else numbers))
 
 
 def find(text: str, *, personal: bool = False) -> list[Secret]:
@@ -115,21 +133,23 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
 class _Text:
     """A text that is looked at: where each word stands in it, and its long numbers."""
 
-    def __init__(self, text: str, words: Sequence[str]) -> None:
+    def __init__(self, text: str, shapes: _Shapes) -> None:
         self.text = text
-        self._small = text.replace("İ", "i").lower()  # of the same length
-        self.held = frozenset(word for word in words if word in self._in(word))
+        self._small = small = text.replace("İ", "i").lower()  # of the same length
         self.runs = [run.span() for run in _RUN.finditer(text)]
+        long = " ".join(_UNBROKEN.findall(text))
+        self.held = frozenset(
+            [word for word in shapes.small if word in small]
+            + [word for word in shapes.others if word in text]
+            + [word for word in shapes.unbroken if word in long]
+        )
         self._places: dict[str, list[int]] = {}
-
-    def _in(self, word: str) -> str:
-        return self._small if word == word.lower() else self.text
 
     def places(self, words: Sequence[str]) -> list[int]:
         """Where any of the words stands, in order."""
         for word in words:
             if word in self.held and word not in self._places:
-                text, found = self._in(word), []
+                text, found = self._small if _is_small(word) else self.text, []
                 place = text.find(word)
                 while place >= 0:
                     found.append(place)
@@ -141,7 +161,7 @@ class _Text:
 
 def _look(text: str, *, personal: bool) -> list[Secret]:
     """The secrets that one look at a text finds, in order."""
-    seen = _Text(text, _ready(personal)[0])
+    seen = _Text(text, _ready(personal))
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
     for one in _fitting(seen.held, numbers=_NUMBER.search(text) is not None, personal=personal):
