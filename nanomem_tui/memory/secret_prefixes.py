@@ -137,4 +137,4 @@ JSON web token          eyJ                                           [\w-]{8,}\
 Bitcoin key             5H 5J 5K                                      [1-9A-HJ-NP-Za-km-z]{49}(?!\w)                 random
 Bitcoin key             K L                                           [1-9A-HJ-NP-Za-km-z]{51}(?!\w)                 random
 Bitcoin key             xprv yprv zprv tprv                           [1-9A-HJ-NP-Za-km-z]{90,112}(?!\w)
-"""  # noqa: E501 -- a table: one form, one line  # noqa: E501 -- a table: one form, one line
+"""  # noqa: E501 -- a table: one form, one line  # noqa: E501 -- a table: one form, one line  # noqa: E501 -- a table: one form, one line

@@ -275,9 +275,10 @@ _FOR_WHAT = (
 _NOW = r"(?i:now|currently|still|again|jetzt|nun|noch|ahora|maintenant|toujours|agora|adesso|ora|теперь|сейчас)"
 _EQUALS = r"(?:[:：=]|=>|->|→|:=|[–—]|-(?=\s))"
 _IS_IN_TEN = (
-    rf"(?:[\"'`*]{{0,3}}\s*{_EQUALS}[*_]{{0,3}}\s*|\s+(?:{_NOW}\s+)?(?i:is|was|are|ist|lautet|war|sind|es|son|est|"
+    rf"(?:(?:\\{{0,7}}[\"'`*]){{0,3}}\s*{_EQUALS}[*_]{{0,3}}\s*|\s+(?:{_NOW}\s+)?(?i:is|was|are|ist|lautet|war|sind|es|son|est|"
     rf"sont|é|s[ãÃ]o|è|sono|era|это|будет)(?:\s+{_NOW})?\s*[:：=]?\s+|"
-    r"\s*(?:就是|是|为|為|は、?|が|은|는|이|가)\s*[:：]?\s*|,?\s(?i:it is|it's|es ist|c'est)\s+)"
+    r"\s*(?:就是|是|(?:设置|設置|设定|设|設|改|换|換)(?:为|為|成)了?|为|為|は、?|が|은|는|이|가)\s*[:：]?\s*|"
+    r",?\s(?i:it is|it's|es ist|c'est)\s+)"
 )
 """What stands between the name of a secret and its value, in ten languages."""
 _ASCII_VALUE = r"(?P<v>`[^`\s]{4,64}`|\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|(?![\"'`])[!-~]{4,64}(?<![.,;:?()*_`|\"']))"
@@ -286,7 +287,8 @@ _ENDS = (
     r"(?=\s*(?:$|[.,;!?。，、！？\n\"'`|)*]|です|だよ?|입니다|이에요|예요|이야|이다|[-–—]\s|(?i:and|but|so|please|"
     r"und|aber|y|pero|et|mais|e|ma|и|но)\s))"
 )
-_QUOTED = r"(?P<q>[\"'`])(?P<v>(?:(?!(?P=q))[^\n]|(?<=[a-zà-ÿ])'(?=[a-zà-ÿ])){3,120})(?P=q)(?![A-Za-z]{2})"
+_QUOTED = r"\\{0,7}(?P<q>[\"'`])(?P<v>(?:(?!\\{0,7}(?P=q))[^\n]|(?<=[a-zà-ÿ])'(?=[a-zà-ÿ])){3,120})\\{0,7}(?P=q)(?![A-Za-z]{2})"
+"""Words in quotation marks, which JSON within JSON writes with backslashes before them."""
 _CHANGED_TO = (
     r"(?iu:mud[eoa]\w{0,5}|alter\w{1,6}|troqu\w{1,4}|cambi\w{1,6}|chang\w{1,5}|modifi\w{1,6}|remplac\w{1,4}|"
     r"сменил\w?|поменял\w?|изменил\w?)[^\n.:;]{0,24}? "
@@ -408,7 +410,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "password",
         "log in |login ",
         rf"(?i:\blog ?in (?:as )?[\w.@+-]{{2,40}} (?:with|using) ){_ASCII_VALUE}",
-        is_strong,
+        lambda v: len(v) >= 8 and "2fa" not in v.lower() and is_written(v),
         guessable=True,
         back=0,
     ),
@@ -641,7 +643,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "passw",
-        r"(?i:\bpassw(?:or)?[dt]\s+)(?P<v>[!-~]{8,64}(?<![.,;:?)]))",
+        r"(?i:\bpassw(?:or)?[dt]\s+(?:still\s+|now\s+)?)(?P<v>[!-~]{8,64}(?<![.,;:?)]))",
         is_strong,
         guessable=True,
         back=0,

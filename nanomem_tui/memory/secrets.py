@@ -79,11 +79,13 @@ class _Ready(NamedTuple):
 
 
 class _Shapes(NamedTuple):
-    """All shapes, and their words, each once: those of unbroken ones, those in small letters, and the others."""
+    """All shapes, and their words, each once: those of unbroken ones, those in small letters (ASCII, and the rest), and
+    the others."""
 
     all: tuple[_Ready, ...]
     unbroken: tuple[str, ...]
     small: tuple[str, ...]
+    wide: tuple[str, ...]
     others: tuple[str, ...]
 
 
@@ -99,7 +101,8 @@ def _ready(personal: bool) -> _Shapes:
     broken = {word for one in found if not one.shape.unbroken for word in one.words}
     unbroken = {word for one in found if one.shape.unbroken for word in one.words} - broken
     small = set(filter(_is_small, broken))
-    return _Shapes(tuple(found), tuple(unbroken), tuple(small), tuple(broken - small))
+    plain = set(filter(str.isascii, small))
+    return _Shapes(tuple(found), tuple(unbroken), tuple(plain), tuple(small - plain), tuple(broken - small))
 
 
 def _is_small(word: str) -> bool:
@@ -138,8 +141,10 @@ class _Text:
         self._small = small = text.replace("İ", "i").lower()  # of the same length
         self.runs = [run.span() for run in _RUN.finditer(text)]
         long = " ".join(_UNBROKEN.findall(text))
+        plain = small if small.isascii() else small.encode("ascii", "ignore").decode()  # shorter, and quick to search
         self.held = frozenset(
-            [word for word in shapes.small if word in small]
+            [word for word in shapes.small if word in plain]
+            + [word for word in shapes.wide if word in small]
             + [word for word in shapes.others if word in text]
             + [word for word in shapes.unbroken if word in long]
         )
