@@ -287,7 +287,8 @@ _ENDS = (
     r"(?=\s*(?:$|[.,;!?。，、！？\n\"'`|)*]|です|だよ?|입니다|이에요|예요|이야|이다|[-–—]\s|(?i:and|but|so|please|"
     r"und|aber|y|pero|et|mais|e|ma|и|но)\s))"
 )
-_QUOTED = r"\\{0,7}(?P<q>[\"'`])(?P<v>(?:(?!\\{0,7}(?P=q))[^\n]|(?<=[a-zà-ÿ])'(?=[a-zà-ÿ])){3,120})\\{0,7}(?P=q)(?![A-Za-z]{2})"
+_IN_QUOTES = r"(?:(?!\\{0,7}(?P=q))[^\n]|(?<=[a-zà-ÿ])'(?=[a-zà-ÿ])){3,120}"
+_QUOTED = rf"\\{{0,7}}(?P<q>[\"'`])(?P<v>{_IN_QUOTES})\\{{0,7}}(?P=q)(?![A-Za-z]{{2}})"
 """Words in quotation marks, which JSON within JSON writes with backslashes before them."""
 _CHANGED_TO = (
     r"(?iu:mud[eoa]\w{0,5}|alter\w{1,6}|troqu\w{1,4}|cambi\w{1,6}|chang\w{1,5}|modifi\w{1,6}|remplac\w{1,4}|"

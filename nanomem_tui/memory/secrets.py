@@ -17,7 +17,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.memory import secret_signs
@@ -70,12 +70,21 @@ _FORMS: dict[str, str] = {}
 
 
 class _Ready(NamedTuple):
-    """A shape as it is looked for: its words, its pattern, and the groups of which one is the value."""
+    """A shape as it is looked for: its words, and the groups of which one is the value."""
 
     shape: Shape
     words: tuple[str, ...]
-    pattern: re.Pattern[str]
     groups: tuple[str, ...]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when a text first may have it: most texts of a process need few of them."""
+        return _compiled(self.shape.pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
 
 
 class _Shapes(NamedTuple):
@@ -94,10 +103,10 @@ def _ready(personal: bool) -> _Shapes:
     """The shapes, ready to be looked for."""
     found = []
     for shape in (*SHAPES, *PERSONAL) if personal else SHAPES:
-        pattern, given = re.compile(shape.pattern, re.ASCII), tuple(filter(None, shape.words.split("|")))
+        given = tuple(filter(None, shape.words.split("|")))
         words = tuple(word for word in given if _is_small(word) or word.lower() not in given)
-        groups = tuple(name for name in ("v", "w", "x") if name in pattern.groupindex)
-        found.append(_Ready(shape, words, pattern, groups))
+        groups = tuple(name for name in ("v", "w", "x") if f"(?P<{name}>" in shape.pattern)
+        found.append(_Ready(shape, words, groups))
     broken = {word for one in found if not one.shape.unbroken for word in one.words}
     unbroken = {word for one in found if one.shape.unbroken for word in one.words} - broken
     small = set(filter(_is_small, broken))
@@ -209,7 +218,8 @@ def _matches(one: _Ready, seen: _Text) -> Iterator[re.Match[str]]:
 
 def _within(one: _Ready, text: str, begin: int, end: int) -> Iterator[re.Match[str]]:
     """Every match between two places; a value that is none may be the name of one, so the next begins there."""
-    while match := one.pattern.search(text, begin, end):
+    search = one.pattern.search
+    while match := search(text, begin, end):
         yield match
         value = match.start(one.groups[0]) if one.groups else match.end()
         begin = value if value > match.start() else match.end()

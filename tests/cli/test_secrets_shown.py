@@ -80,11 +80,14 @@ def test_no_command_shows_or_writes_what_waits_as_an_order_with_its_secret(run: 
     with open_workspace(home) as ws:
         turn(ws, f"Please remember this: curl -u ana:{value} https://nas.example/status")
         ws.flush()
-    shown = [run("-w", str(home), "inbox", "list", "--json"), run("-w", str(home), "inbox", "list")]
+    shown = [run("--workspace", home, "inbox", "list", "--json"), run("--workspace", home, "inbox", "list")]
     ids = [row["id"] for row in json.loads(shown[0].out)]
     assert len(ids) == 1
-    shown += [run("-w", str(home), "inbox", "accept", *ids, "--json"), run("-w", str(home), "memory", "list", "--json")]
-    shown += [run("-w", str(home), "log", "--json"), run("-w", str(home), "scrub")]
+    shown += [
+        run("--workspace", home, "inbox", "accept", *ids, "--json"),
+        run("--workspace", home, "memory", "list", "--json"),
+    ]
+    shown += [run("--workspace", home, "log", "--json"), run("--workspace", home, "scrub")]
     assert [one.out for one in shown if value in one.out + one.err] == []
     assert "curl -u ana:[password #" in shown[3].out
     assert "No secret was found." in shown[-1].out
@@ -94,10 +97,10 @@ def test_no_command_shows_or_writes_what_waits_as_an_order_with_its_secret(run: 
 
 def test_scrub_masks_every_vendor_s_key_in_the_files_of_an_agent(run: Run, tmp_path: Path) -> None:
     home = make_home(tmp_path, items=0, lessons=0)
-    keys = [one for one in labelled_secrets.secrets() if one.kind.startswith("vendor: ") and "\n" not in one.text]
+    keys = [one for one in labelled_secrets.secrets() if one.kind.startswith("vendor: ") and "words" not in one.kind]
     file = home / "memory" / "MEMORY.md"
     file.write_text("# Memory\n" + "".join(f"- Configured ({one.value})\n" for one in keys))
-    found = run("-w", str(home), "scrub")
+    found = run("--workspace", home, "scrub")
     assert not any(one.value in found.out for one in keys)
-    run("-w", str(home), "scrub", "--mask", "--yes")
+    run("--workspace", home, "scrub", "--mask", "--yes")
     assert [one.value for one in keys if one.value in file.read_text()] == []
