@@ -2,7 +2,8 @@
 
 Owns the judgement of seed 001 §6 over candidates that `capture_rules` reads: safety, thresholds, channels, the number
 per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
-what reads as an order or holds a secret is never dropped but waits in the inbox, a secret only as its fingerprint.
+what reads as an order or holds a secret is never dropped but waits in the inbox. A secret is masked before anything
+else looks at the text (`capture`), so that no other reason to hold it back lets the secret through.
 
 An episode needs `capture_episodic_allowance` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
 that it could never be captured.
@@ -215,16 +216,17 @@ def capture(
     candidates as the turn has them. Raises BadInput when a scope is asked for that the audience does not have."""
     if not reads(role, settings):
         return Captured()
+    text = secrets.mask_start(text)
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if (channel := origin.audience.channel) not in settings.capture_channels:
         own = pasted.said(text) if role == "user" else text
         wishes = [one for one in candidates(own, role=role, settings=settings, episodes=False) if one.explicit]
         why = f"channel {channel} is not in capture_channels"
-        return Captured(dropped=tuple((one._replace(text=secrets.mask(one.text)), why) for one in wishes))
+        return Captured(dropped=tuple((one, why) for one in wishes))
     if len(text) > MAX_MESSAGE:
         return Captured(dropped=((whole, TOO_LONG),))
     if unwanted.is_unwanted(text):
-        return Captured(dropped=((whole._replace(text=secrets.mask(text)), UNWANTED),))
+        return Captured(dropped=((whole, UNWANTED),))
     findings = safety.check(text)
     for found in findings:
         if found.kind in ("code", "command", "recalled"):
@@ -252,17 +254,15 @@ def capture(
 
     def row(candidate: Candidate, finding: Finding | None) -> Row:
         scope = _scope(candidate, origin, settings, workspace_id)
-        if finding is not None and finding.kind == "secret":
-            candidate = candidate._replace(text=secrets.mask(candidate.text))
         return _row(candidate, finding, known(scope[1], candidate.text), scope, origin, settings, moment)
 
     rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
     rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
     asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
-    dropped = (*verdicts.dropped, *((whole._replace(text=secrets.mask(one)), why) for one, why in _told(own, role)))
+    dropped = (*verdicts.dropped, *((whole._replace(text=one), why) for one, why in _told(own, role)))
     held = next((found for found in findings if found.kind == "secret"), None)
     if held is not None and role == "user" and not rows and not dropped:
-        dropped = ((whole._replace(text=secrets.mask(text)), held.why),)
+        dropped = ((whole, held.why),)
     return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
 
 

@@ -80,8 +80,9 @@ class Inbox:
         raise NotFound("nothing of that id waits in the inbox", row_id, "see `nanomem inbox list`")
 
     def accept(self, ids: Sequence[str], text: str | None = None) -> Operation:
-        """Make what waits active, as one operation: recalled, exported and mirrored from now on. What a person asked to
-        forget is deleted; another value of a fact that is known becomes its value, and the old one its history.
+        """Make what waits active, as one operation: recalled, exported and mirrored from now on. A secret that an older
+        version stored with it is masked. What a person asked to forget is deleted; another value of a fact that is
+        known becomes its value, and the old one its history.
 
         `text`: the words to remember instead of those of the one thing that is named; of a lesson what to do. The time
         of an item begins anew. Raises what `get` does, and BadInput for a text with several ids or an empty one.
@@ -171,18 +172,22 @@ def origin(row: Row) -> str:
 
 
 def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) -> Item:
+    from nanomem_tui.memory import secrets
     from nanomem_tui.memory.items import checked
 
-    words = row.text if text is None else checked(text)
+    words = secrets.mask(row.text) if text is None else checked(text)
     return fact_fields.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
+    from nanomem_tui.memory import secrets
     from nanomem_tui.memory.items import checked
 
-    words = row.better_action if text is None else checked(text)
-    key = row.key if words == row.better_action else lesson_key(row.trigger, words, row.scope, row.session_key)
-    return accepted(row)._replace(better_action=words, key=key, updated_at=at)
+    trigger, bad = secrets.mask(row.trigger), secrets.mask(row.bad_action)
+    words = secrets.mask(row.better_action) if text is None else checked(text)
+    same = (trigger, words) == (row.trigger, row.better_action)
+    key = row.key if same else lesson_key(trigger, words, row.scope, row.session_key)
+    return accepted(row)._replace(trigger=trigger, bad_action=bad, better_action=words, key=key, updated_at=at)
 
 
 def _told(found: Sequence[Waiting], words: str) -> str:

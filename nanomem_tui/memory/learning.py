@@ -205,7 +205,7 @@ def _teach(
 ) -> list[Taught]:
     from nanomem_tui.memory import secrets
 
-    trigger, better = trigger[:TRIGGER], shorten(secrets.mask(better))
+    trigger, better = secrets.mask(trigger)[:TRIGGER], shorten(secrets.mask(better))
     bad = shorten(secrets.mask(bad))
     key = lesson_key(trigger, better, "session", session)
     at, step = clock.iso(now), FIRST[source]

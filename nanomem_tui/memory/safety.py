@@ -58,7 +58,8 @@ class Finding(NamedTuple):
 
 
 def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
-    """Everything that keeps `text` from being an active memory; empty when nothing does.
+    """Everything that keeps `text` from being an active memory; empty when nothing does. A secret that was masked is
+    still a reason.
 
     `recalled`: texts of the items that were put before the model in this session, which are never captured again.
     """
@@ -77,11 +78,9 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
         found.append(Finding("command", "it is a command", whole))
     if why := injection.reason(text):
         found.append(Finding("injection", why, whole))
-    found += [
-        Finding("secret", f"it holds a secret: {secret.kind} #{secret.fingerprint}", (secret.start, secret.end))
-        for secret in secrets.find(text)
-    ]
-    return found
+    marks = [(one["name"], one.span()) for one in secrets.MASK.finditer(text)]
+    marks += [(f"{one.kind} #{one.fingerprint}", (one.start, one.end)) for one in secrets.find(text)]
+    return found + [Finding("secret", f"it holds a secret: {name}", span) for name, span in marks]
 
 
 def held(text: str) -> str:

@@ -172,11 +172,6 @@ _TALK = frozenset(
 """Words of a sentence about a password; a passphrase of random words has none of them."""
 
 
-def is_phrase(value: str) -> bool:
-    """Whether words beside the word password are a passphrase, and no sentence."""
-    return _TALK.isdisjoint(value.lower().replace("-", " ").split())
-
-
 def is_seed(value: str) -> bool:
     """Whether words beside those of a wallet are its seed: twelve words at least, and no sentence."""
     words = re.split(r"[ ,]+", value)[:12]
@@ -188,3 +183,118 @@ def is_random(value: str) -> bool:
     bare = value.strip("\"'`")
     mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
     return mixed and len(set(bare)) >= 8 and is_real(bare)
+
+
+_AROUND = frozenset(
+    "too very so quite rather really pretty extremely terribly already currently always way much more most "
+    "less again one ones year last first second next other another everywhere somewhere nowhere elsewhere "
+    "inside getting going being coming working needs enough between under behind above below near via per "
+    "within without about around people everyone anyone nobody someone something nothing anything today "
+    "yesterday tomorrow week month day days weeks months years ago soon later now well character digits "
+    "symbols text site sites account accounts i me we us you he him she they them ours mine yours know knows "
+    "remember forget tell told ask asked tbd n/a zu sehr ziemlich recht ganz schon überall immer wie noch "
+    "leider geworden siehe ein eine einen einem einer den dem des dir mir ich du er sie wir ihr es man auch "
+    "nur mehr als für von zum zur aus nach über unter vor hinter zwischen oder aber wenn weil dass wurde "
+    "wird werden war sind sein hat haben kann muss soll darf mindestens zeichen steht hängt liegt heute "
+    "gestern morgen woche monat jahr demasiado muy muito poco bastante siempre sempre el la los las lo un "
+    "una uno unos y o u e de del en con sin por para al que se su sus tu tus mi mis más menos como cuando "
+    "donde ya no sí está están son fue ser tiene debe puede os as um uma do da dos das em na nos nas com sem "
+    "ao à pela pelo meu minha seu sua mais quando onde já não sim é são foi tem deve pode hoy hoje ayer "
+    "ontem mañana amanhã año ano mes mês caracteres recordar lembrar trabajar cada día equipo trop très "
+    "assez toujours le les une au aux et ou dans sur sous avec sans pour par qui ce cette ces mon ton ma ta "
+    "sa vos leurs pas plus moins comme quand où est sont été avoir doit peut ne je il elle nous vous ils "
+    "aujourd'hui hier demain an mois jour caractères troppo molto abbastanza gli di dello della dei degli "
+    "delle nel nella nelle senza tra fra sul sulla ed che chi non più meno come dove già sì sono era ha può "
+    "oggi ieri domani anno mese giorno caratteri слишком очень довольно тот же самый такой смотри спроси и в "
+    "на не от до из за под над при по к о об у с со во но а или что как когда где уже ещё еще только всегда "
+    "надо нужно можно нельзя должен знает знают его её их мой моя наш ваш твой это был была было будет есть "
+    "нет символов сегодня вчера завтра год месяц день 너무 매우 아주 정말 이미 아직 항상 없음 있음 모름 틀림 "
+    "맞음 bitte beim favor plaît пожалуйста admin administrator using used uses based made set lost found "
+    "gone sent".split()
+)
+"""Function words of nine languages, and what else only a sentence about a password has: no passphrase has one."""
+_STATES = frozenset(
+    "abgelaufen alt bad bekannt blank broken cached case clear complex complicated confidential correct correcta "
+    "correta corta court courte curta dasselbe debole default different difficile difficult difícil disabled "
+    "débil easy einfach empty enabled encrypted enregistré erforderlich errada expirada expired expiré facile "
+    "faible falsch fine fort forte fraca fuerte fácil geheim generated gespeichert geändert gleich gleiche good "
+    "guardada gültig hard hashed hidden hinterlegt identical igual incorrect incorrecta incorrecte incorreta "
+    "insecure insegura insensitive invalid invisible inválida kept known kurz lang larga leaked leer leicht "
+    "locked long longa longue lunga managed mandatory masked mesma misma missing même needed neu new notiert "
+    "nova nueva nuova nötig obbligatoria obligatoire obligatoria obrigatória ok okay old pflicht plain printed "
+    "private protected public requis richtig right rotated safe salvata same saved sbagliata scaduta schwer "
+    "secret secure segura sensitive shared short sicher sicura similar simple stessa stocké stolen stored strong "
+    "synced sûr temporarily temporary unbekannt unchanged ungültig unique unlocked unsafe unsicher valid vecchia "
+    "velha vencida vergessen verschlüsselt vieja visible weak written wrong zurückgesetzt верно верный длинный "
+    "записан истек истёк короткий надёжный неверный необходим неправильный новый обязателен обязательно "
+    "правильный простой пустой сильный слабый сложный сохранён старый требуется устарел хранится 같은 문의 변경 "
+    "분실 참조 초기화 필수".split()
+)
+"""Words that say how a password is; one of them may be in a passphrase."""
+_ENDINGS = re.compile(r".+(?:에|에서|을|를|은|는|요|다|죠|까|면|해서|하고)|.+(?:ться|ется|ются|ешь|ете|лся|лась)")
+_UNSPACED_TALK = re.compile(
+    "[的不在有没要请見见需必可无無未位字符同错錯对對么什吗呢谁哪由随机存忘改换換变變问問默认設设多少几很太已"
+    "这那個个你他她]|保密|机密|敏感|统一|过期|です|ます|ません|でした|ない|同じ|必須|以上|以内|間違|正し|なに|ましょう|して|金庫|短|長|"
+    "틀렸|맞|필수|없|있|같"
+)
+"""What sentences about a password have in scripts without blanks."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def is_spoken_phrase(value: str) -> bool:
+    """Whether words behind “the password is” are a passphrase: three at least, none that a sentence would have, and not
+    the beginning of a description."""
+    words = _WORD.findall(value.lower())
+    if len(words) < 3 or any(word in _TALK or word in _AROUND or _ENDINGS.fullmatch(word) for word in words):
+        return False
+    states = sum(word in _STATES for word in words)
+    return (
+        is_real(value)
+        and states * 2 < len(words)
+        and not (words[0].endswith("ly") or (len(words) == 3 and words[0].endswith(("ed", "ing"))))
+    )
+
+
+def is_unspaced_phrase(value: str) -> bool:
+    """The same of Chinese or Japanese, which has no blanks."""
+    return _UNSPACED_TALK.search(value) is None
+
+
+def is_quoted_phrase(value: str) -> bool:
+    """Whether what stands in quotation marks behind the word password is one: any words but a remark on a password."""
+    words = _WORD.findall(value.lower())
+    if not words or not is_real(value):
+        return False
+    if any(map(str.isascii, words)) or " " in value.strip():
+        return not all(word in _TALK or word in _AROUND or word in _STATES for word in words)
+    return _UNSPACED_TALK.search(value) is None or len(value) >= 6
+
+
+def is_base32(value: str) -> bool:
+    """Whether a value beside the words of two-factor authentication is a seed: base32, and no word."""
+    bare = re.sub(r"[\s-]", "", value)
+    digits = sum(c in "234567" for c in bare)
+    spaced = bare != value
+    if "ABCDEFG" in bare.upper():
+        return False
+    return 16 <= len(bare) <= 128 and len(set(bare)) >= 6 and (digits >= 2 or (bare.isupper() and not spaced))
+
+
+def is_recovery(value: str) -> bool:
+    """Whether what stands behind the words of recovery codes are some: six letters and digits at least."""
+    if re.fullmatch(r"(?:\w{4} ){3,}\w{4}", value) and not value.replace(" ", "").isdecimal():
+        return sum(map(str.isdigit, value)) >= 3 and sum(map(str.isupper, value)) >= 3
+    return sum(map(str.isalnum, value)) >= 6 and is_real(value)
+
+
+def is_credentials(value: str) -> bool:
+    """Whether a value behind `Basic` is one: the base64 of a name and a password, or as random as a token."""
+    return is_basic(value) or (len(value) >= 16 and is_random(value))
+
+
+def is_key(value: str) -> bool:
+    """Whether a value right behind the words of a key, with nothing between, is one: no hash and no id."""
+    bare = value.strip("\"'`")
+    if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", bare):
+        return False
+    return is_random(bare) and "/" not in bare[:3]

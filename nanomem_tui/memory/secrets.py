@@ -1,10 +1,10 @@
 """Secrets and personal numbers in a text: where they are, what they are, and a fingerprint, never the value.
 
-The patterns are those of `secret_tokens` and `secret_shapes`: shaped like values (a prefix and a length, a checksum, a
-name with a value beside it), so that talk about passwords is none. Numbers that prove who somebody is, or that pay
-(cards, IBAN, US social security numbers, Chinese resident ids), count as secrets. E-mail addresses and telephone
-numbers do not, unless `personal` asks for them: they are what people want an agent to remember, and a quarantine of
-each would teach people to accept without reading.
+The patterns are those of `secret_prefixes` and `secret_shapes`: shaped like values (a prefix and a length, a checksum,
+a name with a value beside it), so that talk about passwords is none. Each is tried only where one of its words stands.
+Numbers that prove who somebody is, or that pay (cards, IBAN, US social security numbers, Chinese resident ids), count
+as secrets. E-mail addresses and telephone numbers do not, unless `personal` asks for them: they are what people want an
+agent to remember, and a quarantine of each would teach people to accept without reading.
 
 A fingerprint is a hash cut so short that it cannot be turned back by trying: 8 hexadecimal digits of a random token, 4
 of anything a person could have chosen or counted.
@@ -16,12 +16,12 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory.secret_shapes import PERSONAL, SHAPES
-from nanomem_tui.memory.secret_tokens import Shape
+from nanomem_tui.memory import secret_signs
+from nanomem_tui.memory.secret_shapes import DIGITS, LONG, PERSONAL, SHAPES, Shape
 from nanomem_tui.text import FORGOTTEN
 
 
@@ -49,35 +49,80 @@ _TAKEN_OUT = re.compile(rf"{MASK.pattern}|{re.escape(FORGOTTEN)}")
 _GONE = "\ufdd0"
 """Stands for what was taken out, where a text is looked at: no sign of any text, and no part of any value."""
 _INVISIBLE = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
-
-
+_LIKE = {
+    **dict.fromkeys("“”„‟«»「」『』〝〞〟", '"'),
+    **dict.fromkeys("‘’‚‛‹›", "'"),
+    **dict.fromkeys("‐‑‒−﹣", "-"),
+}
+"""Quotation marks and hyphens of other scripts, as they are looked at."""
+_JOINT = re.compile(r"(?<=\S)[–—](?=\S)")
+"""A dash between two signs that a program made of a hyphen."""
 _NUMBER = re.compile(r"\d\d", re.ASCII)
-"""What every shape without words has."""
+_RUN = re.compile(r"\d(?:[ -]?\d){8,}", re.ASCII)
+"""What every number without words has."""
+_UNBROKEN = re.compile(rf"[!-~]{{{LONG},}}")
+_FEW, _REACH = 30, 160
+"""At how many places a pattern is tried one by one; how far behind a word it is looked for otherwise."""
+_NEAR = 40
+"""How far around a long number one with letters may reach."""
+_MOST_FORMS = 20_000
+_FORMS: dict[str, str] = {}
 
 
 class _Ready(NamedTuple):
-    """A shape as it is looked for: its words, its pattern, and whether a group is the value."""
+    """A shape as it is looked for: its words, and the groups of which one is the value."""
 
     shape: Shape
-    words: frozenset[str]
-    pattern: re.Pattern[str]
-    group: str | int
+    words: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when a text first may have it: most texts of a process need few of them."""
+        return _compiled(self.shape.pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+class _Shapes(NamedTuple):
+    """All shapes, and their words, each once: those of unbroken ones, those in small letters (ASCII, and the rest), and
+    the others."""
+
+    all: tuple[_Ready, ...]
+    unbroken: tuple[str, ...]
+    small: tuple[str, ...]
+    wide: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 @lru_cache(2)
-def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
-    """The words of all shapes, each once; and the shapes."""
+def _ready(personal: bool) -> _Shapes:
+    """The shapes, ready to be looked for."""
     found = []
     for shape in (*SHAPES, *PERSONAL) if personal else SHAPES:
-        pattern, words = re.compile(shape.pattern, re.ASCII), frozenset(filter(None, shape.words.split("|")))
-        found.append(_Ready(shape, words, pattern, "v" if "v" in pattern.groupindex else 0))
-    return tuple(sorted(frozenset().union(*(one.words for one in found)))), tuple(found)
+        given = tuple(filter(None, shape.words.split("|")))
+        words = tuple(word for word in given if _is_small(word) or word.lower() not in given)
+        groups = tuple(name for name in ("v", "w", "x") if f"(?P<{name}>" in shape.pattern)
+        found.append(_Ready(shape, words, groups))
+    broken = {word for one in found if not one.shape.unbroken for word in one.words}
+    unbroken = {word for one in found if one.shape.unbroken for word in one.words} - broken
+    small = set(filter(_is_small, broken))
+    plain = set(filter(str.isascii, small))
+    return _Shapes(tuple(found), tuple(unbroken), tuple(plain), tuple(small - plain), tuple(broken - small))
+
+
+def _is_small(word: str) -> bool:
+    """Whether a word is looked for however it is written."""
+    return word == word.lower()
 
 
 @lru_cache(1024)
-def _fitting(held: tuple[str, ...], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
+def _fitting(held: frozenset[str], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
     """The shapes that a text may have: by the words that it holds; those without words are numbers."""
-    return tuple(one for one in _ready(personal)[1] if (not one.words.isdisjoint(held) if one.words else numbers))
+    return tuple(one for one in _ready(personal).all if (not held.isdisjoint(one.words) if one.words else numbers))
 
 
 def find(text: str, *, personal: bool = False) -> list[Secret]:
@@ -88,6 +133,8 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     """
     looked_at, places = _visible(text)
     found: list[Secret] = []
+    if not personal and not secret_signs.tell(looked_at):
+        return found
     while spans := _look(looked_at, personal=personal):
         where = places or range(len(looked_at))
         found += [Secret(kind, where[start], where[end - 1] + 1, told) for kind, start, end, told in spans]
@@ -95,28 +142,87 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     return sorted(found, key=lambda secret: secret.start)
 
 
+class _Text:
+    """A text that is looked at: where each word stands in it, and its long numbers."""
+
+    def __init__(self, text: str, shapes: _Shapes) -> None:
+        self.text = text
+        self._small = small = text.replace("İ", "i").lower()  # of the same length
+        self.runs = [run.span() for run in _RUN.finditer(text)]
+        long = " ".join(_UNBROKEN.findall(text))
+        plain = small if small.isascii() else small.encode("ascii", "ignore").decode()  # shorter, and quick to search
+        self.held = frozenset(
+            [word for word in shapes.small if word in plain]
+            + [word for word in shapes.wide if word in small]
+            + [word for word in shapes.others if word in text]
+            + [word for word in shapes.unbroken if word in long]
+        )
+        self._places: dict[str, list[int]] = {}
+
+    def places(self, words: Sequence[str]) -> list[int]:
+        """Where any of the words stands, in order."""
+        for word in words:
+            if word in self.held and word not in self._places:
+                text, found = self._small if _is_small(word) else self.text, []
+                place = text.find(word)
+                while place >= 0:
+                    found.append(place)
+                    place = text.find(word, place + 1)
+                self._places[word] = found
+        near = [self._places[word] for word in words if word in self.held]
+        return near[0] if len(near) == 1 else sorted({place for places in near for place in places})
+
+
 def _look(text: str, *, personal: bool) -> list[Secret]:
     """The secrets that one look at a text finds, in order."""
+    seen = _Text(text, _ready(personal))
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    held = tuple(word for word in _ready(personal)[0] if word in text)
-    numbers = _NUMBER.search(text) is not None
-    for shape, _, pattern, group in _fitting(held, numbers=numbers, personal=personal):
-        behind = 0
-        while match := pattern.search(text, behind):
+    for one in _fitting(seen.held, numbers=_NUMBER.search(text) is not None, personal=personal):
+        shape = one.shape
+        for match in _matches(one, seen):
+            group = next((name for name in one.groups if match[name] is not None), 0)
             value, (start, end) = match[group], match.span(group)
-            behind = start if start > match.start() else match.end()  # what is no value may be the name of one
             if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses
                 start, end = start + 1, end - 1
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
             if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):
                 continue
-            if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 32) : start])):
+            if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 64) : start])):
                 continue
-            behind = match.end()
             taken.insert(at, (start, end))
             found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.guessable)))
     return sorted(found, key=lambda secret: secret.start)
+
+
+def _matches(one: _Ready, seen: _Text) -> Iterator[re.Match[str]]:
+    """Where a shape may stand: near its words or in long numbers, so that a pattern is not tried all over a text."""
+    back, text = one.shape.back, seen.text
+    if back is None:
+        yield from _within(one, text, 0, len(text))
+    elif back == DIGITS:
+        for begin, end in seen.runs:
+            yield from _within(one, text, max(0, begin - _NEAR), end + _NEAR)
+    elif back > _FEW:
+        last = 0
+        for place in seen.places(one.words):
+            yield from _within(one, text, max(place - back, last, 0), place + _REACH)
+            last = place
+    else:
+        match = one.pattern.match
+        for place in seen.places(one.words):
+            for begin in range(max(0, place - back), place + 1):
+                if found := match(text, begin):
+                    yield found
+
+
+def _within(one: _Ready, text: str, begin: int, end: int) -> Iterator[re.Match[str]]:
+    """Every match between two places; a value that is none may be the name of one, so the next begins there."""
+    search = one.pattern.search
+    while match := search(text, begin, end):
+        yield match
+        value = match.start(one.groups[0]) if one.groups else match.end()
+        begin = value if value > match.start() else match.end()
 
 
 def _without(text: str, places: Sequence[int], spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
@@ -166,23 +272,33 @@ def fingerprint(value: str, *, guessable: bool) -> str:
 
 
 def _visible(text: str) -> tuple[str, list[int] | None]:
-    """The text as it is looked at: full-width letters made plain, invisible ones left out, one sign for each thing that
-    was taken out, and where each stood.
+    """The text as it is looked at: full-width letters, quotation marks and hyphens made plain, invisible signs left
+    out, one sign for each thing that was taken out, and where each stood.
 
-    None for the places: nothing was changed.
+    None for the places: each sign stands where it stood.
     """
-    shown, places = text, None
-    if not text.isascii() and not (unicodedata.is_normalized("NFKC", text) and _INVISIBLE.search(text) is None):
-        shown, places = _plain(text)
+    shown, places = (text, None) if text.isascii() else _plain(text)
     spans = [found.span() for found in _TAKEN_OUT.finditer(shown)] if "[" in shown else []
     return _without(shown, places or range(len(shown)), spans) if spans else (shown, places)
 
 
-def _plain(text: str) -> tuple[str, list[int]]:
-    shown: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text):
-        plain = "" if _INVISIBLE.match(char) else unicodedata.normalize("NFKC", char)
-        shown.append(plain)
-        places.extend([place] * len(plain))
-    return "".join(shown), places
+def _plain(text: str) -> tuple[str, list[int] | None]:
+    other = {char: form for char in set(text) if not char.isascii() and (form := _form(char)) != char}
+    places: list[int] | None = None
+    if all(len(form) == 1 for form in other.values()):
+        shown = text.translate({ord(char): form for char, form in other.items()}) if other else text
+    else:
+        forms = [other.get(char, char) for char in text]
+        shown = "".join(forms)
+        places = [place for place, form in enumerate(forms) for _ in form]
+    return (_JOINT.sub("-", shown) if "–" in shown or "—" in shown else shown), places
+
+
+def _form(char: str) -> str:
+    """A sign as it is looked at."""
+    form = _FORMS.get(char)
+    if form is None:
+        form = "" if _INVISIBLE.match(char) else _LIKE.get(char) or unicodedata.normalize("NFKC", char)
+        if len(_FORMS) < _MOST_FORMS:
+            _FORMS[char] = form
+    return form

@@ -10,11 +10,13 @@ else.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import secrets
 
 MAX_TEXT = 500_000
 """Characters of a message, a reply or an answer that are read; the rest is cut off, and the turn says so."""
@@ -26,6 +28,8 @@ IDS = frozenset({*WHOSE, "message_id", "participant"})
 """The fields that may be numbers; words never are."""
 OTHER_NAMES = {"userid": "sender_id", "sender": "sender_id", "fromid": "sender_id", "conversationid": "chat_id"}
 """What other programs call a field that says whose a memory is."""
+_TITLE = re.compile(r"\s\S")
+"""What the title of a chat or a name has and an id has not: only there may somebody have written a secret."""
 NEAR = 0.8
 """How alike two names are, of 1, that one may be a slip of the other."""
 SHOWN = 40
@@ -81,6 +85,8 @@ def text(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False) 
         value = value[:limit]
     if len(value) > limit:
         raise BadInput(f"a text of {len(value):,} characters", name, f"give at most {limit:,}")
+    if name in IDS and _TITLE.search(value):
+        value = secrets.mask(value)
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -24,6 +24,7 @@ from nanomem_tui.memory import (
     reflecting,
     replacing,
     safety,
+    secrets,
 )
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
@@ -118,10 +119,15 @@ class Keeper:
 
     def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Kept:
         """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
+        kept = forgotten.load(self._store.paths)
+        gone = frozenset(role for role, text in (("user", given.text), ("assistant", end.assistant)) if kept.text(text))
+        # Before anything reads them: what a turn keeps of its words is decided without their secrets.
+        given = given._replace(text=secrets.mask(given.text))
+        end = end._replace(assistant=secrets.mask(end.assistant))
         draft = Draft(self._store, self._twins)
         used = _use(draft, shown)
         self._barred: list[Dropped] = []
-        captured = list(self._captured(draft, end, given, shown, before))
+        captured = list(self._captured(draft, end, given, shown, before, gone))
         learned = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else Learned()
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
@@ -154,10 +160,11 @@ class Keeper:
         return Kept(operation, any(part.durable for part in captured), ended)
 
     def _captured(
-        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before
+        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before, gone: frozenset[str]
     ) -> Iterator[capture.Captured]:
         """What each message of the turn adds, in order; a later one meets what an earlier one added. A correction
-        becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered."""
+        becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered. `gone`: whose
+        words are forgotten."""
         teaches = bool(self._settings.learning_enabled and self._correction(given, before))
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
@@ -169,7 +176,7 @@ class Keeper:
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
         kept = forgotten.load(self._store.paths)
         for role, text in said:
-            if kept.text(text):
+            if role in gone or kept.text(text):
                 self._barred.append(Dropped(role, forgotten.WHY, "safety"))
                 continue
             found = capture.capture(

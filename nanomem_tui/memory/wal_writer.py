@@ -26,6 +26,8 @@ _LONGEST_PRE = 4_000_000
 """Bytes at the end of a file in which a block that is taken back must begin."""
 _NEAR_END = 65_536
 """Bytes at the end of a file in which the block of a turn that ends now mostly lies."""
+_IDS = frozenset({"sender_id", "message_id", "reply_to_message_id", "reply_to_participant"})
+"""Fields of a block that a channel counts or names, which may look like numbers of cards."""
 _BAD_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[:/\\])\.\.(?:[:/\\]|$)")
 _KEY_LINE = re.compile(rb"^- session_key: ?(.*)$", re.MULTILINE)
 
@@ -53,7 +55,7 @@ class WalWriter:
         Raises BadInput for a key that can name no file, or the errors of `from_os_error`.
         """
         header = wal_state.dump_header(session_key, channel, chat_id)
-        masked = {name: secrets.mask_start(value) if name == "user" else value for name, value in fields.items()}
+        masked = {name: value if name in _IDS else secrets.mask_start(value) for name, value in fields.items()}
         self._append(session_key, header, wal_state.dump_pre(at, masked, turn))
 
     def post(

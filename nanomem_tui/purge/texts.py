@@ -29,7 +29,8 @@ _HARMLESS = re.compile(
 )
 """Texts that are no words of anybody: names of states, times, ids, hashes. Rows are full of them."""
 _TELLING = re.compile(
-    r"pass|pwd|pin|secret|token|key|auth|cred|cookie|card|iban|ssn|account|id|parol|heslo|salasana|"
+    r"pass|pwd|pin|secret|token|key|auth|cred|cookie|card|cvv|cvc|otp|2fa|mfa|seed|phrase|recovery|backup|iban|ssn|"
+    r"account|id|parol|heslo|salasana|"
     r"adgangskode|sandi|laluan|lozinka|senha|clave|kennwort|mdp|[^\x00-\x7f]",
     re.IGNORECASE,
 )

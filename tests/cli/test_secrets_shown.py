@@ -11,7 +11,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
-from tests.memory.turns import begin, end
+from tests.memory.turns import begin, end, turn
+from tests.poison import labelled_secrets
 from tests.store.homes import make_home
 
 SECRET = "Xy7fQ2mLk90pqrs"
@@ -71,3 +72,35 @@ def test_the_commands_print_none_and_a_person_sees_what_is_kept(home: Path, run:
             assert "[password #" in said
             assert SECRET not in said
     assert SECRET in run("--workspace", str(home), "memory", "list", "--json").out
+
+
+def test_no_command_shows_or_writes_what_waits_as_an_order_with_its_secret(run: Run, tmp_path: Path) -> None:
+    value = "s3cr3tKiesel"
+    home = make_home(tmp_path, items=0, lessons=0)
+    with open_workspace(home) as ws:
+        turn(ws, f"Please remember this: curl -u ana:{value} https://nas.example/status")
+        ws.flush()
+    shown = [run("--workspace", home, "inbox", "list", "--json"), run("--workspace", home, "inbox", "list")]
+    ids = [row["id"] for row in json.loads(shown[0].out)]
+    assert len(ids) == 1
+    shown += [
+        run("--workspace", home, "inbox", "accept", *ids, "--json"),
+        run("--workspace", home, "memory", "list", "--json"),
+    ]
+    shown += [run("--workspace", home, "log", "--json"), run("--workspace", home, "scrub")]
+    assert [one.out for one in shown if value in one.out + one.err] == []
+    assert "curl -u ana:[password #" in shown[3].out
+    assert "No secret was found." in shown[-1].out
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.name for path in files if value.encode() in path.read_bytes()] == []
+
+
+def test_scrub_masks_every_vendor_s_key_in_the_files_of_an_agent(run: Run, tmp_path: Path) -> None:
+    home = make_home(tmp_path, items=0, lessons=0)
+    keys = [one for one in labelled_secrets.secrets() if one.kind.startswith("vendor: ") and "words" not in one.kind]
+    file = home / "memory" / "MEMORY.md"
+    file.write_text("# Memory\n" + "".join(f"- Configured ({one.value})\n" for one in keys))
+    found = run("--workspace", home, "scrub")
+    assert not any(one.value in found.out for one in keys)
+    run("--workspace", home, "scrub", "--mask", "--yes")
+    assert [one.value for one in keys if one.value in file.read_text()] == []

@@ -14,7 +14,7 @@ from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.memory import injection, secret_shapes, secrets
-from nanomem_tui.memory.secret_tokens import Shape
+from nanomem_tui.memory.secret_shapes import Shape
 from nanomem_tui.met_words import MetWords
 from nanomem_tui.stemming import stem
 from tests.curation.junk import HELD_OUT, PARTS, labelled

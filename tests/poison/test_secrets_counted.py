@@ -30,7 +30,7 @@ def test_no_value_that_only_looks_like_one_is_masked() -> None:
 def test_every_kind_is_known_by_its_shape() -> None:
     assert len(KINDS) >= 22
     assert [kind for kind, text in SECRETS.items() if not find(text)] == []
-    assert {*SECRETS, "e-mail address", "telephone number"} == set(KINDS), "those two are personal, and no secret"
+    assert {*SECRETS, "e-mail address", "telephone number"} <= set(KINDS), "those two are personal, and no secret"
 
 
 @pytest.mark.parametrize("kind", sorted(SECRETS))
