@@ -40,6 +40,7 @@ from nanomem_tui.store.git_objects import (
     FOLDER_MODE,
     CommitObject,
     DamagedGit,
+    DamagedPack,
     ElsewhereHead,
     ObjectStore,
     TreeEntry,
@@ -152,6 +153,8 @@ class GitHistory:
             tree = self._objects.commit(head).tree
             try:
                 top = self._objects.tree(tree)
+            except DamagedPack:
+                raise
             except DamagedGit:
                 return  # what needs the newest files says so; all that came before can be read
             if self.prefix and "MEMORY.md" not in top and any(n in top for n in ("SOUL.md", "USER.md", "memory")):
