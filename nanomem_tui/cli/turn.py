@@ -153,7 +153,13 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
 
 def _consolidated(ws: Workspace, answer: dict[str, Any]) -> dict[str, Any]:
     """The answer to the end of a turn, once its session was consolidated where it is over its budget."""
-    for key in ws.traces.sessions.keys() if ws.traces.sessions is not None else ():
+    if (sessions := ws.traces.sessions) is None:
+        return answer
+    least = ws.settings.consolidate_budget_tokens * ws.settings.consolidate_chars_per_token / 2
+    for key in sessions.keys():  # noqa: SIM118  it is no dict
+        path = sessions.get_or_create(key).path
+        if not path.exists() or path.stat().st_size <= least:  # nobody pays for a Consolidator in each turn
+            continue
         try:
             ws.consolidator.consolidate_after_turn(key)
         except errors.NanomemError as error:

@@ -180,8 +180,6 @@ class Consolidator:
         """Whether what is not archived of a session may be over the budget, without a look at its messages."""
         least = self._budget(None) * self._settings.consolidate_chars_per_token
         try:
-            if path.stat().st_size <= least / 2:
-                return False
             head, _, rest = read_log(path).partition(b"\n")
             archived = int(json.loads(head).get("last_archived", 0))
         except (OSError, ValueError, AttributeError, TypeError):

@@ -40,6 +40,7 @@ from nanomem_tui.store.git_objects import (
     FOLDER_MODE,
     CommitObject,
     DamagedGit,
+    DamagedPack,
     ElsewhereHead,
     ObjectStore,
     TreeEntry,
@@ -113,7 +114,8 @@ def _probe_outer(paths: Paths) -> Opened:
         if not (reason := git_foreign.why_not_outer(git_dir, paths.workspace)):
             history = GitHistory(git_dir, inside=f"{paths.workspace.relative_to(root).as_posix()}/")
             history.check()
-            if any(map(history.tracks, TRACKED_FILES)):
+            head = history.head()
+            if head is not None and any(history.blob_id(head, name) for name in TRACKED_FILES):
                 return Opened(history)
             reason = "it tracks none of SOUL.md, USER.md and memory/MEMORY.md"
     except (DamagedGit, OSError) as error:
@@ -152,6 +154,8 @@ class GitHistory:
             tree = self._objects.commit(head).tree
             try:
                 top = self._objects.tree(tree)
+            except DamagedPack:
+                raise
             except DamagedGit:
                 return  # what needs the newest files says so; all that came before can be read
             if self.prefix and "MEMORY.md" not in top and any(n in top for n in ("SOUL.md", "USER.md", "memory")):
@@ -190,7 +194,7 @@ class GitHistory:
     def _may_change_ours(self, commit: CommitObject) -> bool:
         try:
             return bool(self.changed(commit.sha))
-        except DamagedGit:
+        except NanomemError:
             return True
 
     def commit(self, prefix: str) -> Commit:
@@ -246,8 +250,12 @@ class GitHistory:
         return not git_foreign.is_ignored(self.git_dir, self.inside + path)
 
     def _is_encoded(self, blob: str) -> bool:
-        """Whether a filter made the blob of the file (git-crypt, LFS): its plain text must not go where that lies."""
-        return self._objects.blob(blob).startswith((b"\0GITCRYPT\0", b"version https://git-lfs"))
+        """Whether a filter made the blob of the file (git-crypt, LFS): its plain text must not go where that lies. Also
+        one that cannot be read may be so."""
+        try:
+            return self._objects.blob(blob).startswith((b"\0GITCRYPT\0", b"version https://git-lfs"))
+        except NanomemError:
+            return True
 
     def unversioned(self) -> tuple[str, ...]:
         """The memory files that no commit here will hold; none where that cannot be told."""

@@ -37,6 +37,10 @@ class DamagedGit(NanomemError):
     """An object or a ref of the repository that cannot be read."""
 
 
+class DamagedPack(DamagedGit):
+    """A file of many objects that cannot be read."""
+
+
 class ElsewhereHead(DamagedGit):
     """HEAD leads to a branch without commits, while others have some."""
 
@@ -207,7 +211,7 @@ class ObjectStore:
         try:
             return [(path, _named(path)) for path in sorted((self._folder / "pack").glob("*.pack"))]
         except (OSError, ValueError) as error:
-            raise DamagedGit(self._damaged_packs, "", "run `git fsck` in the workspace") from error
+            raise DamagedPack(self._damaged_packs, "", "run `git fsck` in the workspace") from error
 
     def remove(self, gone: set[str]) -> None:
         """Take objects away for good: of a pack that holds one, the others are written as files of their own first.
@@ -276,7 +280,7 @@ class ObjectStore:
         except Exception as error:
             if (found := self._in_sound_packs(sha)) is not None:
                 return found
-            raise DamagedGit(self._damaged_packs, sha, "run `git fsck` in the workspace") from error
+            raise DamagedPack(self._damaged_packs, sha, "run `git fsck` in the workspace") from error
 
     def _in_sound_packs(self, sha: str) -> tuple[str, bytes] | None:
         """The object from a pack that can be read, where another one, or what objects are borrowed from, cannot."""

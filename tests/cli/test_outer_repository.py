@@ -233,3 +233,18 @@ def test_forgetting_names_the_repository_above_as_not_reached(workspace: Path, t
     run("--run-dream")
     found = run("forget", "--text", "honey", "--dry-run")
     assert str(tmp_path / "outer" / ".git") in found.out + found.err
+
+
+@pytest.mark.parametrize("name", ["SOUL.md", "USER.md"])
+def test_a_missing_object_of_the_repository_above_costs_what_needs_it(
+    name: str, workspace: Path, tmp_path: Path, run
+) -> None:
+    root = tmp_path / "outer"
+    sha = git(root, "rev-parse", f"HEAD:agents/home/workspace/{name}").strip()
+    (root / ".git" / "objects" / sha[:2] / sha[2:]).unlink()
+    log = run("dream", "log")
+    assert (log.code, "everything" in log.out, sha in log.err) == (0, True, True)
+    assert run("dream", "status").code == 0
+    assert run("--run-dream").code == 0
+    assert TEA in (workspace / "USER.md").read_text("utf-8")
+    assert sha in run("doctor").out
