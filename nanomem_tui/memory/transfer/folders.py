@@ -24,9 +24,9 @@ PLACES = ("", "memory", "workspace/memory", ".nanobot", ".nanobot/memory", ".nan
 
 TOLD = 10
 """Files and folders that are not taken and are named one by one."""
-INSTRUCTIONS = frozenset(
-    {"AGENTS.md", "BOOTSTRAP.md", "CLAUDE.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md"}
-)
+INSTRUCTIONS = (
+    "SOUL.md", "AGENTS.md", "BOOTSTRAP.md", "CLAUDE.md", "HEARTBEAT.md", "IDENTITY.md", "TOOLS.md"
+)  # fmt: skip
 """What agents are told and do not remember."""
 _OF_AGENT = {"config.json": "the agent's settings", "reply_context.db": "never opened"}
 """What an agent keeps beside its memory, and why it is not taken."""
@@ -63,7 +63,7 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
         whys = {**refused, **dict.fromkeys(closed, "a folder")}
         return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
     layout = agent_home.detect(home)
-    here = [name for name in sorted(INSTRUCTIONS) if (home.workspace / name).is_file()]
+    here = [name for name in INSTRUCTIONS if (home.workspace / name).is_file()]
     beside = [path for path in _beside(folder, taken) if path.name not in INSTRUCTIONS]
     if layout.release in agent_home.NOT_READ:
         beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
