@@ -67,8 +67,8 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
     beside = [path for path in _beside(folder, taken) if path.name not in INSTRUCTIONS]
     if layout.release in agent_home.NOT_READ:
         beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
-    whys = {path.relative_to(folder.resolve()).as_posix(): _OF_AGENT.get(path.name, "") for path in beside}
-    told += _not_taken([f"{name} ({why})" if why else name for name, why in whys.items()], "; name one to import it")
+    named = [(path.relative_to(folder.resolve()).as_posix(), _OF_AGENT.get(path.name)) for path in beside]
+    told += _not_taken([f"{name} ({why})" if why else name for name, why in named], "; name one to import it")
     here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
     sessions = sum(1 for place in agent_home.session_folders(home, layout) for _ in place.glob("*.jsonl"))
     here += [counted(sessions, "session")] if sessions else []
