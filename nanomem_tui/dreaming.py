@@ -1,4 +1,4 @@
-"""Consolidation, Dreams, facts and the lifecycle by schedule while the console is open, in a thread.
+"""Dreams, facts and the lifecycle by schedule while the console is open: beside the checkpoints, in a thread.
 
 Owns when the schedule is looked at and what is said of it. What is due, and what a Dream does, is decided elsewhere.
 """
@@ -56,7 +56,7 @@ class Dreaming:
             return self._stopped or worker.is_cancelled
 
         try:
-            for look in (consolidate_if_due, dream_if_due, crystallize_if_due, move_if_due):
+            for look in (dream_if_due, crystallize_if_due, move_if_due):
                 said, wrong = ("", False) if stopped() else look(self._opening.workspace(), self._opened, stopped)
                 if said and said not in self._said and not stopped():
                     self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
@@ -79,17 +79,6 @@ def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -
     if outcome.kind in ("dreamt", "passed", "failed"):
         return f"Dream by schedule: {outcome.said}", outcome.kind != "dreamt"
     return "", False
-
-
-def consolidate_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
-    """Sessions over their budget consolidated: as `dream_if_due`. Never raises."""
-    if ws.settings.consolidate_schedule == "off" or clock.now() < opened + BEFORE_DREAMING:
-        return "", False
-    try:
-        done = ws.consolidator.consolidate_due(stopped)
-    except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
-        return f"Consolidation: {in_words(error).line()}", True
-    return (f"Consolidation: {', '.join(operation.label for operation, _ in done)}" if done else ""), False
 
 
 def crystallize_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:

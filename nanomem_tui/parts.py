@@ -375,8 +375,7 @@ class Parts(CurationParts):
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
 
-        own = own_sessions_folder(self.paths, self.id)
-        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent, own)
+        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

@@ -78,7 +78,6 @@ class Settings(NamedTuple):
     crystallize_extractor: str = "rules"
     crystallize_schedule: str = ""
     consolidate_budget_tokens: int = 32_000
-    consolidate_schedule: str = "own"
     consolidate_chars_per_token: float = 4.0
     model_base_url: str = ""
     model_name: str = ""
@@ -272,10 +271,6 @@ ABOUT: Mapping[str, About] = {
     ),
     "crystallize_schedule": About("cron line that says when facts are looked for, where Dreams run by themselves"),
     "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
-    "consolidate_schedule": About(
-        "sessions that are consolidated by themselves: those that nanomem keeps, or all, while no agent runs",
-        choices=("own", "all", "off"),
-    ),
     "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
     "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
     "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),

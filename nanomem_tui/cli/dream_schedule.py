@@ -136,21 +136,8 @@ def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])
             said.add(plan.trouble)
-        _consolidate(state, ws, ending)
         outcome = Schedule(ws).step(stopped=lambda: ending.asked)
         return outcome, CrystallizeSchedule(ws).step(stopped=lambda: ending.asked)
-
-
-def _consolidate(state: State, ws: Workspace, ending: Ending) -> None:
-    """Consolidate the sessions over their budget first: the Dream reads what that archives."""
-    try:
-        done = ws.consolidator.consolidate_due(lambda: ending.asked)
-    except errors.NanomemError as error:
-        output.notes([f"Note: sessions were not consolidated: {error.line()}"])
-        return
-    if not state.json:
-        now = clock.local_naive(clock.now())[:16].replace("T", " ")
-        output.lines([f"{now} {operation.label}" for operation, _ in done])
 
 
 def _seconds_until(outcome: Outcome | Facts) -> float:

@@ -136,9 +136,9 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
     if do == "begin":
         return ws.engine.begin_turn(turn_input(body)).to_json()
     if do == "end":
-        return _consolidated(ws, ws.engine.end_turn(turn_end(body)).to_json())
+        return ws.engine.end_turn(turn_end(body)).to_json()
     if do == "turn":
-        return _consolidated(ws, ws.engine.whole_turn(turn_end(body, whole=True)).to_json())
+        return ws.engine.whole_turn(turn_end(body, whole=True)).to_json()
     if do == "recall":
         limit, max_chars = (_number(body, name) for name in ("limit", "max_chars"))
         if body.get("domain") or body.get("category"):
@@ -149,22 +149,6 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
     if do == "stop":
         return {"stopped": True}
     raise errors.BadInput(f"unknown request `{do}`", "do", "one of begin, end, turn, recall, flush, stop")
-
-
-def _consolidated(ws: Workspace, answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer to the end of a turn, once its session was consolidated where it is over its budget."""
-    if (sessions := ws.traces.sessions) is None:
-        return answer
-    least = ws.settings.consolidate_budget_tokens * ws.settings.consolidate_chars_per_token / 2
-    for key in sessions.keys():  # noqa: SIM118  it is no dict
-        path = sessions.get_or_create(key).path
-        if not path.exists() or path.stat().st_size <= least:  # nobody pays for a Consolidator in each turn
-            continue
-        try:
-            ws.consolidator.consolidate_after_turn(key)
-        except errors.NanomemError as error:
-            answer["problems"] = [*answer.get("problems", ()), f"session {key} was not consolidated: {error.line()}"]
-    return answer
 
 
 def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, Any]:

@@ -20,13 +20,12 @@ from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summ
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary, spliced
-from nanomem_tui.formats.session_names import key_to_own_name
 from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
 from nanomem_tui.formats.sessions import Message, Session, parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
-from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import atomic
 from nanomem_tui.store.history_file import appended, look_through
 from nanomem_tui.text import counted
@@ -108,10 +107,7 @@ class Consolidator:
         settings: Settings,
         settle: Callable[[], object],
         spent: Callable[[Usage], None] = _nobody,
-        own_folder: Path | None = None,
     ) -> None:
-        """`own_folder` is where the sessions lie that nanomem keeps for agents that keep none."""
-        self._own_folder = own_folder
         self._paths = paths
         self._sessions = sessions
         self._perform = perform
@@ -138,68 +134,18 @@ class Consolidator:
 
         A model that fails is asked no more: what comes behind that session waits.
         """
+        infos = [info for info in self._sessions.list() if not info.hidden_reason and not info.key.startswith(_OWN)]
+        least = self._budget(budget) * self._settings.consolidate_chars_per_token
         plans: list[Consolidation] = []
-        for info in self._over_budget(budget):
+        for info in [info for info in infos if info.size > least / 2]:
             plan = self._planned(info, budget, dreamer, watch)
             plans += [] if plan.nothing else [plan]
             if plan.raw:
                 break
         return plans
 
-    def consolidate_due(self, stopped: Callable[[], bool] = lambda: False) -> list[tuple[Operation, Consolidation]]:
-        """Consolidate by itself what is over its budget, each session as an operation; returns what was done.
-
-        Sessions that nanomem keeps; those of the agent too where `consolidate_schedule` is `all` and no agent runs.
-        What a model could not summarise waits for the next time. Raises the errors of a full disk and of a model.
-        """
-        wanted, done = self._settings.consolidate_schedule, list[tuple[Operation, Consolidation]]()
-        if wanted == "off":
-            return done
-        for info in self._over_budget():
-            if stopped():
-                break
-            if wanted == "all" or self._is_own(info):
-                done += self._by_itself(info, None)
-        return done
-
-    def consolidate_after_turn(self, key: str) -> Operation | None:
-        """Consolidate the session of a turn that has ended, where it is one that nanomem keeps and over its budget.
-
-        Where a model summarises, that is left to the schedule: nobody waits for a model to end a turn.
-        """
-        settings = self._settings
-        if settings.consolidate_schedule == "off" or settings.dream_dreamer != "rules" or self._own_folder is None:
-            return None
-        path = self._own_folder / key_to_own_name(key)
-        if not self._may_be_over(path):
-            return None
-        done = self._by_itself(self._info(key), "rules")
-        return done[0][0] if done else None
-
-    def _may_be_over(self, path: Path) -> bool:
-        """Whether what is not archived of a session may be over the budget, without a look at its messages."""
-        least = self._budget(None) * self._settings.consolidate_chars_per_token
-        try:
-            head, _, rest = read_log(path).partition(b"\n")
-            archived = int(json.loads(head).get("last_archived", 0))
-        except (OSError, ValueError, AttributeError, TypeError):
-            return False
-        return sum(map(len, rest.split(b"\n")[archived:])) > least
-
-    def _is_own(self, info: SessionInfo) -> bool:
-        return self._own_folder is not None and Path(info.path).parent == self._own_folder
-
-    def _by_itself(self, info: SessionInfo, dreamer: str | None) -> list[tuple[Operation, Consolidation]]:
-        try:
-            plan = self._planned(info, None, dreamer, _nobody)
-            return [] if plan.refused or plan.nothing or plan.raw else [self.apply(plan, started_by="schedule")]
-        except (Conflict, Refused):  # it went on, or another process is at it
-            return []
-
-    def apply(self, plan: Consolidation, *, started_by: str = "human") -> tuple[Operation, Consolidation]:
+    def apply(self, plan: Consolidation) -> tuple[Operation, Consolidation]:
         """Do what a plan says, as one operation; and the plan with the cursors that its entries got.
-
-        What nobody asked for names a schedule in `started_by`: a plain undo passes it over.
 
         Raises Refused while an agent runs or another process consolidates, NothingToDo, Conflict when the session went
         on since the plan was made.
@@ -213,7 +159,7 @@ class Consolidator:
             data = read_log(plan.path)
             if atomic.sha256(data) != plan.sha256:
                 raise Conflict("the session went on meanwhile", plan.key, "nothing was changed; run it again")
-            operation, done = self._operation(plan, data, started_by)
+            operation, done = self._operation(plan, data)
             return self._perform(operation), done
 
     def consolidate(self, key: str, *, budget: int | None = None, dreamer: str | None = None) -> Operation:
@@ -227,12 +173,6 @@ class Consolidator:
         if self._paths.ledger.is_dir():  # else nothing was ever begun
             with self._alone():
                 self._settle()
-
-    def _over_budget(self, budget: int | None = None) -> list[SessionInfo]:
-        """The sessions that the agent finds, and that are long enough to be over their budget."""
-        infos = [info for info in self._sessions.list() if not info.hidden_reason and not info.key.startswith(_OWN)]
-        least = self._budget(budget) * self._settings.consolidate_chars_per_token
-        return [info for info in infos if info.size > least / 2]
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -324,7 +264,7 @@ class Consolidator:
 
     # -- doing ----------------------------------------------------------------------------------------------------
 
-    def _operation(self, plan: Consolidation, data: bytes, started_by: str) -> tuple[Operation, Consolidation]:
+    def _operation(self, plan: Consolidation, data: bytes) -> tuple[Operation, Consolidation]:
         archive = look_through(self._paths, sign=plan.marker.encode())
         known = [e for e in archive.entries if e.session_key == plan.key and e.extra.get(SLICE) == plan.marker]
         summary, counter = plan.summary, archive.counter
@@ -347,10 +287,7 @@ class Consolidator:
         }  # fmt: skip
         if plan.usage.calls:
             meta["usage"] = plan.usage.to_json()
-        if started_by != "human":
-            meta["started_by"] = started_by
-        actor: Actor = "human" if started_by == "human" else "compaction"
-        return new_operation(KIND, label, changes, actor=actor, meta=meta), replace(plan, entries=tuple(entries))
+        return new_operation(KIND, label, changes, meta=meta), replace(plan, entries=tuple(entries))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

@@ -75,7 +75,7 @@ def test_versions_that_cannot_be_read_are_never_called_none(gone: str, nb035: Pa
     assert "none" not in status.out
     said = " ".join(status.out.split())
     assert "Versions cannot be read: the versions of the memory files" in said
-    assert ": .git (" in said
+    assert ": .git. Fix: " in said
     assert todo in said
     found = run("dream", "status", "--json").json
     assert (found["runs"], found["commits"], found["last"], found["git"]) == (None, None, None, False)

@@ -41,9 +41,9 @@ def test_the_files_of_an_agent_are_found_and_what_stays_is_told(
     assert any("小满" in entry.to_json()["text"] for entry in plan.entries)
     (found, *beside, stays) = plan.notes
     assert found.endswith("USER.md, home/.nanobot/workspace/memory/MEMORY.md.") or folder != "nb035"
-    assert "Not imported: SOUL.md, AGENTS.md, history.jsonl, 39 sessions" in stays
+    assert "Not imported: SOUL.md, AGENTS.md, HEARTBEAT.md, history.jsonl, 39 sessions" in stays
     others = {"nb035": "dream_log_output.txt, dream_restore_list_output.txt, dream_restore_output.txt, steps.json"}
-    others["nb035/home/.nanobot/workspace"] = "notes.md"
+    others["nb035/home/.nanobot/workspace"] = "hello.py, notes.md"
     assert beside == [f"Not taken: {name}; name one to import it." for name in filter(None, [others.get(folder)])]
 
 

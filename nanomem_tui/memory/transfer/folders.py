@@ -24,9 +24,9 @@ PLACES = ("", "memory", "workspace/memory", ".nanobot", ".nanobot/memory", ".nan
 
 TOLD = 10
 """Files and folders that are not taken and are named one by one."""
-INSTRUCTIONS = frozenset(
-    {"AGENTS.md", "BOOTSTRAP.md", "CLAUDE.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md"}
-)
+INSTRUCTIONS = (
+    "SOUL.md", "AGENTS.md", "BOOTSTRAP.md", "CLAUDE.md", "HEARTBEAT.md", "IDENTITY.md", "TOOLS.md"
+)  # fmt: skip
 """What agents are told and do not remember."""
 _OF_AGENT = {"config.json": "the agent's settings", "reply_context.db": "never opened"}
 """What an agent keeps beside its memory, and why it is not taken."""
@@ -63,12 +63,12 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
         whys = {**refused, **dict.fromkeys(closed, "a folder")}
         return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
     layout = agent_home.detect(home)
-    here = [name for name in sorted(INSTRUCTIONS) if (home.workspace / name).is_file()]
+    here = [name for name in INSTRUCTIONS if (home.workspace / name).is_file()]
     beside = [path for path in _beside(folder, taken) if path.name not in INSTRUCTIONS]
     if layout.release in agent_home.NOT_READ:
         beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
-    whys = {path.relative_to(folder.resolve()).as_posix(): _OF_AGENT.get(path.name, "") for path in beside}
-    told += _not_taken([f"{name} ({why})" if why else name for name, why in whys.items()], "; name one to import it")
+    named = [(path.relative_to(folder.resolve()).as_posix(), _OF_AGENT.get(path.name)) for path in beside]
+    told += _not_taken([f"{name} ({why})" if why else name for name, why in named], "; name one to import it")
     here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
     sessions = sum(1 for place in agent_home.session_folders(home, layout) for _ in place.glob("*.jsonl"))
     here += [counted(sessions, "session")] if sessions else []
