@@ -11,6 +11,7 @@ from __future__ import annotations
 PREFIXES = r"""
 Anthropic key           sk-ant-                                       [\w-]{20,}
 OpenRouter key          sk-or-                                        (?:v1-)?[\w-]{20,}
+Langfuse key            sk-lf- pk-lf-                                 [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 OpenAI key              sk-                                           (?:proj-|svcacct-|admin-|None-)?[\w-]{20,}      random
 AWS access key          AKIA ASIA ABIA ACCA AROA AIDA                 [A-Z0-9]{16}(?!\w)                             real
 Amazon Bedrock key      ABSK                                          [A-Za-z0-9+/]{100,}={0,2}
@@ -64,7 +65,6 @@ Jina key                jina_                                         [A-Za-z0-9
 Supermemory key         sm_                                           [A-Za-z0-9_-]{32,}                             random
 ElevenLabs key          sk_                                           [0-9a-f]{48}(?!\w)
 LangSmith key           lsv2_pt_ lsv2_sk_                             [0-9a-f]{32}_[0-9a-f]{10}
-Langfuse key            sk-lf- pk-lf-                                 [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 Cerebras key            csk-                                          [a-z0-9]{40,}(?!\w)                            random
 Fireworks key           fw_ fpk_                                      [A-Za-z0-9]{20,}(?!\w)                         random
 Together key            tgp_v1_                                       [\w-]{40,}
