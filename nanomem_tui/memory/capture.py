@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.memory import capture_rules, capture_senders, pasted, retention, safety, secrets, unwanted
+from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
 from nanomem_tui.operations import new_key
@@ -303,7 +304,7 @@ def _row(
     expires = retention.expires_at(candidate.kind, moment, settings)
     if twin is not None:
         expires = retention.expires_at(twin.kind, moment, settings)
-        return _again(candidate, finding, twin, at, expires, origin.audience.sender_id)
+        return _again(candidate, finding, twin, at, expires, origin)
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = Item(
         id=new_key("ltm"),
@@ -332,9 +333,11 @@ def _row(
 
 
 def _again(
-    candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, sender: str | None
+    candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, origin: Origin
 ) -> Row:
-    """The row of something that is known already: confirmed, and out of the inbox once a person says it himself."""
+    """The row of something that is known already: confirmed, and out of the inbox once a person says it himself. What
+    was said in private and is now said in a group is private no more."""
+    here, sender = origin.audience, origin.audience.sender_id
     after = twin._replace(
         hits=twin.hits + 1,
         updated_at=max(twin.updated_at, at),  # a turn of long ago may be told today
@@ -342,6 +345,9 @@ def _again(
         confidence=max(twin.confidence, candidate.confidence),
         expires_at=max(twin.expires_at, expires or twin.expires_at) if twin.expires_at else None,
     )
+    told_to_all = finding is None and twin.scope_type == "user" and twin.chat_id != here.chat_id
+    if told_to_all and is_group(here.channel, here.chat_id, sender) and is_private(twin):
+        after = after._replace(chat_id=here.chat_id, session_key=origin.session_key)
     if is_waiting(twin):
         why = twin.meta["inbox"]
         if finding is None and candidate.explicit and why.get("finding") == "origin":

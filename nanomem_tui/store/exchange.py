@@ -6,6 +6,7 @@ Pure: bytes and rows in, rows, changes and bytes out. The rules are in DESIGN ("
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.store.merge_rows import note_conflict
-from nanomem_tui.store.scope_keys import placed_in_session, session_of
+from nanomem_tui.store.scope_keys import NO_CHAT, placed_in_session, session_of
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row
 
@@ -193,10 +194,11 @@ def export(
     already of that session are left out; beyond `limit` the pinned and the newest stay, episodes last.
     """
     wanted = [row for row in ours.values() if _is_shared(row)]
-    present_words = {mark for row in wanted if row.id in theirs.rows and (mark := _mark(row))}
-    wanted = [row for row in wanted if row.id in theirs.rows or _mark(row) not in present_words]
     if len(wanted) > limit:
-        wanted = sorted(wanted, key=_rank, reverse=True)[:limit]
+        wanted = heapq.nlargest(limit, wanted, key=_rank)
+    wanted = [row for row in wanted if not isinstance(row, Item) or session_of(row) is not None]
+    there = {mark for row in wanted if row.id in theirs.rows and (mark := _mark(row))}
+    wanted = [row for row in wanted if row.id in theirs.rows or _mark(row) not in there]
     by_id = {row.id: row for row in wanted}
     order = woven(list(theirs.rows), known)
     order += sorted(by_id.keys() - set(order), key=lambda key: (by_id[key].created_at, key))
@@ -208,7 +210,10 @@ def _is_shared(row: Row) -> bool:
     """Whether the agent's file is to hold the row."""
     if row.is_deleted or (not row.enabled and row.waits):
         return False
-    return isinstance(row, Lesson) or (row.enabled and session_of(row) is not None)
+    if isinstance(row, Lesson):
+        return True
+    of_chat = row.scope_key.startswith(("channel:", NO_CHAT))
+    return row.enabled and of_chat == (row.scope_type != "global")  # else its scope contradicts itself
 
 
 def _mark(row: Row) -> tuple[str, str] | None:

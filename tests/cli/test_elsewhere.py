@@ -184,7 +184,7 @@ def test_a_quarantined_file_has_its_own_name() -> None:
 
 def test_items_are_pinned_and_merged(home: Home, run: Run) -> None:
     home("ramfirst")
-    ids = [row["id"] for row in run("memory", "list", "--json").json][:3]
+    ids = [row["id"] for row in run("memory", "list", "--session", "discord:9001", "--json").json][:3]
     assert run("memory", "pin", ids[0], "--dry-run", "--json").json["dry_run"]
     assert not run("memory", "show", ids[0], "--json").json["pinned"]
     assert run("memory", "pin", *ids[:2]).code == 0

@@ -83,6 +83,14 @@ def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them
         }
 
 
+def test_what_a_person_says_again_in_a_group_is_private_no_more(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
+        told(ws, "telegram", "42", "42")
+        told(ws, "telegram", "-100123", "42")
+        for chat in ("42", "-100123", "-100456"):
+            assert FACT in given(ws, "telegram", chat, "42")
+
+
 def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(tmp_path: Path) -> None:
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         ws.items.add(FACT, scope_type="user", channel="telegram", sender_id="42")
