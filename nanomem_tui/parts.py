@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.store.values import Item
     from nanomem_tui.store.watch import Watch
+    from nanomem_tui.tiers.asynchronous import KnowledgeBase as AsyncKnowledgeBase
+    from nanomem_tui.tiers.asynchronous import Memory
     from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
@@ -198,6 +200,20 @@ class Parts(CurationParts):
         from nanomem_tui.tiers.knowledge import KnowledgeBase
 
         return KnowledgeBase(self.tier_database, self.id, self.paths.backups, self.perform, self.store.settle)
+
+    @property
+    def memory(self) -> Memory:
+        """The records of an agent's work for a program with an event loop (seed 004)."""
+        from nanomem_tui.tiers.asynchronous import Memory
+
+        return Memory(lambda: self.records)
+
+    @property
+    def knowledge_base(self) -> AsyncKnowledgeBase:
+        """The documents for a program with an event loop (seed 004)."""
+        from nanomem_tui.tiers.asynchronous import KnowledgeBase
+
+        return KnowledgeBase(lambda: self.knowledge)
 
     @cached_property
     def operational(self) -> Operational:
