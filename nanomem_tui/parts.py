@@ -379,7 +379,14 @@ class Parts(CurationParts):
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
 
-        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent)
+        ours = own_sessions_folder(self.paths, self.id)
+        given = (self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent, ours)
+
+        def is_undone(key: str) -> bool:
+            entries = self.store.journal.log(1_000, key=key)
+            return next((entry.undone for entry in entries if entry.operation.kind == made.KIND), False)
+
+        return made.Consolidator(*given, is_undone)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames
