@@ -83,6 +83,12 @@ def document(connection: Connection, workspace_id: str, document_id: str) -> Kno
     return _document(row) if row else None
 
 
+def is_empty(connection: Connection, workspace_id: str) -> bool:
+    """Whether there is no document."""
+    query = "SELECT 1 FROM knowledge_documents WHERE workspace_id = ? LIMIT 1"
+    return connection.execute(query, (workspace_id,)).fetchone() is None
+
+
 def checked(connection: Connection, workspace_id: str, ids: Iterable[str], at: str) -> None:
     """Note when these documents were last compared with their sources."""
     update = "UPDATE knowledge_documents SET checked_at = ? WHERE workspace_id = ? AND id = ?"

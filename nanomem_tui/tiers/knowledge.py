@@ -165,10 +165,12 @@ class KnowledgeBase:
             return True
 
         def look(connection: Connection) -> bool:
-            declined = knowledge_rows.is_declined(connection, self._workspace_id)
-            return not (declined or knowledge_rows.removed(connection, self._workspace_id))
+            return knowledge_rows.is_empty(connection, self._workspace_id) and not (
+                knowledge_rows.is_declined(connection, self._workspace_id)
+                or knowledge_rows.removed(connection, self._workspace_id)
+            )
 
-        return not self._kept() and self._database.read(look)
+        return self._database.read(look)
 
     def decline(self) -> None:
         """Remember that somebody declined to index what is installed."""
