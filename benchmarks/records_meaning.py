@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tiers import SEED, Times, filled, timed, words
 
 from nanomem_tui import open_workspace
+from nanomem_tui.installing import extra_command
 from nanomem_tui.tiers import semantic
 from nanomem_tui.vectors import record_meaning
 from nanomem_tui.vectors.chosen import records_outside_of
@@ -79,7 +80,7 @@ def main() -> int:
     options = parser.parse_args()
     wanted = ["onnxruntime", *(["chromadb"] if options.index == "chroma" else ["psycopg"])]
     if missing := [name for name in wanted if importlib.util.find_spec(name) is None]:
-        print(f"not measured: {', '.join(missing)} is not installed (pip install 'nanomem-tui[chroma,postgres]')")
+        print(f"not measured: {', '.join(missing)} is not installed ({extra_command('chroma,postgres')})")
         return NO_PEER
     with contextlib.ExitStack() as stack:
         home = options.home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-bench-")))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as `typing` has it, without its 5 ms: `nanomem --version` pays for nothing
 if TYPE_CHECKING:
+    from nanomem_tui.tiers.asynchronous import KnowledgeBase, Memory
     from nanomem_tui.workspace import Workspace, open_workspace
 
 __version__ = "0.1.0"
-__all__ = ["Workspace", "__version__", "open_workspace"]
+__all__ = ["KnowledgeBase", "Memory", "Workspace", "__version__", "open_workspace"]
 
 
 def __getattr__(name: str) -> object:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> object:
         from nanomem_tui import workspace
 
         return getattr(workspace, name)
+    if name in ("KnowledgeBase", "Memory"):
+        from nanomem_tui.tiers import asynchronous
+
+        return getattr(asynchronous, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

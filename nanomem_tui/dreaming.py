@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from textual.worker import get_current_worker
 
 from nanomem_tui import clock
-from nanomem_tui.errors import in_words
+from nanomem_tui.errors import Refused, in_words
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -56,13 +56,26 @@ class Dreaming:
             return self._stopped or worker.is_cancelled
 
         try:
-            for look in (dream_if_due, crystallize_if_due, move_if_due):
+            for look in (consolidate_if_due, dream_if_due, crystallize_if_due, move_if_due):
                 said, wrong = ("", False) if stopped() else look(self._opening.workspace(), self._opened, stopped)
                 if said and said not in self._said and not stopped():
                     self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
                     self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
         finally:
             self.busy = False
+
+
+def consolidate_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
+    """Archive the oldest part of sessions that are over their budget: as `dream_if_due`. Never raises."""
+    if clock.now() < opened + BEFORE_DREAMING:
+        return "", False
+    try:
+        done = ws.consolidator.by_itself(stopped=stopped)
+    except Refused:  # another process is at it
+        return "", False
+    except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
+        return f"Consolidation: {in_words(error).line()}", True
+    return (f"Consolidation: {'; '.join(operation.label for operation, _ in done)}" if done else ""), False
 
 
 def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:

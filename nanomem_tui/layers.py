@@ -34,8 +34,10 @@ def layer_of(ws: Workspace, name: str) -> Layer:
     if name == "session":
         from nanomem_tui.formats.agent_home import named_folders
         from nanomem_tui.memory.session_layer import SessionLayer
+        from nanomem_tui.memory.traces import own_sessions_folder
 
-        return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent)
+        ours = own_sessions_folder(ws.paths, ws.id)
+        return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent, ours)
     if name == "history":
         from nanomem_tui.store.history_file import HistoryLayer
 

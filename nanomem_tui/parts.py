@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.store.values import Item
     from nanomem_tui.store.watch import Watch
+    from nanomem_tui.tiers.asynchronous import KnowledgeBase as AsyncKnowledgeBase
+    from nanomem_tui.tiers.asynchronous import Memory
     from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
@@ -199,6 +201,20 @@ class Parts(CurationParts):
         from nanomem_tui.tiers.knowledge import KnowledgeBase
 
         return KnowledgeBase(self.tier_database, self.id, self.paths.backups, self.perform, self.store.settle)
+
+    @property
+    def memory(self) -> Memory:
+        """The records of an agent's work for a program with an event loop (seed 004)."""
+        from nanomem_tui.tiers.asynchronous import Memory
+
+        return Memory(lambda: self.records)
+
+    @property
+    def knowledge_base(self) -> AsyncKnowledgeBase:
+        """The documents for a program with an event loop (seed 004)."""
+        from nanomem_tui.tiers.asynchronous import KnowledgeBase
+
+        return KnowledgeBase(lambda: self.knowledge)
 
     @cached_property
     def operational(self) -> Operational:
@@ -375,7 +391,14 @@ class Parts(CurationParts):
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
 
-        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent)
+        ours = own_sessions_folder(self.paths, self.id)
+        given = (self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent, ours)
+
+        def is_undone(key: str) -> bool:
+            entries = self.store.journal.log(1_000, key=key)
+            return next((entry.undone for entry in entries if entry.operation.kind == made.KIND), False)
+
+        return made.Consolidator(*given, is_undone)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

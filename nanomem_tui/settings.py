@@ -77,6 +77,7 @@ class Settings(NamedTuple):
     crystallize_messages: int = 100
     crystallize_extractor: str = "rules"
     crystallize_schedule: str = ""
+    consolidate_schedule: str = "own"
     consolidate_budget_tokens: int = 32_000
     consolidate_chars_per_token: float = 4.0
     model_base_url: str = ""
@@ -270,6 +271,11 @@ ABOUT: Mapping[str, About] = {
         "who finds facts: fixed rules, offline, or a language model", choices=("rules", "model")
     ),
     "crystallize_schedule": About("cron line that says when facts are looked for, where Dreams run by themselves"),
+    "consolidate_schedule": About(
+        "sessions archived by themselves when over their budget: those that nanomem writes (own), or the agent's too, "
+        "while it does not run (all)",
+        choices=("own", "all", "off"),
+    ),
     "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
     "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
     "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),

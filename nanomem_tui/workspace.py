@@ -5,6 +5,7 @@ Opening reads nothing but paths and settings; each part is made when it is first
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Sequence
@@ -182,6 +183,21 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         if "operational" in self.__dict__ or self.operational_folder.is_dir():
             self.operational.age_if_due()
 
+    def consolidate_if_due(self) -> None:
+        """Consolidate the sessions of ours that turns of this process left over their budget: what the agent need not
+        wait for. With a model as the Dreamer that is left to the schedule. Raises nothing: the schedule tries again."""
+        sessions = self.traces.sessions if "traces" in self.__dict__ else None
+        found = sessions.over_budget() if sessions is not None else []
+        if found and self.settings.dream_dreamer == "rules":
+            with contextlib.suppress(NanomemError):
+                self.consolidator.by_itself([session.key for session in found])
+                for session in found:
+                    session.looked_at()
+
+    def _between_turns(self) -> None:
+        self._age_if_due()
+        self.consolidate_if_due()
+
     def start_collecting(self) -> None:
         """Measure this machine in a thread until `close`, where the settings ask for it."""
         if self.settings.collector_enabled:
@@ -192,7 +208,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         from nanomem_tui.store.checkpointer import Checkpointer
 
         if self._checkpointer is None:
-            self._checkpointer = Checkpointer(self.store, self._age_if_due)
+            self._checkpointer = Checkpointer(self.store, self._between_turns)
             self._checkpointer.start()
 
     def stop_checkpoints(self) -> None:

@@ -24,12 +24,13 @@ def test_the_examples_run_one_after_the_other(tmp_path: Path) -> None:
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
         said.append(done.stdout)
-    assert len(said) == 3
+    assert len(said) == 4
     assert said[0].count("Ana prefers the aisle seat") >= 3, "listed, found and recalled"
     assert "nobody" in said[0], "the error names what is not there"
     assert "black" in said[1]
     assert said[2].index("Porto") < said[2].index("Lisbon"), "the newest value first"
     assert said[2].count("['Porto']") == 2
+    assert "raised its memory limit" in said[3], "what helped before"
 
 
 def test_the_parts_that_are_named_are_there(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def command() -> list[str]:
         return [found]
     if importlib.util.find_spec("nanomem_tui") is not None:
         return [sys.executable, "-P", "-m", "nanomem_tui"]
-    raise Gone(f"no `nanomem` command on PATH; install nanomem-tui or set {COMMAND_VARIABLE}")
+    raise Gone(f"no `nanomem` command on PATH; install nanomem or set {COMMAND_VARIABLE}")
 
 
 def environment() -> dict[str, str]:

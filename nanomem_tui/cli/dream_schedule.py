@@ -136,8 +136,22 @@ def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])
             said.add(plan.trouble)
+        _consolidate(state, ws, ending)
         outcome = Schedule(ws).step(stopped=lambda: ending.asked)
         return outcome, CrystallizeSchedule(ws).step(stopped=lambda: ending.asked)
+
+
+def _consolidate(state: State, ws: Workspace, ending: Ending) -> None:
+    """Archive the oldest part of sessions that are over their budget, and say so in a line each."""
+    try:
+        done = ws.consolidator.by_itself(stopped=lambda: ending.asked)
+    except errors.Refused:  # another process is at it
+        return
+    for operation, _ in done:
+        if state.json:
+            output.json_line({**_body("consolidated", operation.label, None), "result": None})
+        else:
+            output.lines([f"{clock.local_naive(clock.now())[:16].replace('T', ' ')} {operation.label}"])
 
 
 def _seconds_until(outcome: Outcome | Facts) -> float:

@@ -32,7 +32,7 @@ from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeDocument, KnowledgeHit
-    from nanomem_tui.tiers.knowledge import Added, KnowledgeBase
+    from nanomem_tui.tiers.knowledge import Added, Contents, KnowledgeBase
     from nanomem_tui.tiers.knowledge_files import Found
 
 SOURCES = ("file", "man", "package", "page", "pack", "solution", "nanomem")
@@ -112,12 +112,9 @@ def add(
             take(knowledge_files.added(_address(path)))
         if manuals:
             take(knowledge_manuals.of_names(manuals, progress))
-        if man_all:
-            take(knowledge_manuals.every(progress))
         if packages:
             take(knowledge_packages.of_names(list(packages), progress))
-        if packages_all:
-            take(knowledge_packages.every(progress))
+        take(_installed(progress, manuals=man_all, packages=packages_all))
         for path in pages:
             found.documents.append(knowledge_files.saved_page(_address(path)))
         for path in packs:
@@ -179,12 +176,14 @@ def _added_lines(done: Added, *, dry_run: bool) -> list[str]:
 
 
 @contextlib.contextmanager
-def _reading(state: State) -> Iterator[KnowledgeBase]:
+def _reading(state: State, *, offering: bool = False) -> Iterator[KnowledgeBase]:
     """What there is to look things up in. Where no workspace was named and there is none yet, that of an empty folder:
-    the pages of nanomem come with the package."""
+    the pages of nanomem come with the package. `offering`: offer first to index what is installed."""
     with contextlib.ExitStack() as stack:
         try:
             ws = stack.enter_context(state.open(starting=True))
+            if offering:
+                _offer_installed(state, ws.knowledge)
         except WorkspaceMissing as missing:
             if state.workspace is not None or state.agent_config is not None:
                 raise
@@ -193,6 +192,86 @@ def _reading(state: State) -> Iterator[KnowledgeBase]:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             ws = stack.enter_context(State(folder).open(starting=True, dry_run=True))
         yield ws.knowledge
+
+
+def _offer_installed(state: State, base: KnowledgeBase) -> None:
+    """Offer to index the manuals and package pages of this machine where nothing was indexed yet; with nobody to ask,
+    name the command that does it."""
+    if state.json or not base.is_untouched():
+        return
+    from nanomem_tui.tiers import knowledge_manuals, knowledge_packages
+
+    has_manuals = next(knowledge_manuals.pages(), None) is not None
+    has_packages = knowledge_packages.has_folders()
+    if not has_manuals and not has_packages:
+        return
+    command = " ".join(["nanomem knowledge add", *["--man-all"] * has_manuals, *["--packages-all"] * has_packages])
+    if not output.can_ask():
+        output.notes([f"Note: no documents are indexed yet. To index the manuals of this machine: {command}"])
+        return
+    pages = sum(1 for _ in knowledge_manuals.pages())
+    packages = len(knowledge_packages.installed()) if has_packages else 0
+    parts = [f"{counted(pages, 'manual page')}"] * has_manuals
+    parts += [f"the /usr/share/doc pages of {counted(packages, 'package')}"] * has_packages
+    cost = f"about {max(1, pages // 2_000)} min and {max(1, pages // 50)} MB; `nanomem undo` takes them out again."
+    found = f"On this machine: {' and '.join(parts)}."
+    output.notes(["No documents are indexed yet.", found, f"Indexing them takes {cost}"])
+    if not output.ask("Index them now?"):
+        base.decline()
+        output.notes([f"Not indexed. To do it later: {command}", ""])
+        return
+    with output.Progress() as progress:
+        done = base.add(_installed(progress, manuals=has_manuals, packages=has_packages), tell=progress)
+    output.notes([*([done.operation.label] if done.operation else []), *_contents_lines(base.contents()), ""])
+
+
+def _installed(progress: output.Progress, *, manuals: bool, packages: bool) -> Found:
+    """Every manual and package page of this machine, as far as they are wanted."""
+    from nanomem_tui.tiers import knowledge_manuals, knowledge_packages
+    from nanomem_tui.tiers.knowledge_files import Found
+
+    parts = [knowledge_manuals.every(progress)] if manuals else []
+    parts += [knowledge_packages.every(progress)] if packages else []
+    documents = [document for part in parts for document in part.documents]
+    return Found(documents, [problem for part in parts for problem in part.problems])
+
+
+@knowledge.command()
+@pass_state
+def status(state: State) -> None:
+    """What is indexed: how many documents, of which manuals, packages and folders, when read, and what was not read.
+
+    \b
+    Example:
+      nanomem knowledge status
+    """
+    with _reading(state, offering=True) as base:
+        found = base.contents()
+    state.show(found.to_json(), lambda: _contents_lines(found))
+
+
+def _contents_lines(found: Contents) -> list[str]:
+    if not found.documents and not found.unread:
+        return ["No documents were added. Add some: nanomem knowledge add"]
+    sections = ", ".join(f"{name} ({number:,})" for name, number in found.sections.items())
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in found.kinds.items())
+    pairs = [
+        ("Documents", f"{found.documents:,} ({kinds}), in {counted(found.chunks, 'chunk')}"),
+        ("Manual sections", sections),
+        ("Packages", _some(found.packages)),
+        ("Folders", _some(found.folders)),
+        ("Last read", words.when(found.last_read) if found.last_read else ""),
+        ("Not read", _some([f"{where}: {why}" for where, why in found.unread.items()], "; ")),
+    ]
+    return output.fields(pairs)
+
+
+def _some(names: Sequence[str], sign: str = ", ") -> str:
+    """The number of names, and the first of them."""
+    if not names:
+        return ""
+    more = f" … and {len(names) - SHOWN:,} more (--json names all)" if len(names) > SHOWN else ""
+    return f"{len(names):,}: {sign.join(names[:SHOWN])}{more}"
 
 
 @knowledge.command()
@@ -204,7 +283,9 @@ def _reading(state: State) -> Iterator[KnowledgeBase]:
 def search(
     state: State, query: str | None, terms: Sequence[str], number: int, offset: int, sources: Sequence[str]
 ) -> None:
-    """The places that answer a question best, each with its document, section and lines.
+    """The places that answer a question best, each with its document, section, lines, and a score from 0 to 1.
+
+    The pages of nanomem itself answer only a question that names nanomem, or --source nanomem.
 
     \b
     Example:
@@ -212,14 +293,16 @@ def search(
       nanomem knowledge search "delete untracked files" --source man
     """
     asked = asked_query(query, terms)
-    with _reading(state) as base:
+    with _reading(state, offering="nanomem" not in sources) as base:
         found = base.search(asked, offset + number, sources)[offset:]
-    state.show([hit.to_json() for hit in found], lambda: _hit_lines(found))
+        ours = [] if found or sources else base.search(asked, 1, ["nanomem"])
+    state.show([hit.to_json() for hit in found], lambda: _hit_lines(found, ours))
 
 
-def _hit_lines(found: Sequence[KnowledgeHit]) -> list[str]:
+def _hit_lines(found: Sequence[KnowledgeHit], ours: Sequence[KnowledgeHit]) -> list[str]:
     if not found:
-        return ["Nothing found. What there is: nanomem knowledge list"]
+        more = ["nanomem's own pages hold words of it: add --source nanomem"] if ours else []
+        return ["Nothing found. What is indexed: nanomem knowledge status", *more]
     width = output.terminal_width()
     lines: list[str] = []
     for number, hit in enumerate(found, 1):
@@ -246,10 +329,12 @@ def list_documents(state: State, sources: Sequence[str], limit: int | None, offs
     Example:
       nanomem knowledge list --source man
     """
-    with _reading(state) as base:
+    with _reading(state, offering="nanomem" not in sources) as base:
         found = [one for one in base.documents() if not sources or one.kind in sources]
+        contents = base.contents()
     shown = page(found, limit, offset)
-    state.show([one.to_json() for one in shown], lambda: _table(shown) or ["No documents."])
+    ending = ["", *_contents_lines(contents)] if contents.documents and not sources else []
+    state.show([one.to_json() for one in shown], lambda: [*_table(shown), *ending] if shown else ["No documents."])
 
 
 def _table(documents: Sequence[KnowledgeDocument]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nanomem_tui.errors import BadInput, MissingExtra
+from nanomem_tui.installing import extra_command
 
 FONTS = {
     "dejavusansmono.ttf": "DejaVu Sans Mono",
@@ -28,7 +29,7 @@ def png_of(svg: str) -> bytes:
     try:
         from resvg_py import svg_to_bytes
     except ImportError as error:
-        fix = "pip install 'nanomem-tui[png]', or --svg"
+        fix = f"{extra_command('png')}, or --svg"
         raise MissingExtra("the library resvg-py is not installed", "--png", fix) from error
     family = monospaced(map(Path, _FOLDERS))
     if family is None:

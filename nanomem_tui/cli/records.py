@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import values
 from nanomem_tui.cli.memory_changes import warned
 from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.record_lines import counted_of, lines, link_lines, links, past_lines, records_table
@@ -36,10 +36,6 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.errors import BadInput, NothingToDo
 from nanomem_tui.store.tier_kinds import RECORD_KINDS, TIERS, Field, Kind, kind_of
 from nanomem_tui.tiers.about import ABOUT
-
-if TYPE_CHECKING:
-    from nanomem_tui.store.tier_values import TierRecord
-    from nanomem_tui.workspace import Workspace
 
 SHOWN = 20  # of those that are to be deleted
 
@@ -262,7 +258,6 @@ def add(ctx: click.Context, state: State, data: str, record_id: str, dry_run: bo
         raise BadInput("`id` is no text, or not the one that --id gives", "--data", "give the id once")
     with state.open(dry_run=dry_run, starting=True) as ws:
         operation, row = ws.records.add(kind.name, fields, record_id or own or "")
-        _tell_missing(ws, row)
     warnings = warned(state, fields)
     added(state, operation, row.id, {"record": row.to_json(), "warnings": warnings}, dry_run=dry_run)
 
@@ -293,7 +288,6 @@ def edit(ctx: click.Context, state: State, record_id: str, data: str, dry_run: b
         else:
             changed = next(change for change in done[0].changes if change.key == row.key)
             row = tier_layer.record_of(changed.key, changed.after or {})
-            _tell_missing(ws, row, fields)
     warnings = warned(state, fields) if done else []
     tell(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
@@ -319,13 +313,6 @@ def delete(ctx: click.Context, state: State, ids: Sequence[str], yes: bool, dry_
             return
         operation = ws.records.delete(kind.name, [row.id for row in rows])
     state.show({"operation": values.operation(operation), **preview}, [operation.label])
-
-
-def _tell_missing(ws: Workspace, record: TierRecord, fields: Container[str] | None = None) -> None:
-    """Say on stderr which records it names, in these fields, that are not there."""
-    for field, record_id, kinds in ws.records.missing(record):
-        if fields is None or field in fields:
-            output.notes([f"Note: there is no {' or '.join(kinds)} {record_id} (`{field}`); recorded all the same"])
 
 
 # -- values of a command line -----------------------------------------------------------------------------------------

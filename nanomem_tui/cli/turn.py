@@ -91,6 +91,7 @@ def serve(state: State) -> None:
             output.json_line(answer)
             if last:
                 break
+        ws.consolidate_if_due()
 
 
 turn.add_command(list_turns)
@@ -103,7 +104,9 @@ def _answer_once(state: State, do: str) -> None:
     body = json_object(sys.stdin.buffer.read(MAX_INPUT + 1), "stdin", _LIKE)
     with state.open(starting=True) as ws:
         answer = _do(ws, do, body)
-    output.document(answer)
+        output.document(answer)
+        sys.stdout.flush()
+        ws.consolidate_if_due()
     told = [answer["problem"]] if answer.get("problem") else []
     output.notes([f"Note: {problem}" for problem in (*told, *answer.get("problems", ()))])
 

@@ -22,10 +22,10 @@ from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary, spliced
 from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
 from nanomem_tui.formats.sessions import Message, Session, parse_session
-from nanomem_tui.memory.reading import read_log
+from nanomem_tui.memory.reading import Stamp, read_log, stamp_of
 from nanomem_tui.memory.session_layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.store import atomic
 from nanomem_tui.store.history_file import appended, look_through
 from nanomem_tui.text import counted
@@ -41,6 +41,8 @@ SLICE = "slice"
 """The key of an entry that names the messages it was made of: `first-end:digest`."""
 _OWN = "dream:"  # the agent's own Dreams are sessions too
 _MAX_KEPT = 200
+TRIES = 3
+"""How often a session that goes on meanwhile is tried by itself, until the next time."""
 
 
 def _nobody(_step: object) -> None:
@@ -96,7 +98,8 @@ class Consolidation:
 
 class Consolidator:
     """Consolidates the sessions of one workspace. `settle` finishes what a killed process of ours had begun; `spent` is
-    told what questions to a model took."""
+    told what questions to a model took; `ours` is where transcripts of ours lie; `is_undone` tells
+    whether the last consolidation of a session was undone."""
 
     def __init__(
         self,
@@ -107,7 +110,12 @@ class Consolidator:
         settings: Settings,
         settle: Callable[[], object],
         spent: Callable[[Usage], None] = _nobody,
+        ours: Path | None = None,
+        is_undone: Callable[[str], bool] = lambda key: False,
     ) -> None:
+        self._ours = ours
+        self._is_undone = is_undone
+        self._left_alone: dict[Path, Stamp] = {}
         self._paths = paths
         self._sessions = sessions
         self._perform = perform
@@ -144,7 +152,45 @@ class Consolidator:
                 break
         return plans
 
-    def apply(self, plan: Consolidation) -> tuple[Operation, Consolidation]:
+    def by_itself(
+        self, keys: Sequence[str] = (), *, stopped: Callable[[], bool] = lambda: False
+    ) -> list[tuple[Operation, Consolidation]]:
+        """Consolidate each session of ours that is over its budget; where `consolidate_schedule` is `all` the agent's
+        too, while no agent runs. One operation for each, which no plain `undo` takes for a person's.
+
+        `keys`: of these alone. One whose last consolidation was undone stays as it is until a person consolidates it. A
+        session that went on meanwhile, or that a model could not summarise, waits for the next time. Raises the store's
+        errors, and Refused while another process consolidates.
+        """
+        if self._settings.consolidate_schedule == "off":
+            return []
+        self.recover()
+        done: list[tuple[Operation, Consolidation]] = []
+        least = self._budget(None) * self._settings.consolidate_chars_per_token / 2
+        for info in self._sessions.list():
+            path = Path(info.path)
+            is_wanted = path.parent == self._ours or self._settings.consolidate_schedule == "all"
+            if stopped() or not is_wanted or info.hidden_reason or info.key.startswith(_OWN):
+                continue
+            if (keys and info.key not in keys) or info.size < least:
+                continue
+            if self._left_alone.get(path) == (stamp := stamp_of(path.stat())):
+                continue
+            if self._is_undone(info.key):
+                self._left_alone[path] = stamp
+                continue
+            for _ in range(TRIES):
+                plan = self._planned(info, None, None, _nobody)
+                if plan.nothing:
+                    self._left_alone[path] = stamp
+                if plan.nothing or plan.refused or plan.raw:
+                    break
+                with contextlib.suppress(Conflict):  # the session went on meanwhile
+                    done.append(self.apply(plan, actor="compaction"))
+                    break
+        return done
+
+    def apply(self, plan: Consolidation, *, actor: Actor = "human") -> tuple[Operation, Consolidation]:
         """Do what a plan says, as one operation; and the plan with the cursors that its entries got.
 
         Raises Refused while an agent runs or another process consolidates, NothingToDo, Conflict when the session went
@@ -159,7 +205,7 @@ class Consolidator:
             data = read_log(plan.path)
             if atomic.sha256(data) != plan.sha256:
                 raise Conflict("the session went on meanwhile", plan.key, "nothing was changed; run it again")
-            operation, done = self._operation(plan, data)
+            operation, done = self._operation(plan, data, actor)
             return self._perform(operation), done
 
     def consolidate(self, key: str, *, budget: int | None = None, dreamer: str | None = None) -> Operation:
@@ -264,7 +310,7 @@ class Consolidator:
 
     # -- doing ----------------------------------------------------------------------------------------------------
 
-    def _operation(self, plan: Consolidation, data: bytes) -> tuple[Operation, Consolidation]:
+    def _operation(self, plan: Consolidation, data: bytes, actor: Actor) -> tuple[Operation, Consolidation]:
         archive = look_through(self._paths, sign=plan.marker.encode())
         known = [e for e in archive.entries if e.session_key == plan.key and e.extra.get(SLICE) == plan.marker]
         summary, counter = plan.summary, archive.counter
@@ -287,7 +333,7 @@ class Consolidator:
         }  # fmt: skip
         if plan.usage.calls:
             meta["usage"] = plan.usage.to_json()
-        return new_operation(KIND, label, changes, meta=meta), replace(plan, entries=tuple(entries))
+        return new_operation(KIND, label, changes, actor=actor, meta=meta), replace(plan, entries=tuple(entries))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

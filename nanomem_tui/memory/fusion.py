@@ -39,6 +39,11 @@ def shares(found: Iterable[tuple[K, float]], far: float = FAR) -> dict[K, float]
     return {key: (far - distance) / span for key, distance in near}
 
 
+def nearness(distance: float | None) -> float:
+    """A cosine distance as a share: 1 for the same, 0 from where nothing is near, or where it is not known."""
+    return 0.0 if distance is None else max(0.0, 1 - distance / FAR)
+
+
 def unspoken(
     found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float = FAR
 ) -> list[Candidate]:

@@ -24,6 +24,7 @@ from nanomem_tui.memory.reading import read_log
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic
 
+_HEAD = 1 << 16  # bytes of the metadata line that are read: a summary in it has at most 12,000 characters
 ROLES = ("user", "assistant", "tool", "system")
 
 
@@ -48,6 +49,9 @@ class OwnSession:
         self._waiting: list[bytes] = []
         self._count: tuple[int, int, int] = (0, 0, 0)  # inode, bytes counted, messages in them
         self._cut_to = 0
+        self._look_again = 0
+        self.is_over_budget = False
+        """Whether the last save left more than `consolidate_budget_tokens` that was not archived, by its size."""
 
     def add_message(self, role: str, content: str, **fields: Any) -> None:
         """A message of `role` with further fields of the format (`tool_calls`, `tool_call_id`, `name`, `timestamp`).
@@ -78,6 +82,7 @@ class OwnSession:
             self._waiting.clear()
             found = os.fstat(handle)
             self._count = (found.st_ino, found.st_size, counted)
+            self.is_over_budget = self._is_over_budget(handle)
             if self._is_long() or self._is_heavy():
                 self._compact(handle, found.st_size)
         return number
@@ -95,6 +100,25 @@ class OwnSession:
         start, messages = (size, messages) if inode == found.st_ino and size <= found.st_size else (0, 0)
         added = read_from(handle, start).count(b"\n")
         return messages + added - (start == 0 and added > 0)  # the first line is the metadata
+
+    def looked_at(self) -> None:
+        """Note that somebody counts its tokens now: it is worth another look once it has grown by an eighth of them."""
+        self.is_over_budget = False
+        budget = self._settings.consolidate_budget_tokens * self._settings.consolidate_chars_per_token
+        self._look_again = self._count[1] + round(budget / 8)
+
+    def _is_over_budget(self, handle: int) -> bool:
+        """Estimated: the messages behind the offset of the first line are as long as all of them on average."""
+        settings = self._settings
+        _, size, messages = self._count
+        least = settings.consolidate_budget_tokens * settings.consolidate_chars_per_token
+        if size <= least or size < self._look_again:
+            return False
+        try:
+            archived = int(json.loads(os.pread(handle, _HEAD, 0).partition(b"\n")[0])["last_archived"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            archived = 0
+        return size * max(0, messages - archived) > least * max(1, messages)
 
     def _is_long(self) -> bool:
         settings = self._settings
@@ -134,6 +158,10 @@ class OwnSessions:
             session = OwnSession(key, self.folder / key_to_own_name(key), self._settings, self.compacted.append)
             self._sessions[key] = session
         return session
+
+    def over_budget(self) -> list[OwnSession]:
+        """Return the sessions that turns of this process left over their budget."""
+        return [session for session in list(self._sessions.values()) if session.is_over_budget]
 
     def keys(self) -> Sequence[str]:
         """The keys that were asked for in this process."""

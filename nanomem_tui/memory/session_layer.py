@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import time
@@ -51,8 +52,14 @@ class SessionLayer:
     name = "session"
 
     def __init__(
-        self, folders: Callable[[], Mapping[str, Path | None]], backups: Path, agent: Callable[[], Presence]
+        self,
+        folders: Callable[[], Mapping[str, Path | None]],
+        backups: Path,
+        agent: Callable[[], Presence],
+        ours: Path | None = None,
     ) -> None:
+        """`ours`: where transcripts lie that nanomem writes, which are only ever added to."""
+        self._ours = ours
         self._folders = folders
         self._backups = backups
         self._agent = agent
@@ -176,7 +183,7 @@ class SessionLayer:
             raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
         if change.before is None or there == change.before.get("sha256"):
             return None if change.after is None else self._made(change.after, path if there is not None else None)
-        return self._grown(change, read_log(path))
+        return self._grown(change, read_log(path), is_ours=path.parent == self._ours)
 
     def _made(self, after: Value, path: Path | None) -> bytes | Iterator[bytes]:
         """The bytes of a value, made of the file's own where it holds splices."""
@@ -187,9 +194,15 @@ class SessionLayer:
             raise BadInput("a recorded change of a session is damaged", str(after.get("path")))
         return data
 
-    def _grown(self, change: Change, current: bytes) -> bytes:
-        """The removed lines in front of a transcript that went on since its compaction."""
+    def _grown(self, change: Change, current: bytes, *, is_ours: bool) -> bytes:
+        """The change made of a transcript of ours to which messages were only added since; the removed lines in front
+        of one that went on since its compaction. Raises Conflict for any other."""
         before, after = change.before, change.after
+        if is_ours and before is not None and after is not None and "splices" in after:
+            begins = _prefix_with(current, str(before.get("sha256")))
+            data = spliced(begins, [_splice(one) for one in after["splices"]]) if begins else b""
+            if begins and sha256(data) == after.get("sha256"):
+                return data + current[len(begins) :]
         if before is not None and after is not None and before.get("blob") and after.get("blob"):
             shorter = blobs.get(self._backups, str(before["blob"]))
             cut = compact(blobs.get(self._backups, str(after["blob"])), _whole(before, "keep"))
@@ -203,7 +216,7 @@ class SessionLayer:
         try:
             if data is not None:
                 write_atomic(staged, data, like=path)
-            with self._locked():
+            with self._locked(), _appenders_kept_out(path):
                 if _stamp(path) != stamp:
                     raise Conflict("the session changed meanwhile", str(path), "look at it again and repeat the change")
                 os.unlink(path) if data is None else os.replace(staged, path)
@@ -222,6 +235,34 @@ class SessionLayer:
             return
         with locked(lock, wait=LOCK_WAIT):
             yield
+
+
+@contextlib.contextmanager
+def _appenders_kept_out(path: Path) -> Iterator[None]:
+    """Hold the lock that whoever appends to a transcript of ours takes (`appending`): no message is lost."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _prefix_with(data: bytes, digest: str) -> bytes:
+    """The whole lines that `data` begins with and whose SHA-256 is `digest`; empty where there are none."""
+    hashed = hashlib.sha256()
+    place = 0
+    while place < len(data):
+        end = data.find(b"\n", place) + 1 or len(data)
+        hashed.update(data[place:end])
+        place = end
+        if hashed.hexdigest() == digest:
+            return data[:place]
+    return b""
 
 
 def refusal(path: Path, agent: Presence) -> str:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from nanomem_tui import clock
 from nanomem_tui.errors import InvalidConfig, MissingExtra, ModelRefused, ModelUnavailable, NanomemError
+from nanomem_tui.installing import extra_command
 
 if TYPE_CHECKING:
     import httpx
@@ -191,9 +192,7 @@ def _module() -> ModuleType:
 
 
 def _missing() -> MissingExtra:
-    return MissingExtra(
-        "an endpoint is asked through httpx, which is not installed", "", "pip install 'nanomem-tui[llm]'"
-    )
+    return MissingExtra("an endpoint is asked through httpx, which is not installed", "", extra_command("llm"))
 
 
 def _unreached(error: Exception) -> str:

@@ -41,7 +41,7 @@ class Receipt(NamedTuple):
         what = ", ".join(counted(number, name) for name, number in self.asked.items()) or "secrets"
         verb = "forgot" if self.kind == "forget" else "masked"
         rest = f"; {counted(len(self.left), 'place')} left" if self.left else ""
-        return f"{verb} {what}: {times} times in {counted(len(self.taken), 'place')}{rest}"
+        return f"{verb} {what}: {counted(times, 'time')} in {counted(len(self.taken), 'place')}{rest}"
 
     def without(self, sought: Sought) -> Receipt:
         """It as it is kept: a name may say what was sought."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from nanomem_tui import paths
 from nanomem_tui.errors import BadInput, MissingExtra, NotFound, Refused
+from nanomem_tui.installing import extra_command
 from nanomem_tui.server import grpc_place, token
 from nanomem_tui.text import one_line
 
@@ -32,7 +33,7 @@ try:
     from nanomem_tui.server import memory_pb2 as pb
 except ImportError as error:
     what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
-    raise MissingExtra(what, "MemoryClient", "pip install 'nanomem-tui[grpc]'") from error
+    raise MissingExtra(what, "MemoryClient", extra_command("grpc")) from error
 
 Time = datetime | str | float | None
 """A datetime, ISO text, or seconds since 1970; None: not given."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from nanomem_tui.errors import MissingExtra, Refused
+from nanomem_tui.installing import extra_command
 from nanomem_tui.server import grpc_place, one_line_log, token
 from nanomem_tui.server.grpc_threads import Threads
 from nanomem_tui.store import atomic, owners
@@ -56,7 +57,7 @@ def needed() -> None:
         from nanomem_tui.server import memory_pb2_grpc  # noqa: F401
     except Exception as error:  # an old library says so in an error of its own
         what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
-        raise MissingExtra(what, "nanomem serve grpc", "pip install 'nanomem-tui[grpc]'") from error
+        raise MissingExtra(what, "nanomem serve grpc", extra_command("grpc")) from error
 
 
 class Server:

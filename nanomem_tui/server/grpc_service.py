@@ -231,9 +231,8 @@ class MemoryService:
         number, offset = _results(asked)
         sources = [name for name in asked.collections if name != KNOWLEDGE]
         hits = self._ws.knowledge.search(_needed(asked.query, "query"), number, sources)
-        best = max((hit.score for hit in hits), default=0.0) or 1.0
-        found = [hit for hit in hits if hit.score / best >= asked.min_relevance]
-        results, more = _fitting(_chunk(hit, hit.score / best) for hit in found[offset:])
+        found = [hit for hit in hits if hit.score >= asked.min_relevance]
+        results, more = _fitting(map(_chunk, found[offset:]))
         return pb.SearchResponse(results=results, more=more)
 
     def _add_knowledge(self, entry: pb.KnowledgeEntry) -> pb.Empty:
@@ -291,14 +290,14 @@ def _result(hit: TierHit) -> pb.SearchResult:
     )  # fmt: skip
 
 
-def _chunk(hit: KnowledgeHit, share: float) -> pb.SearchResult:
+def _chunk(hit: KnowledgeHit) -> pb.SearchResult:
     names = ("title", "source", "section", "line_from", "line_to", "kind", "document_id")
     place = values.to_json({name: getattr(hit, name) for name in names}, "place")
     why = warning(f"{KNOWLEDGE}/{hit.title}#{hit.section}", hit.text)
     return pb.SearchResult(
         content=secrets.mask(hit.text),
         metadata_json=place,
-        relevance=share,
+        relevance=hit.score,
         collection=KNOWLEDGE,
         id=hit.id,
         warning=why,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui import __version__, errors
+from nanomem_tui.installing import extra_command
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server import one_line_log
 from nanomem_tui.server.answered import Incoming, Outgoing
@@ -66,7 +67,7 @@ def needed() -> None:
         from mcp.server.stdio import stdio_server  # noqa: F401
     except ImportError as error:
         what = "the library mcp (2.3 or later) is not installed"
-        raise errors.MissingExtra(what, "nanomem serve mcp", "pip install 'nanomem-tui[mcp]'") from error
+        raise errors.MissingExtra(what, "nanomem serve mcp", extra_command("mcp")) from error
 
 
 def serve(given: Served, close: Callable[[], object]) -> None:

@@ -122,7 +122,7 @@ class Tools:
         found = self._ws.context.assemble(task, most, tiers, self._audience, framed=True)
         told = [f"({one_line(note, 300)})" for note in found.notes]
         if found.cut:
-            told.append(f"({counted(len(found.cut), 'finding')} left out: said already, or beyond the budget)")
+            told.append(f"({counted(len(found.cut), 'finding')} left out: repeated, unrelated, or beyond the budget)")
         return "\n".join([self._ws.context.block(found) or found.nothing, *told])
 
     def _knowledge(self, given: Arguments) -> str:

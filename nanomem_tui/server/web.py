@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanomem_tui import errors
+from nanomem_tui.installing import extra_command
 from nanomem_tui.server import one_line_log, token
 from nanomem_tui.server.half_open import HalfOpen
 from nanomem_tui.server.port import HOST
@@ -55,7 +56,7 @@ def needed() -> None:
         import textual_serve.server  # noqa: F401
     except ImportError as error:
         what = "the library textual-serve is not installed"
-        raise errors.MissingExtra(what, "nanomem serve web", "pip install 'nanomem-tui[web]'") from error
+        raise errors.MissingExtra(what, "nanomem serve web", extra_command("web")) from error
 
 
 def address(listening: socket.socket, word: str = "") -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from nanomem_tui import json_text
 from nanomem_tui.store import knowledge_index, sql, tier_meta, tier_numbers
@@ -38,6 +38,8 @@ INDEXED_BY = "knowledge_tokens"
 """Where `tier_meta` keeps the version of the tokens that the index was made of."""
 _REMOVED = "knowledge removed "
 _PACKAGES = "knowledge packages "
+_UNREAD = "knowledge unread "
+_DECLINED = "knowledge declined "
 
 
 def in_memory() -> sqlite3.Connection:
@@ -81,6 +83,12 @@ def document(connection: Connection, workspace_id: str, document_id: str) -> Kno
     return _document(row) if row else None
 
 
+def is_empty(connection: Connection, workspace_id: str) -> bool:
+    """Whether there is no document."""
+    query = "SELECT 1 FROM knowledge_documents WHERE workspace_id = ? LIMIT 1"
+    return connection.execute(query, (workspace_id,)).fetchone() is None
+
+
 def checked(connection: Connection, workspace_id: str, ids: Iterable[str], at: str) -> None:
     """Note when these documents were last compared with their sources."""
     update = "UPDATE knowledge_documents SET checked_at = ? WHERE workspace_id = ? AND id = ?"
@@ -113,6 +121,30 @@ def packages(connection: Connection, workspace_id: str) -> set[str] | None:
     with contextlib.suppress(ValueError):  # a bit flipped in it
         return set(json_text.loads(found)) if found is not None else None
     return None
+
+
+def note_unread(connection: Connection, workspace_id: str, unread: Mapping[str, str]) -> None:
+    """Note what could not be read, and why, by where it is."""
+    text = json.dumps(dict(unread), ensure_ascii=False)
+    tier_meta.put(connection, workspace_id, f"{_UNREAD}{workspace_id}", text)
+
+
+def unread(connection: Connection, workspace_id: str) -> dict[str, str]:
+    """Return what could not be read, and why, by where it is."""
+    found = tier_meta.get(connection, workspace_id, f"{_UNREAD}{workspace_id}")
+    with contextlib.suppress(ValueError, AttributeError):  # a bit flipped in it
+        return {str(where): str(why) for where, why in json_text.loads(found or "{}").items()}
+    return {}
+
+
+def note_declined(connection: Connection, workspace_id: str) -> None:
+    """Note that somebody declined to index what is installed."""
+    tier_meta.put(connection, workspace_id, f"{_DECLINED}{workspace_id}", "")
+
+
+def is_declined(connection: Connection, workspace_id: str) -> bool:
+    """Whether somebody declined to index what is installed."""
+    return tier_meta.get(connection, workspace_id, f"{_DECLINED}{workspace_id}") is not None
 
 
 def chunks(connection: Connection, workspace_id: str, document_id: str) -> list[tuple[str, Chunk]]:

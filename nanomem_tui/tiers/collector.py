@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem
+from nanomem_tui.installing import extra_command
 from nanomem_tui.settings import Settings
 from nanomem_tui.tiers.operational import Operational
 
@@ -55,7 +56,7 @@ class Machine:
             import psutil
         except ImportError as error:
             what = "the library psutil is not installed, and collector_enabled asks for it"
-            raise MissingExtra(what, "", "pip install 'nanomem-tui[system]'") from error
+            raise MissingExtra(what, "", extra_command("system")) from error
         self._psutil = psutil
         self._disk = "/"
         self._gpu = shutil.which("nvidia-smi")
@@ -223,4 +224,4 @@ def missing(settings: Settings) -> list[Problem]:
     if not settings.collector_enabled or importlib.util.find_spec("psutil") is not None:
         return []
     return [Problem("the library psutil is not installed, and collector_enabled asks for it", "collector",
-                    fix="pip install 'nanomem-tui[system]'")]  # fmt: skip
+                    fix=extra_command("system"))]  # fmt: skip

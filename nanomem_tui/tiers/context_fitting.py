@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nanomem_tui.text import clusters, counted
 from nanomem_tui.tiers import near_duplicates
 from nanomem_tui.tiers.context_ranking import Ranked
-from nanomem_tui.tiers.context_values import MARK, ContextChunk, LeftOut
+from nanomem_tui.tiers.context_values import MARK, UNRELATED, ContextChunk, LeftOut
 from nanomem_tui.tokens import tokens
 
 LEAST = 24
@@ -49,7 +49,7 @@ class Budget:
 
     def fit(self, ranked: Sequence[Ranked]) -> Fitted:
         """The findings, best first, that there is room for."""
-        least = ranked[0].relevance * FLOOR if ranked else 0.0
+        least = max((one.relevance for one in ranked if one.is_related), default=0.0) * FLOOR
         for place, one in enumerate(ranked):
             alone = place + 1 == len(ranked)
             why = self._useless(one, least) or self._take(one, self.room if alone else min(self._most, self.room))
@@ -66,6 +66,8 @@ class Budget:
     def _useless(self, one: Ranked, least: float) -> str:
         """Why a finding is not wanted though there may be room; empty when it is."""
         finding = one.finding
+        if not one.is_related:
+            return UNRELATED
         if one.relevance < least:
             return f"too little to do with the task: less than a twentieth of the best, which has {least / FLOOR:.2f}"
         if finding.key in self._keys:

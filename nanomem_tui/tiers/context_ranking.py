@@ -6,8 +6,9 @@
 `lexical`: the share of the task's words that a finding holds, each by how rare it is among the findings, a word less
 where it stands once in a text that is long for its kind. `nearness`: in meaning, where that was asked. `recency` halves
 in 30 days, by whole days, so that an answer stays the same for a day. Words that no finding holds count as much as the
-others do on average. Owns the ranking; must not know where findings come from. Equal ones: the newest first, then by
-source.
+others do on average. A finding that shares only common words with the task, and no more than half of its words, has no
+bearing on it unless it is near in meaning. Owns the ranking; must not know where findings come from. Equal ones: the
+newest first, then by source.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.store.word_search import saturated
+from nanomem_tui.tiers.common_words import is_common
 from nanomem_tui.tiers.context_values import Finding
 from nanomem_tui.tokens import tokens
 
@@ -30,16 +32,21 @@ TIER_WEIGHTS: Mapping[str, float] = MappingProxyType(
 RECENCY, IMPORTANCE = 0.15, 0.15
 HALF_LIFE = 30.0
 """Days after which a finding is half as new."""
+MOST_SHARED = 0.5
+"""The share of a task's words up to which common words alone make no connection."""
+LEAST_NEAR = 0.2
+"""The nearness in meaning from which on a finding needs no words of the task."""
 MOST_READ = 8_000
 """Characters of a finding that are read for the words in it."""
 
 
 class Ranked(NamedTuple):
-    """A finding with its relevance (0 to 1), and what that is made of."""
+    """A finding with its relevance (0 to 1), what that is made of, and whether it has a bearing on the task."""
 
     finding: Finding
     relevance: float
     parts: Mapping[str, Any]
+    is_related: bool = True
 
 
 def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -> list[Ranked]:
@@ -61,10 +68,18 @@ def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -
         lexical = found / every if every else 0.0
         match = lexical + (1 - lexical) * one.nearness
         if match > 0:
-            ranked.append(_ranked(one, match, lexical, terms, today))
+            made = _ranked(one, match, lexical, terms, today)
+            ranked.append(made._replace(is_related=_is_related(one, terms, words)))
     ranked.sort(key=lambda entry: entry.finding.source)
     ranked.sort(key=lambda entry: entry.finding.at, reverse=True)
     return sorted(ranked, key=lambda entry: -entry.relevance)
+
+
+def _is_related(one: Finding, terms: Sequence[str], words: Mapping[str, float]) -> bool:
+    """Whether a finding is near in meaning, or shares a telling word or most words with the task."""
+    if one.nearness >= LEAST_NEAR or not all(map(is_common, terms)):
+        return True
+    return sum(words[word] for word in terms) > MOST_SHARED * sum(words.values())
 
 
 def _means(findings: Sequence[Finding], lengths: Sequence[int]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.memory.fusion import FAR
+from nanomem_tui.memory.fusion import nearness
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store import tier_rows, tier_search
@@ -36,10 +36,11 @@ EACH = 12
 """Records of one kind in one tier, entries of one category, items: at most so many may be context of one task."""
 NAMED = 8
 """Names of a task that may be those of metrics."""
+LEAST_ANSWERED = 0.35
+"""The share of a task that a chunk of a document answers at least: among thousands of pages some hold any one word."""
 CHARACTERS = 40_000
 """Of items: more than any block of recall holds."""
 SEARCHED = (*RECORD_KINDS, "event")
-OURS = "nanomem"
 ENTRIES = ("event", "task", "tool_result")
 Row = TypeVar("Row")
 
@@ -72,9 +73,8 @@ def look(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> 
     if "longterm" in tiers:
         found.findings.extend(_memory(parts.engine(), task, audience, found))
     if "knowledge" in tiers and task.words:
-        own = OURS in task.words  # pages about this program say nothing of other tasks
-        hits = parts.knowledge().search(task.text, EACH, own=own)
-        found.findings.extend(map(content.of_chunk, hits))
+        hits = parts.knowledge().search(task.text, EACH)
+        found.findings.extend(content.of_chunk(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
     return found
 
 
@@ -152,11 +152,6 @@ def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
     except NanomemError as error:
         found.notes.append(f"records by words alone: {error.line()}")
         return ()
-
-
-def nearness(distance: float | None) -> float:
-    """A cosine distance as a share: 1 for the same, 0 from where nothing is near."""
-    return 0.0 if distance is None else max(0.0, 1 - distance / FAR)
 
 
 def _measured(connection: Connection, workspace_id: str, task: Task, tier: Tier) -> Iterator[TierRecord]:

@@ -20,6 +20,8 @@ TIERS = ("operational", "working", "longterm", "knowledge")
 NAME_WEIGHT = 1.5
 """What a word counts that is part of a name: of a metric, a file, a host, an id, a thing in quotation marks."""
 MOST_WORDS = 32
+UNRELATED = "shares only common words with the task"
+"""Why a finding that has no bearing on the task is left out."""
 MARK = " […]"
 """Stands where a text was cut."""
 _NAME = re.compile(r"[`'\"“«]([^`'\"”»\n]{2,60})[`'\"”»]|(?<!\w)(~?/?\w[\w.:/@%+-]*\w)")
@@ -129,9 +131,13 @@ class Context(NamedTuple):
         """Why there is no chunk, in a sentence; empty where there is one."""
         if self.chunks:
             return ""
-        if self.cut:
-            known = "1 thing is" if len(self.cut) == 1 else f"{len(self.cut):,} things are"
+        fitting = sum(one.why != UNRELATED for one in self.cut)
+        if fitting:
+            known = "1 thing is" if fitting == 1 else f"{fitting:,} things are"
             return f"{known} known for that task, and none fits into {counted(self.max_tokens, 'token')}: allow more."
+        if self.cut:
+            found = "1 thing" if len(self.cut) == 1 else f"Each of {len(self.cut):,} things"
+            return f"Nothing is known for that task. {found} found shares only common words with it."
         return "Nothing is known for that task."
 
     def to_json(self) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +31,13 @@ from nanomem_tui.tiers import knowledge_files, knowledge_manuals, knowledge_pack
 from nanomem_tui.tiers.knowledge_files import Found
 from nanomem_tui.tiers.knowledge_layer import NAME, KnowledgeLayer, Tell, content_hash, pack, quiet, value_of
 from nanomem_tui.tiers.knowledge_search import search
+from nanomem_tui.tokens import tokens
 
+OURS = "nanomem"
+"""The kind of the pages of this package, and the word that asks for them."""
+MOST_UNREAD = 2_000
+"""Places that could not be read and are remembered, the newest."""
+_MANUAL = re.compile(r"\(([0-9nl]\w*)\)$")
 LONGEST_QUESTION = 4_000
 """Characters of a question that are looked at."""
 
@@ -52,6 +60,25 @@ class Added(NamedTuple):
             "unchanged": self.unchanged,
             "problems": [problem.to_json() for problem in self.problems],
         }
+
+
+class Contents(NamedTuple):
+    """What the documents that were added are: how many of each kind, of which manual sections, packages and folders,
+    when they were last read, and what could not be read, with the reason by place."""
+
+    documents: int
+    chunks: int
+    kinds: Mapping[str, int]
+    sections: Mapping[str, int]
+    packages: tuple[str, ...]
+    folders: tuple[str, ...]
+    last_read: str
+    unread: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The contents as the command line prints them."""
+        unread = [{"where": where, "why": why} for where, why in self.unread.items()]
+        return {**self._asdict(), "unread": unread}
 
 
 class KnowledgeBase:
@@ -78,18 +105,22 @@ class KnowledgeBase:
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def search(
-        self, query: str, n_results: int = 5, sources: Sequence[str] = (), *, own: bool = True
+        self, query: str, n_results: int = 5, sources: Sequence[str] = (), *, own: bool | None = None
     ) -> list[KnowledgeHit]:
-        """The chunks that answer a question best, best first. `sources`: kinds of documents (KINDS), none: all.
+        """Return the chunks that answer a question best, best first, each with a score from 0 to 1.
 
-        `own`: also in the pages of this package. Raises BadInput for a kind that there is not.
+        `sources`: kinds of documents (KINDS), none: all. `own`: whether the pages of this package are searched; None:
+        only where the question names nanomem or `sources` does, as examples in them would answer anything. Raises
+        BadInput for a kind that does not exist.
         """
         for kind in sources:
             if kind not in KINDS:
                 raise BadInput("no such source", kind, f"one of {', '.join(KINDS)}")
         question = query[:LONGEST_QUESTION]
+        if own is None:
+            own = OURS in sources or OURS in tokens(question)
         with self._own_pages() as pages:
-            shelves = [shelf_of(pages, "")] if own and (not sources or "nanomem" in sources) else []
+            shelves = [shelf_of(pages, "")] if own and (not sources or OURS in sources) else []
             if not self._database.exists:
                 return search(shelves, question, n_results, sources)
 
@@ -107,6 +138,44 @@ class KnowledgeBase:
         with self._own_pages() as pages:
             return [*kept, *knowledge_rows.documents(pages, "")]
 
+    def contents(self) -> Contents:
+        """Return what the documents that were added are."""
+        kept = self._kept()
+        sections = [match[1] for one in kept if one.kind == "man" and (match := _MANUAL.search(one.title))]
+        folders = {str(one.meta["of"]) for one in kept if one.kind == "file" and "of" in one.meta}
+        return Contents(
+            len(kept),
+            sum(one.chunks for one in kept),
+            dict(Counter(one.kind for one in kept).most_common()),
+            dict(sorted(Counter(sections).items())),
+            tuple(sorted({name for one in kept if (name := _package(one))})),
+            tuple(sorted(folders)),
+            max((one.checked_at for one in kept), default=""),
+            self._unread(),
+        )
+
+    def _unread(self) -> dict[str, str]:
+        if not self._database.exists:
+            return {}
+        return self._database.read(lambda connection: knowledge_rows.unread(connection, self._workspace_id))
+
+    def is_untouched(self) -> bool:
+        """Whether nobody has added or taken away a document, nor declined to index what is installed."""
+        if not self._database.exists:
+            return True
+
+        def look(connection: Connection) -> bool:
+            return knowledge_rows.is_empty(connection, self._workspace_id) and not (
+                knowledge_rows.is_declined(connection, self._workspace_id)
+                or knowledge_rows.removed(connection, self._workspace_id)
+            )
+
+        return self._database.read(look)
+
+    def decline(self) -> None:
+        """Remember that somebody declined to index what is installed."""
+        self._database.write(lambda connection: knowledge_rows.note_declined(connection, self._workspace_id))
+
     def get(self, document_id: str) -> KnowledgeDocument:
         """The document of that id, of the one id that begins so, or of that title. Raises NotFound or BadInput."""
         every = self.documents()
@@ -121,7 +190,7 @@ class KnowledgeBase:
     def chunks(self, document_id: str) -> list[tuple[str, Chunk]]:
         """The chunks of a document with their ids, in its order. Raises NotFound or BadInput."""
         one = self.get(document_id)
-        if one.kind == "nanomem":
+        if one.kind == OURS:
             with self._own_pages() as pages:
                 return knowledge_rows.chunks(pages, "", one.id)
         return self._database.read(lambda connection: knowledge_rows.chunks(connection, self._workspace_id, one.id))
@@ -173,6 +242,8 @@ class KnowledgeBase:
                 operation = self._perform(done)
             if any(map(_package, after.values())) and not any(map(_package, before.values())) and not dry_run:
                 self._note_packages()
+        if not dry_run:
+            self._note_unread(found)
         new = tuple(one for key, one in after.items() if key not in before)
         changed = tuple(one for key, one in after.items() if key in before)
         return Added(operation, new, changed, unchanged, tuple(found.problems))
@@ -192,7 +263,7 @@ class KnowledgeBase:
         self._settle()
         found = {one.id: one for one in map(self.get, ids)}
         for one in found.values():
-            if one.kind == "nanomem":
+            if one.kind == OURS:
                 raise BadInput("a page of nanomem itself stays", one.title, "search with --source to leave it out")
         if not found:
             raise NothingToDo("nothing was changed")
@@ -257,6 +328,16 @@ class KnowledgeBase:
                 fix = f"nanomem knowledge remove {one.id}"
                 found.problems.append(Problem(f"cannot be read again ({error.what})", path, None, fix, "warning"))
         return gone
+
+    def _note_unread(self, found: Found) -> None:
+        """Remember what could not be read; what could be read now is no longer part of it."""
+        before = self._unread()
+        read = {str(one.meta.get("path", "")) for one in found.documents}
+        unread = {where: why for where, why in before.items() if where not in read}
+        unread |= {problem.where: problem.what for problem in found.problems}
+        if unread != before:
+            kept = dict(list(unread.items())[-MOST_UNREAD:])
+            self._database.write(lambda connection: knowledge_rows.note_unread(connection, self._workspace_id, kept))
 
     def _note_packages(self) -> None:
         names = knowledge_packages.installed()

@@ -41,6 +41,11 @@ def installed() -> list[str]:
     return sorted(names | _python().keys())
 
 
+def has_folders() -> bool:
+    """Whether any installed package has a folder of documentation."""
+    return any((folder / entry).is_dir() for folder in _folders() for entry in os.listdir(folder))
+
+
 def every(tell: Tell = quiet) -> Found:
     """The documentation of all installed packages, without their man pages."""
     return of_names(installed(), tell, manuals=False)

@@ -1,7 +1,8 @@
 """The search of the knowledge base: which chunks answer a question best, of several shelves as if they were one.
 
 A chunk is rated by BM25 over its text, its section and its title, and by how much of the question its whole document
-holds. Words that most chunks hold are looked up only where nothing rarer is asked for. Must not know a file.
+holds. Words that most chunks hold are looked up only where nothing rarer is asked for. The score of a hit is the share
+of the question that it holds, from 0 to 1, whatever the size of the shelves. Must not know a file.
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ OFTEN = 16
 """Places of a word that are looked at for that."""
 SAME_SECTION, SAME_DOCUMENT = 0.9, 0.85
 """What a chunk counts after another one of the same section, or of the same document."""
-OURS = 0.5
-"""What a page of this package counts beside the documents that somebody added, unless nanomem is asked about."""
 SPREAD = 60
 """Chunks beside those that are asked for that are looked at for that."""
 COMMON = 5
@@ -55,7 +54,24 @@ def search(shelves: Sequence[Shelf], question: str, limit: int, kinds: Sequence[
     asked = _asked(shelves, question, total)
     wanted = _wanted(shelves, asked, total)
     rows = [row for shelf in shelves for row in shelf.best(wanted, kinds, CANDIDATES)]
-    return _spread(_rated(rows, asked, 1.0 if "nanomem" in tokens(question) else OURS), limit)
+    return _with_shares(_spread(_rated(rows, asked), limit), asked, len(query_weights(question)))
+
+
+def _with_shares(hits: Sequence[KnowledgeHit], asked: Sequence[_Asked], words: int) -> list[KnowledgeHit]:
+    """The hits with the share of the question that each holds as their score, never more than that of a better one.
+
+    Of `words` that no chunk holds each counts as the others do on average; a word said often counts once.
+    """
+    worth = {one.written: one.worth for one in asked}
+    whole = sum(worth.values()) * words / max(1, len(worth))
+    found, least = [], 1.0
+    for hit in hits:
+        held = sum(min(worth[word], part) for word, part in hit.parts.items() if word in worth)
+        least = min(least, held / whole)
+        factor = least / (sum(hit.parts.values()) or 1.0)
+        parts = {name: round(part * factor, 4) for name, part in hit.parts.items()}
+        found.append(hit._replace(score=round(least, 6), parts=parts))
+    return found
 
 
 def _rows_with(shelves: Sequence[Shelf], word: str) -> int:
@@ -110,8 +126,8 @@ class _Words(NamedTuple):
     title: frozenset[str]
 
 
-def _rated(rows: Sequence[Row], asked: Sequence[_Asked], ours: float) -> list[KnowledgeHit]:
-    """The rows as hits, best first; `ours`: what pages of this package count."""
+def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
+    """The rows as hits, best first."""
     found: list[tuple[Row, dict[str, float], float]] = []
     of_document: dict[str, dict[str, float]] = {}
     for row, words, mean in _read(rows, asked):
@@ -124,8 +140,6 @@ def _rated(rows: Sequence[Row], asked: Sequence[_Asked], ours: float) -> list[Kn
     for row, parts, together in found:
         document = DOCUMENT * sum(of_document[row.document_id].values())
         told = {**parts, "words together": together, "whole document": document}
-        if row.kind == "nanomem" and ours < 1:
-            told["a page of nanomem"] = (ours - 1) * sum(told.values())
         shown = {name: round(part, 4) for name, part in told.items() if part}
         hits.append(_hit(row, sum(told.values()), shown))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))

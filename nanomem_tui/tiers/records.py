@@ -5,11 +5,11 @@ Owns what a person may do, and how records hang together: goal, task, tool call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, Conflict, NothingToDo
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import tier_layer, tier_rows, tier_search
@@ -233,6 +233,13 @@ class TierRecords(Trail):
 
         return self.ask(look, named) if named else []
 
+    def _check_references(self, record: TierRecord, fields: Container[str]) -> None:
+        """Raise NotFound for the first of these fields that refers to a record that does not exist."""
+        for field, record_id, kinds in self.missing(record):
+            if field in fields:
+                fix = f"nanomem record {kinds[0]} list shows the ids; add the {kinds[0]} first, or leave `{field}` out"
+                raise NotFound(f"no such {' or '.join(kinds)} (`{field}` of a {record.kind})", record_id, fix)
+
     def history(self, kind: str, record_id: str) -> list[Past]:
         """Every change of a record, newest first: operations of people and imports, those taken back too, and what
         agents overwrote."""
@@ -263,12 +270,14 @@ class TierRecords(Trail):
     def add(
         self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, actor: Actor = "human"
     ) -> tuple[Operation, TierRecord]:
-        """A new record. Raises BadInput, or Conflict when there is one of that id."""
+        """A new record. Raises BadInput, Conflict when there is one of that id, or NotFound when it refers to a record
+        that does not exist."""
         known = kind_of(kind)
         if known.name == "agent-state":
             record_id = record_id or str(fields.get("agent_name") or "")
         record_id = checked_id(record_id) if record_id else new_key(known.name.replace("-", "_"))
         record = self._made(known, record_id, None, fields, "manual")
+        self._check_references(record, fields)
         changes = [tier_layer.change(None, record), *self._beside(None, record)]
         return self._do("add", changes, [record], actor), record
 
@@ -277,7 +286,8 @@ class TierRecords(Trail):
     ) -> Operation:
         """Change fields of a record. `expected`: the record as it was shown to who edits it.
 
-        Raises NotFound, BadInput, Conflict when a field of it was changed since, NothingToDo.
+        Raises NotFound (also for a record that a changed field refers to), BadInput, Conflict when a field of it was
+        changed since, NothingToDo.
         """
         before = self.get(kind, record_id)
         known = KINDS[before.kind]
@@ -288,6 +298,7 @@ class TierRecords(Trail):
         after = self._made(known, before.id, before, given, before.origin)
         if not tier_rows.differing(before, after):
             raise NothingToDo("nothing to change", before.id)
+        self._check_references(after, [name for name in given if before.fields[name] != after.fields[name]])
         return self._do("edit", [tier_layer.change(before, after), *self._beside(before, after)], [after])
 
     def delete(self, kind: str, ids: Sequence[str]) -> Operation:

@@ -1,6 +1,11 @@
 """Records found by words and by meaning at once, across the collections of seed 004: what was like this before?
 
-Owns how both are joined, and what is said where only words were compared. Must not embed anything.
+    score = lexical + (1 - lexical) * nearness
+
+`lexical` is the share of the question's words that a record holds, `nearness` what its distance in meaning leaves of
+the distance where nothing is near. Neither depends on what else was found, so scores can be compared between
+collections, indexes and questions. Owns how both are joined, and what is said where only words were compared. Must not
+embed anything.
 """
 
 from __future__ import annotations
@@ -9,9 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.memory.fusion import FAR, WEIGHT, shares
+from nanomem_tui.memory.fusion import FAR, nearness
 from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, Kind, kind_of
+from nanomem_tui.store.tier_search import MOST_WORDS
 from nanomem_tui.tiers.records import TierHit
+from nanomem_tui.tokens import query_weights
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.record_meaning import NearRecord, RecordMeaning
@@ -49,7 +56,6 @@ def answer(
     query: str,
     collections: Sequence[str] = (),
     n_results: int = 5,
-    far: float = FAR,
 ) -> SemanticAnswer:
     """The records most like a question. `collections`: of these alone, by their names or those of their kinds. Those
     that are not embedded, such as patterns, are found by their words.
@@ -69,28 +75,29 @@ def answer(
             near = meaning().nearest(query, [kind.name for kind in kinds if kind.embedded], BESIDE * n_results)
         except NanomemError as error:
             note = error.line()
-    return SemanticAnswer(tuple(_joined(by_words, near, 0.0 if note else WEIGHT, far)[:n_results]), note)
+    return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
 
 
-def _joined(by_words: Sequence[TierHit], near: Sequence[NearRecord], weight: float, far: float) -> list[TierHit]:
-    """Min-max of both, as items are ranked: the best by words counts (1 - weight), the nearest `weight`."""
-    most = max((hit.score for hit in by_words), default=0.0) or 1.0
+def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord]) -> list[TierHit]:
+    """The records of both, best first; of equal ones those that hold rarer words, then the newest."""
+    weights = query_weights(query, MOST_WORDS)
+    whole = sum(weights.values())
     lexical = {hit.record.key: hit for hit in by_words}
-    distances = {one.record.key: one.distance for one in near if one.distance < far}
-    known = {one.record.key: one.record for one in near} | {one.record.key: one.record for one in by_words}
-    share = shares(distances.items(), far)
+    distances = {one.record.key: one.distance for one in near if one.distance < FAR}
+    records = {one.record.key: one.record for one in near} | {one.record.key: one.record for one in by_words}
     hits = []
     for key in dict.fromkeys((*lexical, *distances)):
-        found = lexical.get(key)
-        words = (1 - weight) * found.score / most if found is not None else 0.0
-        meant = weight * share.get(key, 0.0)
-        parts: dict[str, object] = {"lexical": round(words, 6), "meaning": round(meant, 6)}
+        words = list(lexical[key].parts["words"]) if key in lexical else []
+        share = min(1.0, sum(weights.get(word, 0.0) for word in words) / whole) if words else 0.0
+        meant = (1 - share) * nearness(distances.get(key))
+        parts: dict[str, object] = {"lexical": round(share, 6), "meaning": round(meant, 6)}
         if key in distances:
             parts["distance"] = round(distances[key], 6)
-        parts["words"] = found.parts.get("words", []) if found is not None else []
-        hits.append(TierHit(known[key], words + meant, parts))
+        parts["words"] = words
+        hits.append(TierHit(records[key], share + meant, parts))
     hits.sort(key=lambda hit: (hit.record.at, hit.record.key), reverse=True)
-    return sorted(hits, key=lambda hit: -hit.score)
+    rarity = {key: hit.score for key, hit in lexical.items()}
+    return sorted(hits, key=lambda hit: (-hit.score, -rarity.get(hit.record.key, 0.0)))
 
 
 def _kinds(collections: Sequence[str]) -> list[Kind]:

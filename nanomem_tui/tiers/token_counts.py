@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.errors import BadInput, MissingExtra
+from nanomem_tui.installing import library_command
 from nanomem_tui.text import whole
 
 AUTO, ESTIMATE = "auto", "estimate"
@@ -89,7 +90,8 @@ def _of_file(path: Path) -> Counter:
     try:
         import tokenizers
     except ImportError:
-        raise MissingExtra("a tokenizer of one's own needs `tokenizers`", str(path), "pip install tokenizers") from None
+        fix = library_command("tokenizers")
+        raise MissingExtra("a tokenizer of one's own needs `tokenizers`", str(path), fix) from None
     if not path.is_file():
         raise BadInput("no such file", str(path), "name the tokenizer.json of a model in `context_tokenizer`")
     try:

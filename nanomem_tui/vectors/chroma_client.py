@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from nanomem_tui import json_text
 from nanomem_tui.errors import BadInput, InvalidConfig, MissingExtra, NanomemError, Refused, StoreError, from_os_error
 from nanomem_tui.formats.chroma_folder import OURS
+from nanomem_tui.installing import extra_command
 from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import atomic
 
@@ -155,7 +156,7 @@ def _chromadb() -> Any:
         import chromadb.errors
     except ImportError as error:
         what = f"the index in Chroma needs chromadb, which is not installed ({error.name})"
-        raise MissingExtra(what, "vector_index", "pip install 'nanomem-tui[chroma]'") from error
+        raise MissingExtra(what, "vector_index", extra_command("chroma")) from error
     return chromadb
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nanomem_tui.errors import BadAnswer, InvalidConfig, MissingExtra
+from nanomem_tui.installing import extra_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 LONGEST = 8000
 """Characters of a text that are given to a model which cuts it itself: its meaning is taken from its beginning."""
-
-INSTALL = "pip install 'nanomem-tui[vector]'"
 
 
 class Embedder(Protocol):
@@ -100,4 +99,4 @@ def unit_rows(rows: Any, name: str) -> Rows:
 
 def missing(what: str) -> MissingExtra:
     """The error for a part of search by meaning that is not installed."""
-    return MissingExtra(f"search by meaning needs {what}, which is not installed", "", INSTALL)
+    return MissingExtra(f"search by meaning needs {what}, which is not installed", "", extra_command("vector"))

@@ -13,6 +13,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem
+from nanomem_tui.installing import extra_command
 from nanomem_tui.text import counted
 from nanomem_tui.vectors.kept import is_active, wanted
 from nanomem_tui.vectors.rows import VectorRows, is_vector, numbers_of
@@ -100,7 +101,7 @@ def _chroma(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
 
     if importlib.util.find_spec("chromadb") is None:
         what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
-        yield Problem(what, "the settings", None, "pip install 'nanomem-tui[chroma]'", "warning")
+        yield Problem(what, "the settings", None, extra_command("chroma"), "warning")
     try:
         folder = chroma_client.place_of(settings, store.paths).folder
         if folder is None or not folder.exists():

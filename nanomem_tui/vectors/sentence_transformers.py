@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import BadInput, MissingExtra, from_os_error
+from nanomem_tui.installing import library_command
 from nanomem_tui.vectors.embedders import LONGEST, unit_rows
 from nanomem_tui.vectors.fingerprint import fingerprint
 
@@ -42,8 +43,9 @@ class SentenceTransformers:
         from importlib import util
 
         if util.find_spec("sentence_transformers") is None:
-            raise MissingExtra("sentence-transformers is not installed, and embedding_backend asks for it", "",
-                               "pip install sentence-transformers, or set embedding_backend auto")  # fmt: skip
+            what = "sentence-transformers is not installed, and embedding_backend asks for it"
+            fix = f"{library_command('sentence-transformers')}, or set embedding_backend auto"
+            raise MissingExtra(what, "", fix)
         self._model = model
         folder = Path(model)
         self.name = f"{model} sentence-transformers"

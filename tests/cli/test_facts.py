@@ -168,7 +168,7 @@ def test_without_meaning_words_find_and_a_note_says_why(place: Path, run: Run, m
     done = run("facts", "search", "phone")
     assert done.code == 0
     assert "555 0101" in done.out
-    assert "pip install 'nanomem-tui[vector]'" in done.err
+    assert "pip install '.[vector]'" in done.err
     assert len(done.err.splitlines()) == 1
     assert {hit["how"] for hit in run("facts", "search", "phone", "--json").json} == {"words"}
 

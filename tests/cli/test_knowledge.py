@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,10 +50,98 @@ def test_they_are_read_before_there_is_a_workspace(place: Path, run, monkeypatch
     assert (listed.code, listed.err) == (0, f"Note: no workspace yet at {missing}: only the pages of nanomem\n")
     one = run("knowledge", "list", "--source", "nanomem", "--json").json[0]
     assert f"From      {one['source']}" in run("knowledge", "show", one["id"]).out
-    assert run("knowledge", "search", "undo an operation", "--json").json
+    assert run("knowledge", "search", "undo an operation of nanomem", "--json").json
     assert not missing.parent.exists(), "nothing was made"
     named = run("--workspace", str(missing), "knowledge", "list")
     assert named.code == 2, "who names one that is not there is told"
+
+
+COMMAND = "nanomem knowledge add --man-all --packages-all"
+
+
+@pytest.fixture
+def packaged(place: Path) -> Path:
+    """The same machine with a package that documents itself, and a page of it that cannot be read."""
+    folder = place / "share" / "doc" / "nginx"
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text("# nginx\n\nPut your sites into sites-enabled.\n")
+    (folder / "faq.txt").write_bytes(b"\0\1\2" * 50)
+    return place
+
+
+def answering(text: str) -> SimpleNamespace:
+    return SimpleNamespace(isatty=lambda: True, readline=lambda: text)
+
+
+@pytest.mark.parametrize("line", [("search", "put sites"), ("list",), ("status",)])
+def test_without_a_terminal_the_first_use_names_the_command_that_indexes_what_is_installed(
+    packaged: Path, run, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    first = run("knowledge", *line)
+    note = f"Note: no documents are indexed yet. To index the manuals of this machine: {COMMAND}\n"
+    assert (first.code, first.err) == (0, note)
+    assert run("knowledge", *line, "--json").err == ""
+    assert run(*COMMAND.split()[1:]).code == 0, "the command that is named works"
+    assert run("knowledge", *line).err == ""
+
+
+def test_the_command_that_is_named_asks_only_for_what_this_machine_has(place: Path, run) -> None:
+    assert run("knowledge", "list").err.rstrip().endswith("nanomem knowledge add --man-all")
+    (place / "man" / "man8" / "nginx.8").unlink()
+    assert run("knowledge", "list").err == ""
+
+
+def test_the_first_use_offers_to_index_what_is_installed_and_says_what_is_in_it(
+    packaged: Path, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", answering("y\n"))
+    first = run("knowledge", "search", "put sites into")
+    assert first.code == 0
+    assert "1 manual page and the /usr/share/doc pages of 1 package" in first.err
+    assert "Index them now? [y/N]" in first.err
+    assert "nginx: README.md" in first.out, "and the search goes on"
+    told = run("knowledge", "status")
+    assert (told.code, told.err) == (0, "")
+    assert told.out in first.err, "what is in it is said at once, and later"
+    assert re.search(r"Documents +2 \(1 man, 1 package\), in 3 chunks\n", told.out)
+    assert re.search(r"Manual sections +8 \(1\)\n", told.out)
+    assert re.search(r"Packages +1: nginx\n", told.out)
+    assert re.search(r"Last read +20\d\d-", told.out)
+    assert re.search(r"Not read +1: \S+/nginx/faq.txt: no text", told.out)
+    found = run("knowledge", "status", "--json").json
+    assert (found["documents"], found["kinds"], found["packages"]) == (2, {"man": 1, "package": 1}, ["nginx"])
+    assert [one["where"] for one in found["unread"]] == [str(packaged / "share" / "doc" / "nginx" / "faq.txt")]
+    assert "Documents" in run("knowledge", "list").out
+    (packaged / "share" / "doc" / "nginx" / "faq.txt").write_text("It can be read now.")
+    run("knowledge", "sync")
+    assert run("knowledge", "status", "--json").json["unread"] == []
+
+
+def test_a_no_is_remembered_and_a_search_goes_on_without(packaged: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", answering("n\n"))
+    first = run("knowledge", "search", "put sites")
+    assert (first.code, first.out.startswith("Nothing found")) == (0, True)
+    assert f"To do it later: {COMMAND}" in first.err
+    assert run("knowledge", "search", "put sites").err == ""
+    assert run("knowledge", "list", "--json").json, "the pages of nanomem itself"
+
+
+def test_who_took_everything_away_is_not_asked_again(packaged: Path, run) -> None:
+    run("knowledge", "add", "--man", "nginx")
+    run("knowledge", "remove", "nginx(8)", "--yes")
+    assert run("knowledge", "list").err == ""
+
+
+def test_our_own_pages_answer_only_who_asks_for_them(place: Path, run) -> None:
+    run("knowledge", "add", "--man", "nginx")
+    nothing = run("knowledge", "search", "quarantined until a person accepts")
+    assert nothing.out.splitlines()[0].startswith("Nothing found")
+    assert "--source nanomem" in nothing.out
+    asked = run("knowledge", "search", "quarantined until a person accepts", "--source", "nanomem", "--json").json
+    assert asked
+    assert all(0 < one["score"] <= 1 for one in asked)
+    assert run("knowledge", "search", "violin concerto").out.count("\n") == 1
 
 
 def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:

@@ -217,27 +217,50 @@ def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(pl
     assert run("record", "goal", "edit", "g0", "--data", '{"status": "in_progress"}').code == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "field", "said"),
-    [
-        ("task", "goal_id", "no goal g9 (`goal_id`)"),
-        ("task", "procedure_id", "no procedure g9 (`procedure_id`)"),
-        ("tool-call", "task_id", "no task g9 (`task_id`)"),
-        ("decision", "task_id", "no task g9 (`task_id`)"),
-        ("pattern", "created_from", "no goal or task g9 (`created_from`)"),
-    ],
-)
-def test_a_record_that_names_what_is_not_there_is_kept_and_that_is_said(
+REFERENCES = [
+    ("task", "goal_id", "no such goal (`goal_id` of a task): g9 (nanomem record goal list shows the ids"),
+    ("task", "procedure_id", "no such procedure (`procedure_id` of a task): g9"),
+    ("tool-call", "task_id", "no such task (`task_id` of a tool-call): g9"),
+    ("decision", "task_id", "no such task (`task_id` of a decision): g9"),
+    ("pattern", "created_from", "no such goal or task (`created_from` of a pattern): g9"),
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "said"), REFERENCES)
+def test_a_record_that_refers_to_one_that_does_not_exist_is_refused(
     kind: str, field: str, said: str, place: Path, run
 ) -> None:
+    given(run, "incident")
     result = run("record", kind, "add", "--id", "mine", "--data", json.dumps({**LEAST[kind], field: "g9"}))
-    assert (result.code, result.err) == (0, f"Note: there is {said}; recorded all the same\n")
-    assert run("record", kind, "show", "mine", "--json").json[field] == "g9"
-    assert run("record", kind, "edit", "mine", "--data", json.dumps({field: None})).err == ""
-    again = run("record", kind, "edit", "mine", "--data", json.dumps({field: "g9"}))
-    assert (again.code, again.err) == (0, result.err)
+    assert (result.code, result.out) == (2, "")
+    [told] = result.err.splitlines()
+    assert said in told
+    assert run("record", kind, "list", "--json").json == []
+    assert run("record", kind, "add", "--data", json.dumps({**LEAST[kind], field: "g9"}), "--dry-run").code == 2
+
+
+@pytest.mark.parametrize(("kind", "field", "said"), REFERENCES)
+def test_an_edit_that_refers_to_one_that_does_not_exist_is_refused_and_what_an_agent_stored_stays_editable(
+    kind: str, field: str, said: str, place: Path, run
+) -> None:
+    given(run, kind, "mine")
+    result = run("record", kind, "edit", "mine", "--data", json.dumps({field: "g9"}))
+    assert (result.code, said in result.err) == (2, True)
+    assert run("record", kind, "show", "mine", "--json").json[field] is None
+    with open_workspace(place) as ws:
+        ws.records.store(kind, {field: "g9"}, "mine")
     other = next(name for name in LEAST[kind] if name != "input")
-    assert run("record", kind, "edit", "mine", "--data", json.dumps({other: "else"})).err == "", "it was said before"
+    edited = run("record", kind, "edit", "mine", "--data", json.dumps({other: "else", field: "g9"}))
+    assert (edited.code, edited.err) == (0, "")
+
+
+def test_a_reference_to_a_deleted_record_is_refused_until_it_is_back(place: Path, run) -> None:
+    goal = given(run, "goal")
+    run("record", "goal", "delete", goal, "--yes")
+    line = ("record", "task", "add", "--data", json.dumps({**LEAST["task"], "goal_id": goal}))
+    assert run(*line).code == 2
+    run("undo")
+    assert run(*line).code == 0
 
 
 def test_a_record_that_names_one_that_is_there_says_nothing(place: Path, run) -> None:

@@ -112,7 +112,7 @@ def test_five_are_given_as_the_seed_gives(ws: Workspace) -> None:
 def test_where_meaning_is_silent_words_answer_and_say_why(ws: Workspace, why: str) -> None:
     meaning = Meaning(ws, allergy=0.1)
     if why == "missing":
-        meaning.why_not = "numpy is not installed (pip install 'nanomem-tui[vector]')"
+        meaning.why_not = "numpy is not installed (in a clone of nanomem: pip install '.[vector]')"
     elif why == "failing":
         meaning.failure = ModelUnavailable("nobody answers", "http://127.0.0.1:1")
     elif why == "busy":
@@ -123,7 +123,7 @@ def test_where_meaning_is_silent_words_answer_and_say_why(ws: Workspace, why: st
     answer = searching(ws, meaning)(query)
     assert answer.results[0].text == "plumber: Ivan"
     assert answer.results[0].how == "words"
-    told = {"missing": "nanomem-tui[vector]", "failing": "nobody answers", "busy": "1 of 5", "unread": ""}
+    told = {"missing": "pip install '.[vector]'", "failing": "nobody answers", "busy": "1 of 5", "unread": ""}
     assert told[why] in answer.note
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,6 @@ from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.atomic import quarantined
 from nanomem_tui.workspace import Workspace
-from tests.conftest import need
 from tests.store.homes import agent_runs
 
 OLD = """# History
@@ -406,12 +406,17 @@ def test_grep_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
     assert [json.loads(line)["cursor"] for line in done.stdout.splitlines()] == [1]
 
 
-def test_jq_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
-    need(shutil.which("jq") is not None, "jq is not installed")
+def test_a_line_holds_what_jq_selects_by(ws: Workspace, memory: Path) -> None:
+    """`jq -r 'select(.content | test("keyword"; "i")) | .content' | tail -20`, step by step: one JSON object a line."""
     workspace = seed_archive(ws, memory)
-    line = """cat memory/history.jsonl | jq -r 'select(.content | test("keyword"; "i")) | .content' | tail -20"""
-    done = subprocess.run(["sh", "-c", line], cwd=workspace, capture_output=True, check=True, encoding="utf-8")
-    assert done.stdout == "Moved the database.\n\nIt took two hours, and the keyword is harbour.\n"
+    rows = [json.loads(line) for line in (workspace / "memory/history.jsonl").read_text("utf-8").split("\n") if line]
+    assert all(isinstance(row["content"], str) for row in rows)
+    found = "".join(f"{row['content']}\n" for row in rows if re.search("keyword", row["content"], re.IGNORECASE))
+    assert found.splitlines()[-20:] == ["Moved the database.", "", "It took two hours, and the keyword is harbour."]
+    if jq := shutil.which("jq"):
+        line = [jq, "-r", 'select(.content | test("keyword"; "i")) | .content', "memory/history.jsonl"]
+        done = subprocess.run(line, cwd=workspace, capture_output=True, check=True, encoding="utf-8")
+        assert done.stdout == found
 
 
 def test_python_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:

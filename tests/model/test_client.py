@@ -370,7 +370,7 @@ def test_without_httpx_one_line_says_what_to_install(serve: Serve, monkeypatch: 
     monkeypatch.setattr(builtins, "__import__", none)
     with pytest.raises(MissingExtra) as caught:
         ask(client)
-    assert "nanomem-tui[llm]" in caught.value.line()
+    assert "pip install '.[llm]'" in caught.value.line()
 
 
 def test_tokens_and_cost(serve: Serve) -> None:

@@ -182,6 +182,15 @@ def test_a_link_that_leads_out_of_the_memory_is_named(home: Callable[[str], Path
     assert "purple giraffe" in outside.read_text()
 
 
+@pytest.mark.parametrize(("lines", "said"), [(1, "1 time in 1 place"), (2, "2 times in 1 place")])
+def test_a_receipt_counts_in_plain_english(home: Callable[[str], Path], run: Run, lines: int, said: str) -> None:
+    with (home("nb035") / "USER.md").open("a") as file:
+        file.write("- the purple giraffe\n" * lines)
+    done = run("forget", "--text", "purple giraffe", "--yes")
+    assert f"forgot 1 text: {said}" in done.out.lower()
+    assert f"forgot 1 text: {said}" in run("log", "--limit", "1").out
+
+
 def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(
     scattered: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

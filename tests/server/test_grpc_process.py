@@ -317,7 +317,7 @@ def test_without_its_libraries_it_says_what_to_install(place: Path) -> None:
         assert process.ended() == (2, "")
     assert said == (
         "nanomem: the libraries of gRPC (grpcio 1.85.1 or later) are not installed: nanomem serve grpc"
-        ". Fix: pip install 'nanomem-tui[grpc]'"
+        ". Fix: in a clone of nanomem: pip install '.[grpc]'"
     )
 
 
@@ -326,7 +326,7 @@ def test_a_client_without_its_libraries_says_what_to_install(place: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(place), capture_output=True, text=True, check=False
     )
-    assert "pip install 'nanomem-tui[grpc]'" in done.stderr.splitlines()[-1]
+    assert "pip install '.[grpc]'" in done.stderr.splitlines()[-1]
 
 
 def test_the_end_waits_for_calls_that_run_and_refuses_new_ones(place: Path) -> None:

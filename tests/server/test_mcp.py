@@ -308,7 +308,7 @@ def test_without_the_library_one_line_says_what_to_install(
         mcp.needed()
     done = run("serve", "mcp", "--workspace", place)
     assert done.code == 2
-    assert "pip install 'nanomem-tui[mcp]'" in done.err
+    assert "pip install '.[mcp]'" in done.err
     assert len(done.err.splitlines()) == 1
 
 

@@ -217,12 +217,13 @@ def test_a_missing_library_is_one_line(ws: Workspace, monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtra) as raised:
         ws.collector.look()
     assert raised.value.line() == (
-        "the library psutil is not installed, and collector_enabled asks for it. Fix: pip install 'nanomem-tui[system]'"
+        "the library psutil is not installed, and collector_enabled asks for it"
+        ". Fix: in a clone of nanomem: pip install '.[system]'"
     )
     on = Collector(ws.operational, ws.settings._replace(**ON))
     on.start()
     on.stop()
-    assert [problem.fix for problem in on.problems()] == ["pip install 'nanomem-tui[system]'"]
+    assert [problem.fix for problem in on.problems()] == ["in a clone of nanomem: pip install '.[system]'"]
 
 
 def test_a_disk_that_takes_nothing_is_told(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

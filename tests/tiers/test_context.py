@@ -281,6 +281,49 @@ def test_a_chunk_of_a_document_has_its_place(ws: Workspace) -> None:
     assert ws.context.assemble("reverse proxy", tiers=["working"]).chunks[0].id == "d0"
 
 
+@pytest.mark.parametrize(
+    ("task", "held"),
+    [
+        ("what is the weather like?", "like"),
+        ("is 5 a prime number?", "number"),
+        ("Please find the best time for the dentist on Friday", "Friday"),
+        ("write down what the new colleague wants next week", "new"),
+    ],
+)
+def test_what_shares_only_common_words_with_a_task_is_no_context_of_it(ws: Workspace, task: str, held: str) -> None:
+    ws.items.add("Ana likes her coffee black")
+    ws.items.add("The new phone number of the plumber is 555 0199")
+    ws.records.store("decision", {"context": "Friday release", "chosen": "wait", "reasoning": "the best time is later"})
+    ws.records.store("task", {"description": "Write the report next week", "agent": "ops"})
+    context = ws.context.assemble(task)
+    assert context.chunks == ()
+    assert context.nothing.startswith("Nothing is known for that task.")
+    assert "common words" in context.nothing
+    assert {one.why for one in context.cut} == {"shares only common words with the task"}, held
+
+
+def test_common_words_count_beside_a_telling_one_and_where_they_are_most_of_the_task(ws: Workspace) -> None:
+    ws.records.store(
+        "decision", {"context": "certificates", "chosen": "renew", "reasoning": "new ones in time"}, "telling"
+    )
+    ws.records.store("decision", {"context": "new time", "chosen": "later", "reasoning": "none"}, "common")
+    both = ws.context.assemble("find a new time to renew the certificates")
+    assert [chunk.id for chunk in both.chunks] == ["telling"]
+    assert [one.id for one in both.cut] == ["common"]
+    assert ws.context.assemble("a new time").chunks[0].id == "common"
+
+
+def test_of_many_documents_those_that_hold_one_word_of_a_task_are_no_context_of_it(ws: Workspace) -> None:
+    for number in range(12):
+        ws.knowledge.add_text(f"# Plans {number}\n\nA plan of rack {number} has a table.\n", "me", f"Plans {number}")
+    ws.knowledge.add_text(
+        "# Parties\n\nA birthday party: balloons, a plan, a cake for your daughter.\n", "me", "Parties"
+    )
+    context = ws.context.assemble("plan the birthday party of my daughter")
+    assert [chunk.source for chunk in context.chunks] == ["knowledge/Parties#Parties"]
+    assert ws.context.assemble("plan a funeral in a chapel").chunks == ()
+
+
 def test_our_own_pages_are_context_only_of_what_is_about_us(ws: Workspace) -> None:
     assert ws.context.assemble("undo the last change of the memory").chunks == ()
     assert {chunk.tier for chunk in ws.context.assemble("undo the last change with nanomem").chunks} == {"knowledge"}

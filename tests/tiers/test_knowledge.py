@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from nanomem_tui.tiers import knowledge_files, knowledge_layer, knowledge_manual
 from nanomem_tui.tiers.knowledge_files import Found
 from nanomem_tui.tiers.knowledge_layer import KnowledgeLayer
 from nanomem_tui.workspace import Workspace
+from tests.hygiene.repository import ROOT
 
 RUNBOOK = """# Runbook
 
@@ -77,10 +79,24 @@ def file(place: Path, text: str = RUNBOOK, name: str = "runbook.md") -> Found:
 
 
 def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(ws: Workspace) -> None:
-    hit = ws.knowledge.search("what survives a power cut", 1)[0]
+    hit = ws.knowledge.search("what of nanomem survives a power cut", 1)[0]
     assert (hit.kind, hit.source) == ("nanomem", "nanomem docs/trust.md")
+    assert ws.knowledge.search("what survives a power cut", 1, ["nanomem"])[0].kind == "nanomem"
     assert ws.knowledge.documents(own=False) == []
     assert not ws.paths.tiers_database.exists()
+
+
+def test_an_example_in_our_own_pages_answers_no_question(ws: Workspace, place: Path) -> None:
+    command = re.compile(r'nanomem (?:knowledge|context|record|memory|recall)\b[^"\n]*"([^"\n]+)"')
+    pages = [page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")]
+    examples = {match for page in pages for match in command.findall(page) if "nanomem" not in match}
+    assert len(examples) >= 5
+    for example in examples:
+        assert ws.knowledge.search(example, 3) == [], example
+    ws.knowledge.add(file(place, "# Proxy\n\nA reverse proxy names its upstream.\n"))
+    hits = ws.knowledge.search("reverse proxy upstream", 5)
+    assert [hit.kind for hit in hits] == ["file"]
+    assert {hit.kind for hit in ws.knowledge.search("reverse proxy upstream", 50, ["nanomem"])} == {"nanomem"}
 
 
 def test_a_hit_knows_its_document_section_and_lines(ws: Workspace, place: Path) -> None:
@@ -91,15 +107,20 @@ def test_a_hit_knows_its_document_section_and_lines(ws: Workspace, place: Path) 
     assert hit.text == "Renew them with the little robot each month."
 
 
-def test_what_somebody_added_comes_before_our_own_pages_unless_nanomem_is_asked_about(
-    ws: Workspace, place: Path
-) -> None:
-    ws.knowledge.add(file(place, "# Machine room\n\nWhat survives a power cut: the router, for ten minutes.\n"))
-    question = "what survives a power cut, and is nothing lost after the fsync of a commit"
-    hit, *rest = ws.knowledge.search(question, 5)
-    assert (hit.kind, rest[0].kind) == ("file", "nanomem")
-    assert sum(rest[0].parts.values()) == pytest.approx(rest[0].score, abs=0.001)
-    assert ws.knowledge.search(f"nanomem: {question}", 1)[0].kind == "nanomem"
+def test_a_score_is_the_share_of_the_question_that_is_answered(ws: Workspace, place: Path) -> None:
+    ws.knowledge.add(file(place))
+    ws.knowledge.add_text("# Tunnels\n\nA tunnel forwards a port to another machine.\n", "me", "Tunnels")
+
+    def score(question: str, *sources: str) -> float:
+        best = ws.knowledge.search(question, 1, sources)[0]
+        assert sum(best.parts.values()) == pytest.approx(best.score, abs=0.001)
+        return best.score
+
+    assert 0.9 <= score("forward a port") <= 1
+    assert 0.8 <= score("renew certificates") <= 1
+    assert score("forward a port") == score("forward a port", "solution"), "whichever kinds are searched"
+    assert score("forward the violin concerto of a pianist") < 0.4 < score("forward the port concerto")
+    assert score("certificates " * 50) <= 1
 
 
 def test_a_file_that_was_added_in_two_ways_is_found_once(ws: Workspace, place: Path) -> None:

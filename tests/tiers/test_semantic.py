@@ -132,12 +132,29 @@ def test_both_ways_of_finding_make_the_score(ws: Workspace, meaning: RecordMeani
     incident(ws, "meant", "the lights went out")
     incident(ws, "said", "power of attorney")
     incident(ws, "other", "tea is cold")
-    found = asked(ws, meaning, "power")
+    found = asked(ws, meaning, "power cut")
     assert ids(found) == ["said", "meant"], "what is far in meaning and shares no word is none"
     by_id = {hit.record.id: hit for hit in found.hits}
-    assert by_id["said"].parts == {"lexical": 0.6, "meaning": 0.4, "distance": 0.0, "words": ["power"]}
-    assert by_id["meant"].parts == {"lexical": 0.0, "meaning": 0.4, "distance": 0.0, "words": []}
-    assert [round(hit.score, 6) for hit in found.hits] == [1.0, 0.4]
+    assert by_id["said"].parts == {"lexical": 0.5, "meaning": 0.5, "distance": 0.0, "words": ["power"]}
+    assert by_id["meant"].parts == {"lexical": 0.0, "meaning": 1.0, "distance": 0.0, "words": []}
+    assert [hit.score for hit in found.hits] == [1.0, 1.0]
+
+
+def test_a_score_is_the_same_whatever_else_is_there_and_whichever_collections_are_searched(
+    ws: Workspace, meaning: RecordMeaning
+) -> None:
+    question = "nginx returning 502 after a restart"
+    incident(ws, "half", "nginx is slow after lunch, 502 it says")
+    ws.records.store("decision", {"context": "502", "chosen": "wait", "reasoning": "none"}, "little")
+    alone = {hit.record.id: hit.score for hit in asked(ws, None, question, "incidents").hits}
+    assert alone == {"half": 0.5}, "2 of the 4 words that say something"
+    for number in range(20):
+        incident(ws, f"i{number}", f"nginx returned 502 after restart {number}")
+    together = {hit.record.id: hit.score for hit in asked(ws, None, question, n=100).hits}
+    assert together["half"] == alone["half"]
+    assert (together["little"], together["i3"]) == (0.25, 1.0)
+    with_meaning = asked(ws, meaning, question, n=100).hits
+    assert all(together.get(hit.record.id, 0.0) <= hit.score <= 1 for hit in with_meaning)
 
 
 @pytest.mark.parametrize(

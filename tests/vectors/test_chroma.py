@@ -333,7 +333,7 @@ def test_without_chromadb_the_rows_are_searched_and_what_to_install_is_said(
     monkeypatch.setitem(sys.modules, "chromadb", None)
     asked = meaning(ws)
     assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
-    assert "pip install 'nanomem-tui[chroma]'" in asked.state()["problem"]
+    assert "pip install '.[chroma]'" in asked.state()["problem"]
     assert not folder_of(ws).exists()
 
 

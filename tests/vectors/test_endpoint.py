@@ -225,5 +225,5 @@ def test_an_address_that_is_none_is_said() -> None:
 def test_without_httpx_it_says_what_to_install(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     _, embedder = serve(good)
     monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtra, match=r"nanomem-tui\[llm\]"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[llm\]'"):
         embedder.embed(["tea"])

@@ -291,7 +291,7 @@ def test_only_one_process_embeds_and_the_other_takes_what_it_made(
 
 def test_without_a_model_there_is_one_line_that_says_what_to_install(ws: Workspace) -> None:
     def missing() -> Any:
-        raise MissingExtra("search by meaning needs numpy", "", "pip install 'nanomem-tui[vector]'")
+        raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
     asked = Meaning(ws.store, ws.settings, missing)
     assert not asked.ready

@@ -156,10 +156,10 @@ def test_without_a_model_the_command_says_what_to_install(
     run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: object) -> None:
-        raise MissingExtra("search by meaning needs numpy", "", "pip install 'nanomem-tui[vector]'")
+        raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
     monkeypatch.setattr(embedders, "embedder_of", missing)
-    assert "pip install 'nanomem-tui[vector]'" in run(workspace, "memory", "reindex", "--vectors", code=2)
+    assert "pip install '.[vector]'" in run(workspace, "memory", "reindex", "--vectors", code=2)
     assert "All is well" in run(workspace, "doctor") or "error" not in run(workspace, "doctor")
 
 
@@ -195,9 +195,9 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
         (
             {"embedding_backend": "endpoint", "embedding_base_url": "http://127.0.0.1:9/v1", "embedding_model": "m"},
             "warning",
-            "pip install 'nanomem-tui[llm]'",
+            "pip install '.[llm]'",
         ),
-        ({}, "note", "pip install 'nanomem-tui[vector]'"),
+        ({}, "note", "pip install '.[vector]'"),
         ({"embedding_enabled": False}, "", ""),
     ],
 )
@@ -283,7 +283,7 @@ def test_the_doctor_looks_into_a_folder_of_chroma(workspace: Path) -> None:
 
 def test_the_doctor_says_that_chromadb_is_not_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health.importlib.util, "find_spec", lambda name: None)
-    assert "pip install 'nanomem-tui[chroma]'" in "\n".join(told(workspace, vector_index="chroma"))
+    assert "pip install '.[chroma]'" in "\n".join(told(workspace, vector_index="chroma"))
 
 
 def test_the_doctor_asks_no_server(workspace: Path) -> None:
@@ -291,4 +291,4 @@ def test_the_doctor_asks_no_server(workspace: Path) -> None:
     lines = told(workspace, vector_index="chroma", chroma_url="http://127.0.0.1:9")
     assert [line for line in lines if "not installed" not in line] == []
     said = "\n".join(told(workspace, vector_index="pgvector"))
-    assert "pgvector_url" in said or "pip install 'nanomem-tui[postgres]'" in said
+    assert "pgvector_url" in said or "pip install '.[postgres]'" in said

