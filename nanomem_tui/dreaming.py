@@ -70,7 +70,7 @@ def consolidate_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bo
     if clock.now() < opened + BEFORE_DREAMING:
         return "", False
     try:
-        done = ws.consolidator.by_itself(stopped=stopped)
+        done = ws.consolidator.consolidate_due(stopped=stopped)
     except Refused:  # another process is at it
         return "", False
     except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again

@@ -190,7 +190,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         found = sessions.over_budget() if sessions is not None else []
         if found and self.settings.dream_dreamer == "rules":
             with contextlib.suppress(NanomemError):
-                self.consolidator.by_itself([session.key for session in found])
+                self.consolidator.consolidate_due([session.key for session in found])
                 for session in found:
                     session.looked_at()
 

@@ -144,7 +144,7 @@ def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]
 def _consolidate(state: State, ws: Workspace, ending: Ending) -> None:
     """Archive the oldest part of sessions that are over their budget, and say so in a line each."""
     try:
-        done = ws.consolidator.by_itself(stopped=lambda: ending.asked)
+        done = ws.consolidator.consolidate_due(stopped=lambda: ending.asked)
     except errors.Refused:  # another process is at it
         return
     for operation, _ in done:

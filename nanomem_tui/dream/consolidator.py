@@ -152,7 +152,7 @@ class Consolidator:
                 break
         return plans
 
-    def by_itself(
+    def consolidate_due(
         self, keys: Sequence[str] = (), *, stopped: Callable[[], bool] = lambda: False
     ) -> list[tuple[Operation, Consolidation]]:
         """Consolidate each session of ours that is over its budget; where `consolidate_schedule` is `all` the agent's

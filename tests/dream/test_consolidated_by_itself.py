@@ -97,7 +97,7 @@ def test_it_is_undone_after_the_session_went_on_and_stays_undone(ws: Workspace, 
     assert len(messages(ws)) == 46
     told(ws, range(23, 40))
     ws.consolidate_if_due()
-    ws.consolidator.by_itself()
+    ws.consolidator.consolidate_due()
     assert [entry.undone for entry in consolidations(ws)] == [True], "nobody does again what a person took back"
     ws.consolidator.consolidate(KEY)
     told(ws, range(40, 60))
@@ -148,9 +148,9 @@ def test_a_session_of_the_agent_only_where_the_setting_says_so_and_the_agent_doe
     with open_workspace(place) as ws:
         if runs:
             agent_runs(monkeypatch)
-        assert len(ws.consolidator.by_itself()) == done
+        assert len(ws.consolidator.consolidate_due()) == done
         assert (file.read_bytes() == before) == (not done)
-        assert ws.consolidator.by_itself() == []
+        assert ws.consolidator.consolidate_due() == []
 
 
 def test_one_turn_on_the_command_line_does_it_after_its_answer(place: Path) -> None:
@@ -181,7 +181,7 @@ def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: 
             while not stop.wait(0.05):
                 ws.refresh()
                 try:
-                    ws.consolidator.by_itself()
+                    ws.consolidator.consolidate_due()
                 except Exception:
                     continue
 
