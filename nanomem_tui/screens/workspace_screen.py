@@ -159,7 +159,8 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def _go_to_rows_back(self) -> None:
         if self._rows_back is None or self._rows_back.keys is None:
             return
-        (before, keys), self._rows_back = self._rows_back, None
+        before, keys = self._rows_back.before, self._rows_back.keys
+        self._rows_back = None
         shown = {self.row_id(row): row for row in self.table.rows}
         new = [name for name in shown if name not in before]
         found = next((name for name in new if self.is_about(shown[name], keys)), None)

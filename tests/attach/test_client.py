@@ -18,6 +18,8 @@ from nanomem_tui.attach.client import Client
 from tests.attach.conftest import Server
 
 Make = Callable[..., Client]
+PATIENCE = 120.0
+"""Seconds that an answer is waited for, however busy the machine."""
 ASK = {"do": "begin", "channel": "cli", "chat_id": "direct", "text": "hello"}
 
 
@@ -33,7 +35,7 @@ async def test_answers_come_in_order_over_one_child(make_client: Make, server: S
 async def test_text_of_every_script_and_a_megabyte_arrive(make_client: Make, server: Server) -> None:
     text = "座席\u2028\n\x00" + "x" * 1_000_000
     client = make_client()
-    assert await client.ask({**ASK, "do": "turn", "text": text}, 20) is not None
+    assert await client.ask({**ASK, "do": "turn", "text": text}, PATIENCE) is not None
     assert server.asked[0]["text"] == text
 
 
@@ -43,8 +45,8 @@ async def test_a_broken_server_is_no_answer_and_said_once(
 ) -> None:
     client = make_client(fault)
     with caplog.at_level(logging.INFO, "nanomem"):
-        assert await client.ask(ASK, 20) is None
-        assert await client.ask(ASK, 20) is None
+        assert await client.ask(ASK, PATIENCE) is None
+        assert await client.ask(ASK, PATIENCE) is None
     assert len(caplog.records) == 1
     expected = {
         "exit": "no such thing as a memory",
@@ -60,13 +62,13 @@ async def test_no_nanomem_at_all_is_no_answer(
 ) -> None:
     client = make_client()
     monkeypatch.setenv("NANOMEM_COMMAND", "/nowhere/nanomem")
-    assert await client.ask(ASK, 20) is None
+    assert await client.ask(ASK, PATIENCE) is None
     assert "/nowhere/nanomem" in caplog.text
 
 
 async def test_a_child_that_dies_is_replaced_once(make_client: Make, server: Server) -> None:
     client = make_client("die-once")
-    assert await client.ask(ASK, 20) is not None
+    assert await client.ask(ASK, PATIENCE) is not None
     assert len({row["pid"] for row in server.asked}) == 2
 
 
@@ -77,22 +79,22 @@ async def test_a_dead_memory_rests_and_comes_back(
     monkeypatch.setattr(attached, "time", SimpleNamespace(monotonic=lambda: now[0]))
     client = make_client("die", rest=30)
     with caplog.at_level(logging.INFO, "nanomem"):
-        assert await client.ask(ASK, 20) is None
+        assert await client.ask(ASK, PATIENCE) is None
         tried = len(server.asked)
         monkeypatch.setenv("NANOMEM_COMMAND", server.command())
-        assert await client.ask(ASK, 20) is None
+        assert await client.ask(ASK, PATIENCE) is None
         assert len(server.asked) == tried, "it was asked while it rests"
         now[0] += 30
-        assert await client.ask(ASK, 20) is not None
+        assert await client.ask(ASK, PATIENCE) is not None
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
 async def test_a_killed_child_costs_no_answer(make_client: Make) -> None:
     client = make_client()
-    assert await client.ask(ASK, 20) is not None
+    assert await client.ask(ASK, PATIENCE) is not None
     assert client.pid is not None
     os.kill(client.pid, signal.SIGKILL)
-    assert await client.ask(ASK, 20) is not None
+    assert await client.ask(ASK, PATIENCE) is not None
 
 
 @pytest.mark.slow
@@ -103,9 +105,9 @@ async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_clien
         await asyncio.sleep(0.01)
     assert await client.wait(hanging, 0.2) is None
     pid = client.pid
-    assert await client.ask({**ASK, "do": "turn"}, 20) is None
+    assert await client.ask({**ASK, "do": "turn"}, PATIENCE) is None
     assert not hanging.done(), "nobody waits long behind one that is overdue"
-    assert await asyncio.to_thread(client.send(lambda: ASK).result, 20) is None
+    assert await asyncio.to_thread(client.send(lambda: ASK).result, PATIENCE) is None
     assert pid is not None
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

@@ -282,6 +282,6 @@ def test_what_stands_beside_a_quotation_of_a_page_is_said() -> None:
 @pytest.mark.parametrize("piece", ["“a. ", '"a. ', "'a. ", "`", "Eve: x\n", "“„«‹", "[10:01] "])
 def test_a_long_message_of_signs_takes_no_minutes(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    began = time.monotonic()
+    began = time.thread_time()
     pasted.parts(text)
-    assert time.monotonic() - began < 20, "some hundredths of a second where nothing is looked at again and again"
+    assert time.thread_time() - began < 20, "some hundredths of a second where nothing is looked at again and again"

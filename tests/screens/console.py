@@ -41,6 +41,15 @@ class Console:
     def ids(self) -> list[str]:
         return [self.screen.row_id(row) for row in self.screen.table.rows]
 
+    def cursor_text_of(self, field: str) -> str:
+        """A field of the row at the cursor; "" while there is none, so that it can be waited for."""
+        row = self.screen.table.cursor_row
+        return "" if row is None else str(getattr(row, field))
+
+    @property
+    def cursor_text(self) -> str:
+        return self.cursor_text_of("text")
+
     async def press(self, *keys: str) -> None:
         """Press keys, each after the one before has done all that it does."""
         for key in keys:

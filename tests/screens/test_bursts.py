@@ -151,7 +151,7 @@ async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(
     monkeypatch.setattr(JumpScreen, "find", slowly)
     async with console(demo, "items") as on:
         burst(on, "Jbrb lunch", "enter")
-        await on.until(lambda: on.app.screen is on.screen and on.screen.table.cursor_row.text == "brb lunch")
+        await on.until(lambda: on.app.screen is on.screen and on.cursor_text == "brb lunch")
 
 
 async def test_a_place_that_was_said_is_what_was_typed(demo: Path) -> None:
@@ -174,4 +174,4 @@ async def test_the_answer_to_a_question_is_what_a_key_means(demo: Path, monkeypa
         monkeypatch.setattr(Recall, "ask", slowly)
         burst(on, "/window seats", "enter", "enter")
         await on.until(lambda: on.screen.SCREEN == "items")
-        await on.until(lambda: on.screen.table.cursor_row.text.startswith("Prefers window seats"))
+        await on.until(lambda: on.cursor_text.startswith("Prefers window seats"))

@@ -74,8 +74,7 @@ async def test_each_key_decides_and_u_takes_it_back(home: Path, key: str, gone: 
         await on.press(key)
         await on.shows("(u undoes it)")
         await on.until(lambda: len(on.ids) == 2)
-    assert superseded(home) == gone
-    async with console(home, "conflicts", (120, 40)) as on:
+        assert superseded(home) == gone
         await on.press("u")
         await on.until(lambda: len(on.ids) == 3)
     assert state(home) == before

@@ -67,11 +67,11 @@ async def test_dialogs_follow_a_terminal_that_shrinks_and_grows(workspace: Path)
 async def test_a_megabyte_that_is_pasted_into_a_field_is_cut_in_words(workspace: Path, opens: str) -> None:
     async with console(workspace, "items", (80, 24)) as on:
         await on.press(opens)
-        start = time.monotonic()
+        start = time.process_time()
         on.app.post_message(events.Paste("amber kind:a*b \x1b[31m\n" * 50_000))
         await on.shows("of the 1,050,000 characters that were pasted")
         await on.press("left", "x")
-        assert time.monotonic() - start < 30
+        assert time.process_time() - start < 30
         assert len(on.app.screen.query_one(LineInput).value) <= LONGEST + 100
         await on.press("escape", "escape")
         assert on.app.screen is on.screen

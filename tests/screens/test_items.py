@@ -369,7 +369,7 @@ async def test_what_is_too_long_for_a_terminal_is_copied_to_a_file(demo: Path, m
         await on.press("down", "colon")
         await on.type("copy to file")
         await on.press("enter")
-        await on.until(lambda: file.read_text("utf-8") == on.screen.table.cursor_row.text)
+        await on.until(lambda: file.read_text("utf-8") == on.cursor_text)
 
 
 async def test_a_workspace_without_items_says_so(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ async def test_a_fact_is_added_by_a_form(home: Path) -> None:
         await on.press("tab")
         await on.type("Vue 3")
         await on.press("enter")
-        await on.until(lambda: on.screen.table.cursor_row.key == "frontend", "the new fact")
+        await on.until(lambda: on.cursor_text_of("key") == "frontend", "the new fact")
         await on.shows("u undoes it", "7")
         await on.press("u")
         assert names(on) == TREE

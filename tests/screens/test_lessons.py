@@ -75,7 +75,7 @@ async def test_its_texts_are_edited_under_their_names(demo: Path) -> None:
         await on.shows("WHEN", "DO", "INSTEAD OF")
         await on.type("shouting")
         await on.press("ctrl+s")
-        await on.until(lambda: on.screen.table.cursor_row.bad_action.endswith("shouting"))
+        await on.until(lambda: on.cursor_text_of("bad_action").endswith("shouting"))
         assert on.screen.table.cursor_row.trigger == row.trigger
 
 

@@ -44,7 +44,7 @@ async def test_both_ends_move_by_themselves(demo: Path) -> None:
         await to(on, "add “Has a bird”")
         await on.shows("Nothing differs")
         await on.press("left_parenthesis")
-        await on.until(lambda: on.screen.table.cursor_row.label.startswith("delete"), "one back")
+        await on.until(lambda: on.cursor_text_of("label").startswith("delete"), "one back")
         await on.shows("1 row differs", "+ fact Has a bird")
         await on.press(*["left_curly_bracket"] * 3)
         await on.shows("Nothing differs")
@@ -53,7 +53,7 @@ async def test_both_ends_move_by_themselves(demo: Path) -> None:
         await on.press(*["right_curly_bracket"] * 3)
         await on.shows("2 rows differ", "to now")
         await on.press("right_parenthesis")
-        await on.until(lambda: on.screen.table.cursor_row.label.startswith("delete"), "one on")
+        await on.until(lambda: on.cursor_text_of("label").startswith("delete"), "one on")
 
 
 async def test_one_row_comes_back_and_undo_takes_that_back(demo: Path) -> None:

@@ -40,7 +40,7 @@ async def test_a_turn_leads_to_its_items_and_an_item_to_its_turns(demo: Path) ->
         await on.at(key)
         await on.press("enter", "enter")
         assert on.screen.SCREEN == "items"
-        await on.until(lambda: "window" in on.screen.table.cursor_row.text)
+        await on.until(lambda: "window" in on.cursor_text)
         await on.shows("in 1 turn, last")
         await on.press("I")
         assert on.screen.SCREEN == "injections"
