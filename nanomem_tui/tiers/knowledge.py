@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,8 +119,9 @@ class KnowledgeBase:
         question = query[:LONGEST_QUESTION]
         if own is None:
             own = OURS in sources or OURS in tokens(question)
-        with self._own_pages() as pages:
-            shelves = [shelf_of(pages, "")] if own and (not sources or OURS in sources) else []
+        is_wanted = own and (not sources or OURS in sources)
+        with self._own_pages() if is_wanted else nullcontext() as pages:  # they take some tenths of a second to read
+            shelves = [shelf_of(pages, "")] if pages is not None else []
             if not self._database.exists:
                 return search(shelves, question, n_results, sources)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.errors import MissingExtra
-from nanomem_tui.vectors.embedders import INSTALL
+from nanomem_tui.installing import extra_command
 from nanomem_tui.vectors.meaning import Meaning
 from tests.screens.console import console
 
@@ -19,16 +19,16 @@ async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(_: Meaning) -> None:
-        raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", INSTALL)
+        raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", extra_command("vector"))
 
     monkeypatch.setattr(Meaning, "maker", missing)
     async with console(demo, "knowledge", SMALL) as on:
         await on.press("~")
         await on.type("where do I live")
-        await on.shows(INSTALL, "by words")
+        await on.shows(extra_command("vector"), "by words")
         await on.type(" zzyzx qwertzuiop")
         await on.shows("No fact has words like", "nothing was searched", "needs onnxruntime")
-        await on.until(lambda: on.text.count(INSTALL) == 2, "the command beside the filter too")
+        await on.until(lambda: on.text.count(extra_command("vector")) == 2, "the command beside the filter too")
         assert "Nothing is near" not in on.text
 
 
