@@ -124,8 +124,9 @@ def layers(
     but for the kinds `private_in_groups`. `session_key`: the session within the chat, where a chat has several
     (`telegram:-100:topic:42`); what belongs to it is in the chat layer too. Who gives no sender is
     the person that the chat is called like only for what was told there, or by nobody that is known. The owner sees
-    every item, as `owner`. `scope` (chat, user, global; all: no limit) narrows that and never widens it. A deleted item is visible to nobody; disabled ones
-    are for the caller to leave out. Raises BadInput: an unknown scope, a chat or a sender without a channel.
+    every item, as `owner`. `scope` (chat, user, global; all: no limit) narrows that and never widens it. A deleted item
+    is visible to nobody; disabled ones are for the caller to leave out. Raises BadInput: an unknown scope, a chat or a
+    sender without a channel.
     """
     if scope not in ("all", *SCOPE_TYPES):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
