@@ -165,7 +165,7 @@ def _say_why_not(state: State, ws: Workspace, question: Question, wanted: str) -
     except errors.NotFound:
         with contextlib.suppress(errors.NotFound):
             lesson = ws.lessons.get(wanted)
-            channel, chat_id, *_ = question.audience
+            channel, chat_id, _ = question.audience
             session = f"{channel}:{chat_id}" if channel and chat_id else ""
             why = ws.lessons.why_not(lesson.id, question.text, session)
             state.show(

@@ -42,7 +42,7 @@ def show(state: State, path: Path) -> int:
 
 def _who(question: Question) -> str:
     """Whose question it is: `ana in telegram 42`; "" for the owner."""
-    channel, chat_id, sender_id, _ = question.audience
+    channel, chat_id, sender_id = question.audience
     chat = " ".join(filter(None, (channel, chat_id)))
     return " in ".join(filter(None, (sender_id, chat)))
 

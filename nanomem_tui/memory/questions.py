@@ -25,7 +25,8 @@ MAX_QUERY = 20_000
 class Question(NamedTuple):
     """What is asked: a message, what it replies to, for whom, and within which bounds (None: those of the settings).
 
-    `whole`: a search by a person, without the budget of a prompt and the cap on the user layer.
+    `whole`: a search by a person, without the budget of a prompt and the cap on the user layer. `session_key`: the
+    session within the chat of the audience.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Question(NamedTuple):
     profile: str | None = None
     weights: Mapping[str, float] | None = None
     whole: bool = False
+    session_key: str = ""
 
 
 def asked(question: Question) -> str:

@@ -208,6 +208,7 @@ class Recall:
             question.scope,
             with_global=with_global,
             private_in_groups=self._settings.private_in_groups,
+            session_key=question.session_key,
         )
         kinds = frozenset(question.kinds)
         return (lambda item: layer_of(item) if item.kind in kinds else None) if kinds else layer_of
@@ -216,7 +217,7 @@ class Recall:
         """By group of the index, whether the question may see it; None: everything. Kept for the next question."""
         if question.audience.is_owner and question.scope == "all" and not question.kinds:
             return None
-        key = (question.audience, question.scope, question.kinds)
+        key = (question.audience, question.scope, question.kinds, question.session_key)
         shown = self._shown.setdefault(key, [])
         self._shown.move_to_end(key)
         while len(self._shown) > AUDIENCES:

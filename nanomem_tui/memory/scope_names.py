@@ -57,7 +57,7 @@ def named(text: str, workspace_id: str) -> Scope:
     if not channel or not who:
         raise BadInput(f"no scope `{text[:80]}`", "scope", f"name it like {HINT}")
     audience = Audience(channel, None, who) if kind == "user" else Audience(channel, who)
-    return Scope(kind, key_for(kind, audience, workspace_id), *audience[:3])
+    return Scope(kind, key_for(kind, audience, workspace_id), *audience)
 
 
 def of_item(item: Item) -> Scope:

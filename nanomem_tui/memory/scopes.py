@@ -42,15 +42,11 @@ SHARED_SESSIONS = frozenset({"unified:default"})
 
 
 class Audience(NamedTuple):
-    """For whom something is recalled: a chat and a sender of one channel. All None: the owner, who sees everything.
-
-    `session_key`: the session within the chat, where a chat has several (`telegram:-100:topic:42`).
-    """
+    """For whom something is recalled: a chat and a sender of one channel. All None: the owner, who sees everything."""
 
     channel: str | None = None
     chat_id: str | None = None
     sender_id: str | None = None
-    session_key: str | None = None
 
     @property
     def is_owner(self) -> bool:
@@ -61,12 +57,6 @@ class Audience(NamedTuple):
     def chat_key(self) -> str | None:
         """The key of the chat, None without one. Raises BadInput."""
         return chat_key(self.channel, self.chat_id) if self.chat_id is not None else None
-
-    @property
-    def chat_keys(self) -> frozenset[str | None]:
-        """The keys of the chat and of the session within it. Raises BadInput."""
-        session = chat_of(self.session_key or "")
-        return frozenset({self.chat_key, chat_key(*session) if session is not None else None} - {None})
 
     @property
     def user_key(self) -> str | None:
@@ -120,16 +110,23 @@ def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
 
 
 def layers(
-    audience: Audience, scope: str = "all", *, with_global: bool = True, private_in_groups: Collection[str] = ()
+    audience: Audience,
+    scope: str = "all",
+    *,
+    with_global: bool = True,
+    private_in_groups: Collection[str] = (),
+    session_key: str = "",
 ) -> LayerOf:
     """The function that says in which layer an item is visible to `audience`, None when it is not.
 
     The chat layer holds every kind of this chat; the user layer preferences and facts of this sender only; the global
     layer what belongs to nobody, where `with_global`. What a person said in a private chat is not visible in a group,
-    but for the kinds `private_in_groups`. Who gives no sender is the person that the chat is called like
-    only for what was told there, or by nobody that is known. The owner sees every item, as `owner`. `scope` (chat,
-    user, global; all: no limit) narrows that and never widens it. A deleted item is visible to nobody; disabled ones
-    are for the caller to leave out. Raises BadInput: an unknown scope, a chat or a sender without a channel.
+    but for the kinds `private_in_groups`. `session_key`: the session within the chat, where a chat has several
+    (`telegram:-100:topic:42`); what belongs to it is in the chat layer too. Who gives no sender is
+    the person that the chat is called like only for what was told there, or by nobody that is known. The owner sees
+    every item, as `owner`. `scope` (chat, user, global; all: no limit) narrows that and never widens it. A deleted item
+    is visible to nobody; disabled ones are for the caller to leave out. Raises BadInput: an unknown scope, a chat or a
+    sender without a channel.
     """
     if scope not in ("all", *SCOPE_TYPES):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
@@ -137,7 +134,9 @@ def layers(
         return lambda item: "owner" if not item.is_deleted and scope in ("all", item.scope_type) else None
     _belonging(audience)
     _channel(audience.channel, "chat")
-    chats, user = audience.chat_keys, audience.user_key
+    chats, user = {audience.chat_key}, audience.user_key
+    if (session := chat_of(session_key)) is not None:
+        chats.add(chat_key(*session))
     in_group = is_group(audience.channel, audience.chat_id, audience.sender_id)
     wanted = frozenset(SCOPE_TYPES if scope == "all" else (scope,)) - (frozenset() if with_global else {"global"})
 

@@ -98,7 +98,7 @@ class Engine:
     def look(self, question: Question) -> Begun:
         """The block for a question of anybody, the owner too, by any profile and weights, without any trace of it;
         working memory is that of the chat, if the question names one."""
-        channel, chat_id, sender_id, _ = question.audience
+        channel, chat_id, sender_id = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
         return self._look(given, question)
@@ -417,4 +417,4 @@ class Engine:
 
 
 def _question(given: TurnInput) -> Question:
-    return Question(given.text, given.reply_text, given.audience)
+    return Question(given.text, given.reply_text, given.audience, session_key=given.session_key)

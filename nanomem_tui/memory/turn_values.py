@@ -61,7 +61,7 @@ class TurnInput(NamedTuple):
     @property
     def audience(self) -> Audience:
         """Who sees what is recalled."""
-        return Audience(self.channel, self.chat_id, self.sender_id, self.session_key)
+        return Audience(self.channel, self.chat_id, self.sender_id)
 
     @property
     def state_key(self) -> str:
