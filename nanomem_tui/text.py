@@ -10,7 +10,7 @@ Widths are those of `rich.cells.cell_len`, because that is what Textual lays lin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 ELLIPSIS = "…"
@@ -18,6 +18,7 @@ FORGOTTEN = "[forgotten]"
 """What stands where a text was that a person wanted to be forgotten."""
 _MAX_MARKS = 16
 _MAX_CLUSTER = 64
+_MOST_PAIRS = 4_000_000
 
 # Everything that a terminal obeys or that hides: C0 but \n and \t, DEL, C1, soft hyphen, fillers, bidi controls,
 # zero-width characters, line separators, surrogates, variation selectors, tag characters and other format controls.
@@ -137,6 +138,85 @@ def safe_text(text: str) -> str:
     if _suspect().search(text) is None:
         return text
     return _kept_or_suspect().sub(_show, text)
+
+
+def editable(text: str) -> str:
+    """`text` as an editor shows it: safe, and its lines end in a line feed alone; `typed_over` takes that back."""
+    return safe_text(text.replace("\r\n", "\n"))
+
+
+def typed_over(before: str, shown: str, edited: str) -> str:
+    """`edited`, which somebody made of `shown`, with every character of `before` that was not typed over as it was.
+
+    `shown` is `before` with pictures in place of what cannot be seen, and with line feeds in place of other line ends.
+    A new line ends as all lines do; a picture that was moved is what it stands for, but where `before` holds the
+    picture itself.
+    """
+    if shown == before:
+        return edited
+    pieces = _pieces(before, shown)
+    pictures = {show: char for show, char in {*pieces} if show not in (char, "\n")}
+    stands_for = {show: char for show, char in pictures.items() if show not in before}
+    token = re.compile("|".join([*map(re.escape, sorted(pictures, key=len, reverse=True)), "(?s:.)"]))
+    ends = {char for show, char in pieces if show == "\n"}
+    stands_for["\n"] = ends.pop() if len(ends) == 1 else "\n"
+    new = token.findall(edited)
+    out: list[str] = []
+    at = 0
+    for start, new_start, size in _unchanged([show for show, _ in pieces], new):
+        out += [stands_for.get(one, one) for one in new[at:new_start]]
+        out += [char for _, char in pieces[start : start + size]]
+        at = new_start + size
+    return "".join(out)
+
+
+def _pieces(before: str, shown: str) -> list[tuple[str, str]]:
+    """What is shown for each character of `before`, a line end being one, with that character."""
+    found: list[tuple[str, str]] = []
+    at = place = 0
+    while at < len(before):
+        char = "\r\n" if before.startswith("\r\n", at) and shown.startswith("\n", place) else before[at]
+        show = "\n" if char == "\r\n" else char if shown.startswith(char, place) else _picture(char)
+        found.append((show, char))
+        at, place = at + len(char), place + len(show)
+    return found
+
+
+def _unchanged(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The runs that `old` and `new` share, in order, as (start in old, start in new, length), an empty one at the end:
+    of whole lines first, then within the lines that changed."""
+    found: list[tuple[int, int, int]] = []
+    old_lines, new_lines = _lines(old), _lines(new)
+    line = new_line = at = new_at = 0
+    for start, new_start, size in [*_runs(old_lines, new_lines), (len(old_lines), len(new_lines), 0)]:
+        went = [one for tokens in old_lines[line:start] for one in tokens]
+        came = [one for tokens in new_lines[new_line:new_start] for one in tokens]
+        found += [(at + place, new_at + new_place, length) for place, new_place, length in _runs(went, came)]
+        at, new_at = at + len(went), new_at + len(came)
+        same = sum(map(len, old_lines[start : start + size]))
+        found.append((at, new_at, same))
+        at, new_at, line, new_line = at + same, new_at + same, start + size, new_start + size
+    return found
+
+
+def _lines(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    ends = [at for at, before in enumerate(tokens, 1) if before == "\n"]
+    return [tuple(tokens[start:stop]) for start, stop in zip([0, *ends], [*ends, len(tokens)], strict=True)]
+
+
+def _runs(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int, int]]:
+    """The runs that two sequences share, in order; of two that are long and unlike only their beginning and end."""
+    from difflib import SequenceMatcher
+
+    least = min(len(old), len(new))
+    top = next((at for at in range(least) if old[at] != new[at]), least)
+    end = next((at for at in range(least - top) if old[-1 - at] != new[-1 - at]), least - top)
+    left, right = old[top : len(old) - end], new[top : len(new) - end]
+    found = [(0, 0, top)]
+    if len(left) * len(right) <= _MOST_PAIRS:
+        blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+        found += [(block.a + top, block.b + top, block.size) for block in blocks]
+    return [*found, (len(old) - end, len(new) - end, end)]
 
 
 @lru_cache(1)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def doctor(state: State, fix: bool, yes: bool, dry_run: bool) -> int:
     """Look at every file and table and say what is wrong and what to do. Changes nothing without --fix.
 
-    With --fix a backup is made first; what cannot be read goes to the quarantine, and nothing is deleted. Exit code 1
-    when an error is found (with --fix: is left), 0 when all is well or there are only warnings and notes.
+    With --fix a backup is made first; what cannot be read goes to the quarantine, and nothing is deleted. `nanomem
+    undo` takes back what it changed in files. Exit code 1 when an error is found (with --fix: is left), 0 when all is
+    well or there are only warnings and notes.
 
     \b
     Example:
@@ -86,7 +87,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
             *fixed,
             *failed,
             *waits,
-            f"`nanomem backup restore {made.path.name}` takes it back.",
+            *(f"{way}." for way in repairs.ways_back(done, made.path.name)),
             *([f"Note: {made.note}."] if made.note else []),
             *_report(left),
         ],

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from nanomem_tui.cli import output
 from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused
+from nanomem_tui.formats import encoding
+from nanomem_tui.text import typed_over
 
 
 @contextlib.contextmanager
@@ -50,11 +52,12 @@ def edit_text(text: str, option: str = "") -> str:
     UTF-8, Refused when the editor failed.
     """
     command = editor_of(option)
+    end = "\r\n" if "\r\n" in text else "\n"
     with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:  # 0700
         file = Path(folder) / "memory.txt"
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(text.encode("utf-8", "surrogatepass") + (b"" if text.endswith("\n") else b"\n"))
+            stream.write(text.encode("utf-8", "surrogatepass") + (b"" if text.endswith("\n") else end.encode()))
         try:
             done = subprocess.run([*command, str(file)], check=False)
         except OSError as error:
@@ -62,7 +65,14 @@ def edit_text(text: str, option: str = "") -> str:
         if done.returncode != 0:
             raise Refused(f"the editor ended with status {done.returncode}", command[0], "nothing was changed")
         try:
-            edited = file.read_bytes().decode("utf-8")
+            edited = _line_ends_kept(text, encoding.decode(file.read_bytes()))
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"the edited text cannot be read ({error})", command[0], "nothing was changed") from error
-    return edited if text.endswith("\n") else edited.removesuffix("\n")
+    return edited if text.endswith("\n") else edited.removesuffix("\n").removesuffix("\r" if end == "\r\n" else "")
+
+
+def _line_ends_kept(text: str, edited: str) -> str:
+    """What an editor made of a text, with the line ends and the mark at its beginning that the editor took off."""
+    mark = encoding.MARK if text.startswith(encoding.MARK) and not edited.startswith(encoding.MARK) else ""
+    plain = text.replace("\r\n", "\n")
+    return mark + (edited if "\r\n" in edited else typed_over(text, plain, edited))

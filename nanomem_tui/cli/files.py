@@ -15,6 +15,7 @@ from nanomem_tui.cli.shared import Group, Words, cannot_read, paged, pass_state,
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
+from nanomem_tui.formats import encoding
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -84,7 +85,7 @@ def show(state: State, file: str) -> None:
         text = ws.documents.read(name)
     if text is None:
         raise BadInput("there is no such file", name, "see `nanomem files list`")
-    state.show({"id": name, "text": text}, text.split("\n"))
+    state.show({"id": name, "text": text}, text.replace("\r\n", "\n").split("\n"))
 
 
 @files.command("edit")
@@ -131,6 +132,6 @@ def _given(source: str) -> str:
     if len(data) > MAX_INPUT:
         raise BadInput(f"more than {MAX_INPUT:,} bytes", source, "a memory file is read at each start: keep it short")
     try:
-        return data.decode("utf-8")
+        return encoding.decode(data)
     except UnicodeDecodeError as error:
         raise BadInput(f"byte {error.start} is no UTF-8", source, "give the text in UTF-8") from None

@@ -19,7 +19,7 @@ from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidenc
 from nanomem_tui.dream.log import behind
 from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import git_blame, git_blame_cache
+from nanomem_tui.store import git_blame, git_blame_cache, merge
 from nanomem_tui.store.git_blame_cache import Kept
 from nanomem_tui.store.git_diff import lines_of
 from nanomem_tui.store.git_objects import CommitObject, DamagedGit
@@ -81,7 +81,7 @@ class Blames:
         loaded = self._files.load(name)
         if loaded.data is None:
             raise NotFound("there is no such file", name, "an agent makes it, or `nanomem dream run`")
-        texts = [line.decode("utf-8", "replace").removesuffix("\n") for line in lines_of(loaded.data)]
+        texts = [line.removesuffix("\n").removesuffix("\r") for line in merge.split_lines(loaded.text or "")]
         git = self._git()
         head = git.head() if git else None
         if git is None or head is None:

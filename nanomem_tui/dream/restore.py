@@ -28,6 +28,7 @@ from nanomem_tui.dream.restored import (
     written_since,
 )
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.history import clamp_cursor
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
@@ -194,7 +195,7 @@ class DreamRestore:
         if data is None:
             raise NotFound("there was no such file then", path, "choose a later version")
         try:
-            then = data.decode("utf-8")
+            then = encoding.decode(data)
         except UnicodeDecodeError:
             raise BadInput("it held bytes that are no UTF-8", path, "take back the commit that wrote them") from None
         now = self._files.load(path)
@@ -228,7 +229,7 @@ class DreamRestore:
         for path in TRACKED_FILES:
             data = git.file_at(parent, path)
             if data is not None:  # what the commit did not have is left alone, as the agent does
-                now, then = self._files.read(path), data.decode("utf-8", "replace")
+                now, then = self._files.read(path), encoding.decode(data, "replace")
                 if now != then:
                     files.append(RestoredFile(path, now, then))
         return files

@@ -212,7 +212,7 @@ class Crystallizer:
         judged = tuple(changed.get(one.number, one) for one in plan.judged)
         return Crystallized(plan._replace(judged=judged), operation, done)
 
-    def consolidate_due(self, plan: Plan) -> Crystallized:
+    def by_itself(self, plan: Plan) -> Crystallized:
         """What a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox, as does
         what waits there already."""
         held = {one.number for one in plan.open if one.why or one.unnamed or one.verdict == "waiting"}

@@ -139,7 +139,7 @@ class CrystallizeSchedule:
         memory = self._read()
         crystallizer = self._host.crystallizer
         try:
-            done = crystallizer.consolidate_due(crystallizer.plan(new_only=crystallizer.places() is not None, watch=watch))
+            done = crystallizer.by_itself(crystallizer.plan(new_only=crystallizer.places() is not None, watch=watch))
         except _Stopped as error:
             return Outcome("stopped", error.what)
         except Exception as error:  # noqa: BLE001 - what somebody said may break an extractor in any way

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.jsonl import dump_line, records
 from nanomem_tui.formats.keep import NOTHING, unknown
 
@@ -38,14 +39,18 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 @cache
 def _plain() -> re.Pattern[bytes]:
     """A line as agents write it, with its cursor."""
-    return re.compile(rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}", "content": "[^\n]*"\}$', re.MULTILINE)
+    return re.compile(
+        rb'^\{"cursor": (\d{1,15}), "timestamp": "[^"\\\n]{0,40}",'
+        rb' "content": "[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+"\}$',
+        re.MULTILINE,
+    )
 
 
 class HistoryEntry(NamedTuple):
     """One summary: its cursor, the text, and the session it came from.
 
     `timestamp` is the agent's local naive minute, `YYYY-MM-DD HH:MM`. `line` is the line in the file from 1, 0 for a
-    new entry; `extra` holds unknown keys (and a `session_key` of null).
+    new entry, `start` the byte in that line where it begins; `extra` holds unknown keys (and a `session_key` of null).
     """
 
     cursor: int
@@ -54,6 +59,7 @@ class HistoryEntry(NamedTuple):
     session_key: str | None = None
     line: int = 0
     extra: Mapping[str, Any] = NOTHING
+    start: int = 0
 
     @property
     def raw(self) -> bool:
@@ -70,12 +76,12 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
     problems: list[Problem] = []
     seen: set[int] = set()
     highest = -1
-    for record in records(data, where):
+    for record in records(encoding.plain(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:
             continue
-        entry = _entry(record.value, record.number)
+        entry = _entry(record.value, record.number, record.start)
         if isinstance(entry, str):
             problems.append(Problem(entry, where, record.number, "the agent skips this line"))
             continue
@@ -109,7 +115,7 @@ def capped(content: str, limit: int = MAX_CONTENT) -> str:
     return content if len(content) <= limit else content[:limit] + TRUNCATED_SUFFIX
 
 
-def _entry(value: dict[str, Any], line: int) -> HistoryEntry | str:
+def _entry(value: dict[str, Any], line: int, start: int) -> HistoryEntry | str:
     """The entry, or what is wrong with it."""
     cursor, timestamp, content = value.get("cursor"), value.get("timestamp"), value.get("content")
     session_key = value.get("session_key")
@@ -124,7 +130,7 @@ def _entry(value: dict[str, Any], line: int) -> HistoryEntry | str:
     extra = unknown(value, _KNOWN)
     if session_key is None and "session_key" in value:
         extra["session_key"] = None
-    return HistoryEntry(cursor, timestamp, content, session_key, line, extra)
+    return HistoryEntry(cursor, timestamp, content, session_key, line, extra, start)
 
 
 def parse_cursor(data: bytes | None) -> int | None:
@@ -209,7 +215,7 @@ def parse_history_md(data: bytes, where: str, mtime: float) -> tuple[tuple[Histo
     A stamp that is no date is named: its entry gets the date of the one before (the first: that of the file), and the
     stamp stays in the text. One that goes back in time is named as well, and stands where it is.
     """
-    lines, problems = _decoded_lines(data, where)
+    lines, problems = _decoded_lines(encoding.plain(data), where)
     entries: list[HistoryEntry] = []
     newest = ""
     for start, stamped, body in _md_blocks(lines):

@@ -1,11 +1,14 @@
 """JSON lines, read one by one, so that damage costs the line it sits in and nothing else. Opens no file.
 
-Lines end at LF alone: U+2028, U+2029 and U+0085 occur raw inside the strings that agents write.
+Lines end at LF alone: U+2028, U+2029 and U+0085 occur raw inside the strings that agents write. A line into which two
+appends ran, or that begins torn, is as many records as it has whole objects, and one for each piece that is none.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +16,16 @@ from nanomem_tui.errors import BadInput, Problem
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"
+_OBJECT = re.compile(r'\{\s*"')
+_HEAD = re.compile(r'\{\s*"[^"\\]*"')
+_BETWEEN = re.compile(r"[\s\0\ufeff]*")
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+_DECODER = json.JSONDecoder()
+_MOST_TRIES = 200
+"""Places of one line at which an object is looked for behind what cannot be read."""
 LINE_STAYS = "the line is kept as it is; correct or remove it in an editor while no agent runs"
+SHARED_LINE = "it is read here, and agents skip the line; put each object on a line of its own while no agent runs"
+SPLIT = "it is read here, and agents skip the line; `nanomem doctor --fix` puts each object on a line of its own"
 TAKEN_OUT = (
     "`nanomem doctor --fix` takes the line out while no agent runs, and keeps the file as it is in the quarantine; or"
     " correct it in an editor"
@@ -21,7 +33,8 @@ TAKEN_OUT = (
 
 
 class Record(NamedTuple):
-    """One line: its number from 1, its bytes without the newline, and its object or None.
+    """One object, or one stretch of bytes that is none: its line from 1, its bytes without the newline, its value or
+    None. Most lines are one record; of one that is several, `start` is the byte in the line where this one begins.
 
     A problem beside a value is a warning: the line was read, and something about it wants attention.
     """
@@ -30,6 +43,7 @@ class Record(NamedTuple):
     raw: bytes
     value: dict[str, Any] | None
     problem: Problem | None
+    start: int = 0
 
 
 def parse_jsonl(data: bytes, where: str) -> tuple[Record, ...]:
@@ -43,9 +57,9 @@ def records(data: bytes, where: str) -> Iterator[Record]:
     tail = lines.pop()
     for number, raw in enumerate(lines, 1):
         if raw.strip(_WHITE):
-            yield _record(number, raw, where)
+            yield from _records(number, raw, where)
     if tail.strip(_WHITE):
-        yield _tail(len(lines) + 1, tail, where)
+        yield from _tail(len(lines) + 1, tail, where)
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -80,54 +94,153 @@ def dump_line_as_read(value: Mapping[str, Any]) -> bytes:
 
 
 def torn_tail(data: bytes) -> bytes:
-    """What an interrupted append left: the last line when it has no newline and does not parse, else nothing."""
+    """What an interrupted append left: what does not parse at the end of a last line without newline, else nothing."""
     if data.endswith(b"\n"):
         return b""
     tail = data[data.rfind(b"\n") + 1 :]
-    if not tail.strip(_WHITE):
-        return b""
-    try:
-        parse_object(tail)
-    except ValueError:
-        return tail
-    return b""
+    found = list(_records(1, tail, "")) if tail.strip(_WHITE) else []
+    return tail[found[-1].start :] if found and found[-1].value is None else b""
 
 
-def _record(number: int, raw: bytes, where: str) -> Record:
+def shared_lines(records: Iterable[Record]) -> int:
+    """How many lines hold several objects."""
+    found = Counter(record.number for record in records if record.value is not None)
+    return sum(count > 1 for count in found.values())
+
+
+def _records(number: int, raw: bytes, where: str) -> Iterator[Record]:
     try:
         value = parse_object(raw)
     except ValueError as error:
-        return _repaired(number, raw, where, str(error))
+        yield from _repaired(number, raw, where, str(error))
+        return
     problem = None
     if number == 1 and raw.endswith(b"\r"):
         problem = Problem("lines end in CRLF", where, number, severity="warning")
-    return Record(number, raw, value, problem)
+    yield Record(number, raw, value, problem)
 
 
-def _repaired(number: int, raw: bytes, where: str, reason: str) -> Record:
-    """The line read without what a power cut or an editor put around it, else the line as unreadable."""
+def _repaired(number: int, raw: bytes, where: str, reason: str) -> Iterator[Record]:
+    """The line read without what a power cut or an editor put around it, else what can be read of it."""
     inner, what = raw, reason
-    if number == 1 and raw.startswith(BOM):
+    if raw.startswith(BOM):
         inner, what = raw[len(BOM) :], "begins with a byte order mark"
     if b"\0" in inner:
-        inner, what = inner.strip(b"\0"), f"{inner.count(0)} NUL bytes, as a power cut leaves them"
+        inner, what = inner.replace(b"\0", b""), f"{inner.count(0)} NUL bytes, as a power cut leaves them"
         if not inner.strip(_WHITE):
-            return Record(number, raw, None, Problem(what, where, number, LINE_STAYS))
+            yield Record(number, raw, None, Problem(what, where, number, LINE_STAYS))
+            return
     if inner is not raw:
         try:
-            return Record(number, raw, parse_object(inner), Problem(what, where, number, severity="warning"))
+            yield Record(number, raw, parse_object(inner), Problem(what, where, number, severity="warning"))
         except ValueError as error:
             what = f"{what}; {error}"
-    return Record(number, raw, None, Problem(what, where, number, LINE_STAYS))
+        else:
+            return
+    found = list(_objects(raw))
+    if not found:
+        yield Record(number, raw, None, Problem(what, where, number, LINE_STAYS))
+        return
+    yield from _parted(number, raw, where, found)
 
 
-def _tail(number: int, raw: bytes, where: str) -> Record:
-    record = _record(number, raw, where)
-    if record.value is None:
-        reason = record.problem.what if record.problem else ""
-        return record._replace(problem=Problem(f"torn tail, {len(raw)} bytes: {reason}", where, number, LINE_STAYS))
+def _parted(number: int, raw: bytes, where: str, found: list[tuple[int, int, dict[str, Any]]]) -> Iterator[Record]:
+    """The records of a line with these objects; the first of them has the warning that agents skip such a line."""
+    what = f"{len(found)} objects on one line" if len(found) > 1 else "an object on one line with what is none"
+    shared: Problem | None = Problem(what, where, number, SHARED_LINE, "warning")
+    at = 0
+    for start, end, value in [*found, (len(raw), len(raw), None)]:
+        rest = raw[at:start].strip(_WHITE + b"\0").removeprefix(BOM)
+        if rest:
+            begin = raw.index(rest, at)
+            what = f"{len(rest)} bytes that are no object, at column {begin + 1}"
+            yield Record(number, rest, None, Problem(what, where, number, LINE_STAYS), begin)
+        if value is not None:
+            yield Record(number, raw[start:end], value, shared, start)
+            shared = None
+        at = end
+
+
+def _objects(raw: bytes) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The whole objects in a line: the bytes between which each lies, and its value.
+
+    What an object holds is none of them: behind what cannot be read, one counts where the reading of that failed, or
+    where it begins as that did, and only if nothing but objects follow it to the end of the line.
+    """
+    text = raw.decode("utf-8", "surrogateescape")
+    at = size = 0
+    for start, end, value in _found(text):
+        size += len(text[at:start].encode("utf-8", "surrogateescape"))
+        begin, size = size, size + len(text[start:end].encode("utf-8", "surrogateescape"))
+        yield begin, size, value
+        at = end
+
+
+def _found(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    at, tries = 0, _MOST_TRIES
+    while (at := _skipped(text, at)) < len(text) and tries:
+        value, end = _whole(text, at)
+        if value is not None:
+            yield at, end, value
+            at = end
+            continue
+        head = _HEAD.match(text, at)
+        for place in _places(text, at, end, head[0] if head else None):
+            tries -= 1
+            if _is_last(text, place) or not tries:
+                break
+        else:
+            return
+        at = place
+
+
+def _skipped(text: str, at: int) -> int:
+    between = _BETWEEN.match(text, at)
+    return between.end() if between else at
+
+
+def _places(text: str, start: int, failed: int, head: str | None) -> Iterator[int]:
+    """Where an object may begin behind `start`, at which none does: where reading that `failed`, and where `head`, the
+    first words of it, comes again."""
+    if head is not None:
+        again = text.find(head, start + 1)
+        while 0 <= again < failed - 2:
+            yield again
+            again = text.find(head, again + 1)
+    for match in _OBJECT.finditer(text, max(start + 1, failed - 2)):
+        yield match.start()
+
+
+def _is_last(text: str, at: int) -> bool:
+    """Whether a whole object begins there, behind which come others or the end of the line."""
+    value, end = _whole(text, at)
+    after = _skipped(text, end)
+    return value is not None and text[after : after + 1] in ("", "{")
+
+
+def _whole(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """The object that begins there and its end, else None and where the reading failed."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        return None, error.pos
+    except (ValueError, RecursionError):  # a number too long, brackets too deep
+        return None, at + 1
+    if not isinstance(value, dict) or not value or _BAD_BYTE.search(text, at, end):
+        return None, end if isinstance(value, dict) else at + 1
+    return value, end
+
+
+def _tail(number: int, raw: bytes, where: str) -> Iterator[Record]:
+    *before, last = _records(number, raw, where)
+    yield from before
+    if last.value is None:
+        reason = last.problem.what if last.problem else ""
+        what = f"torn tail, {len(last.raw)} bytes: {reason}"
+        yield last._replace(problem=Problem(what, where, number, LINE_STAYS))
+        return
     what = "no newline at the end: an append would be glued to this line"
-    return record._replace(problem=record.problem or Problem(what, where, number, severity="warning"))
+    yield last._replace(problem=last.problem or Problem(what, where, number, severity="warning"))
 
 
 def _kind(value: object) -> str:
@@ -136,5 +249,6 @@ def _kind(value: object) -> str:
 
 
 def mendable(problems: Iterable[Problem], fix: str = TAKEN_OUT) -> list[Problem]:
-    """The same of a file that the doctor mends, which says so, in the words of `fix`."""
-    return [one._replace(fix=fix) if one.fix == LINE_STAYS else one for one in problems]
+    """The same of a file that the doctor mends, which says so; of a line that is taken out in the words of `fix`."""
+    fixes = {LINE_STAYS: fix, SHARED_LINE: SPLIT}
+    return [one._replace(fix=fixes.get(one.fix, one.fix)) for one in problems]

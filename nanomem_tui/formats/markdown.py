@@ -8,7 +8,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats import encoding
 
+WIDE = "this file is {}, not UTF-8"
+WIDE_FIX = "it is read here and stays so when it is edited; agents that read UTF-8 fail on it"
 RECENT = 8
 """Texts of which what was told last is kept: each step of a Dream asks again of the file as it is before and after."""
 # Texts, so that `re` compiles each at the first line that needs it: a list of notes needs one of the five.
@@ -16,7 +19,7 @@ _HEADING = r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*"
 _FENCE = r"[ \t]*(`{3,}|~{3,})"
 _COMMENT = r"[ \t]*(?:[-*+][ \t]+)?<!--"
 _BULLET = r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)"
-_DAILY = r"(\d{4})-(\d{2})-(\d{2})\.md"
+_DAILY = r"(\d{4})-(\d{2})-(\d{2})(?:[-_ .][^/\0]*)?\.md"
 _MIRROR = r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)"
 
 
@@ -50,18 +53,23 @@ class MirrorLine(NamedTuple):
 
 
 def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
-    """The text of a Markdown file, line ends and all. Bad bytes are shown as U+FFFD and reported line by line.
+    """The text of a Markdown file, line ends and all, without its byte order mark. Bad bytes are shown as U+FFFD and
+    reported line by line.
 
     The text of a file without problems encodes to the same bytes; one with errors must not be written from its text.
     """
     problems: list[Problem] = []
-    if data.startswith(b"\xef\xbb\xbf"):
+    name = encoding.encoding_of(data)
+    if encoding.is_wide(data):
+        problems.append(Problem(WIDE.format(name[:6].upper()), where, 1, WIDE_FIX, "warning"))
+    elif name != encoding.UTF8:
         problems.append(Problem("begins with a byte order mark", where, 1, severity="warning"))
     try:
-        text = data.decode("utf-8")
+        text = encoding.decode(data)
     except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-        problems.extend(_bad_lines(data, where))
+        text = encoding.decode(data, "replace")
+        whole = "the file ends in the middle of a character, or holds what is none, shown as \ufffd"
+        problems.extend([Problem(whole, where)] if encoding.is_wide(data) else _bad_lines(data, where))
     if "\0" in text:
         number = text.count("\n", 0, text.index("\0")) + 1
         problems.append(Problem(f"{text.count(chr(0))} NUL bytes, as a power cut leaves them", where, number))
@@ -139,7 +147,7 @@ def bullets(text: str) -> list[Bullet]:
 
 
 def daily_note_name(name: str) -> date | None:
-    """The day of a note named `YYYY-MM-DD.md`, or None when it is no such name."""
+    """The day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, or None when it is no such name."""
     match = re.fullmatch(_DAILY, name)
     try:
         return date(int(match[1]), int(match[2]), int(match[3])) if match else None

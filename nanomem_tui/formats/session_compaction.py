@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.formats.jsonl import Record, dump_line_as_read, parse_jsonl, parse_object
+from nanomem_tui.formats.jsonl import Record, dump_line_as_read, parse_jsonl, parse_object, shared_lines
 
 BOUNDARY_TEXT = "Continue the active task from the working-memory checkpoint above."
 OFFSET_KEYS = ("last_archived", "last_consolidated")
@@ -39,11 +39,13 @@ class Compacted(NamedTuple):
 
 
 class Mended(NamedTuple):
-    """A transcript without the lines that cannot be read: its bytes, how many such lines it had, and its messages."""
+    """A transcript without the lines that cannot be read: its bytes, how many such lines it had, and its messages.
+    `shared`: lines that held several objects, each of which has a line of its own now."""
 
     data: bytes
     lines: int
     messages: int
+    shared: int = 0
 
 
 def is_metadata(value: Mapping[str, Any]) -> bool:
@@ -99,16 +101,18 @@ def compact(data: bytes, keep: int) -> Compacted:
 
 
 def without_unreadable(data: bytes) -> Mended:
-    """The transcript without the lines that cannot be read, its offsets at the messages that they pointed at; the same
-    bytes where there is no such line."""
-    head, body = _split(parse_jsonl(data, ""))
+    """The transcript without the lines that cannot be read and with one object a line, its offsets at the messages that
+    they pointed at; the same bytes where there is no such line."""
+    records = parse_jsonl(data, "")
+    shared = shared_lines(records)
+    head, body = _split(records)
     kept = [place for place, record in enumerate(body) if record.value is not None]
     lines = len(body) - len(kept)
-    if not lines:
+    if not lines and not shared:
         return Mended(data, 0, len(kept))
     offsets = [_shifted(body, kept, offset) for offset in offsets_of(head, len(body))]
     whole = (*_head_lines(head, (offsets[0], offsets[1])), *(_line(body[place]) for place in kept))
-    return Mended(b"".join(whole), lines, len(kept))
+    return Mended(b"".join(whole), lines, len(kept), shared)
 
 
 def uncompact(

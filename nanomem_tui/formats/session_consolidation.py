@@ -65,8 +65,8 @@ def consolidated(data: bytes, end: int, summary: str, now: str) -> tuple[Splice,
     if not 0 < end <= len(messages):
         raise BadInput(f"there are {len(messages)} messages", str(end))
     recent = OFFSET_KEYS[0] in head.value
-    splices = [_replaced(starts, head, dump_line_as_read(_metadata(head.value, end, summary if recent else "")))]
-    splices += [_replaced(starts, r, b"") for r in records if r.value is not None and is_provider_state(r.value)]
+    splices = [_replaced(data, starts, head, dump_line_as_read(_metadata(head.value, end, summary if recent else "")))]
+    splices += [_replaced(data, starts, r, b"") for r in records if r.value is not None and is_provider_state(r.value)]
     if recent:
         line = {"role": "user", "content": BOUNDARY_TEXT, "_hidden_history": True, "timestamp": now}
         splices.append(_inserted(data, starts, messages, end, dump_line(line)))
@@ -114,7 +114,7 @@ def _about(value: Mapping[str, Any]) -> bool:
 
 
 def _starts(data: bytes, records: Sequence[Record]) -> dict[int, int]:
-    """Where the line of each record begins."""
+    """Where each line with a record begins, and at 0 where the last one ends."""
     wanted = {record.number for record in records}
     found: dict[int, int] = {}
     at = 0
@@ -126,15 +126,17 @@ def _starts(data: bytes, records: Sequence[Record]) -> dict[int, int]:
     return found
 
 
-def _replaced(starts: Mapping[int, int], record: Record, line: bytes) -> Splice:
-    start = starts[record.number]
-    return Splice(start, min(start + len(record.raw) + 1, starts[0]), line)
+def _replaced(data: bytes, starts: Mapping[int, int], record: Record, line: bytes) -> Splice:
+    start = starts[record.number] + record.start
+    end = start + len(record.raw)
+    newline = not record.start and data[end : end + 1] == b"\n"  # else others are on its line
+    return Splice(start, end + newline, line)
 
 
 def _inserted(data: bytes, starts: Mapping[int, int], messages: Sequence[Record], end: int, line: bytes) -> Splice:
     """The line in front of message `end`, or behind the last one."""
     if end < len(messages):
-        place = starts[messages[end].number]
-        return Splice(place, place, line)
+        place = starts[messages[end].number] + messages[end].start
+        return Splice(place, place, (b"\n" if messages[end].start else b"") + line)
     guard = b"" if data.endswith(b"\n") else b"\n"
     return Splice(len(data), len(data), guard + line)

@@ -7,6 +7,7 @@ read: one that is no JSON counts as a message there.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -29,6 +30,8 @@ WIDER = 4
 _HIDDEN = b'"_hidden_history"'
 _TELLING = (b'"_type"', _HIDDEN)
 _WHITE = b" \t\r\f\v"
+_SHARED = re.compile(rb'(?<=[^:,\[\s])\{\s*"|\}\s+\{')
+"""What a line may have that holds two objects; in what a message says, quotation marks are escaped."""
 
 
 class _Short(NamedTuple):
@@ -78,7 +81,11 @@ def _lines(pieces: Iterable[bytes], most: int) -> Iterator[bytes | int]:
 
 
 def _split(piece: bytes) -> Iterator[bytes]:
-    return (line for line in piece.split(b"\n") if line.strip(_WHITE))
+    for line in piece.split(b"\n"):
+        if _SHARED.search(line):
+            yield from (record.raw for record in parse_jsonl(line, ""))
+        elif line.strip(_WHITE):
+            yield line
 
 
 def _short(lines: Iterator[bytes | int], most: int) -> _Short:

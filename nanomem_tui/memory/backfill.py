@@ -8,7 +8,6 @@ a line of the other no longer says whose it is. Reads those files only, and writ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,13 +147,13 @@ def _items(
 
     day = daily_note_name(name)
     now = clock.now()
-    at = min(now, datetime.combine(day, time(12), UTC)) if day else now
+    dated = {"created_at": clock.iso(now), "updated_at": clock.iso(now), **markdown.dated(day)}
     pieces, left = markdown.pieces(text, where, "episodic" if day else "fact")
     problems += left
     found: list[Item] = []
     for piece in pieces:
         fields = markdown.fields(piece._replace(scope=""), where, source="backfill")
-        fields = {"created_at": clock.iso(at), "updated_at": clock.iso(at), **fields}
+        fields = {**dated, **fields}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:
             found.append(rows.item(fields, workspace_id)[0])

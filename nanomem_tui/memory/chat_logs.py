@@ -107,6 +107,35 @@ def begins(lines: Sequence[str]) -> int | None:
     return whose[0][0] if len(whose) > 1 else None
 
 
+_ROLE = re.compile(
+    r"\s*(?:[-*>]\s+)?(?:#{1,6}\s+)?[*_]{0,2}(?P<role>user|human|assistant|ai|bot|agent|model|system|tool)[*_]{0,2}"
+    r"(?:\s?\([^()\n]{1,40}\))?\s?[:：][*_]{0,2}(?:\s|$)|\s*#{1,6}\s+(?P<head>user|human|assistant|ai)\s*$",
+    re.IGNORECASE,
+)
+"""How a line of a transcript names who speaks by the part that he has."""
+_ASKS, _ANSWERS = frozenset({"user", "human"}), frozenset({"assistant", "ai", "bot", "agent", "model"})
+_SAYS = re.compile(
+    rf"\s*(?:[-*>]\s+)?(?:[\[(【]{_STAMP}[\])】]|{_STAMP}\s*[-–—|]?)\s*[*_]{{0,2}}"
+    rf"(?:<(?P<nick>[^<>\s]{{1,32}})>|(?P<name>{_NAME})[*_]{{0,2}}\s?[:：])[*_]{{0,2}}\s",
+    re.IGNORECASE,
+)
+"""How a line of a transcript begins with when, and who."""
+
+
+def spoken(lines: Sequence[tuple[int, str]]) -> list[int]:
+    """The numbers of the lines at which somebody begins to speak, where these lines hold a conversation: both parts of
+    one with an agent, or two lines with a time and a name. None where they hold none."""
+    roles: dict[int, str] = {}
+    said: list[int] = []
+    for at, line in lines:
+        if role := _ROLE.match(line):
+            roles[at] = (role["role"] or role["head"]).casefold()
+        elif (says := _SAYS.match(line)) and not _is_told_of(says["nick"] or says["name"]):
+            said.append(at)
+    both = {*roles.values()} & _ASKS and {*roles.values()} & _ANSWERS
+    return sorted([*(roles if both else ()), *(said if both or len(said) > 1 else ())])
+
+
 def _first(speakers: Sequence[tuple[int, str]], at: int) -> int:
     return min([at, *(place for place, name in speakers if not _is_told_of(name))])
 

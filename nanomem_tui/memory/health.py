@@ -21,7 +21,7 @@ from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.lessons import parse_lessons
 from nanomem_tui.formats.ltm_snapshot import parse_snapshot
-from nanomem_tui.formats.markdown import decode
+from nanomem_tui.formats.markdown import WIDE_FIX, decode
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health_store, session_rescue
 from nanomem_tui.memory.health_fixes import with_fix
@@ -131,7 +131,9 @@ def _documents(paths: Paths) -> Iterator[Problem]:
         except NanomemError as error:
             yield Problem(error.what, where, fix=error.fix)
             continue
-        yield from decode(data, where)[1]
+        for problem in decode(data, where)[1]:
+            fatal = problem.fix == WIDE_FIX
+            yield problem._replace(severity="error", fix="`nanomem doctor --fix` makes it UTF-8") if fatal else problem
         if len(data) > LARGE_DOCUMENT:
             fatal = len(data) > FATAL_DOCUMENT
             what = "so large that every turn fails" if fatal else "large, and every turn sends all of it to the model"

@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.history import (
     HistoryEntry,
     beyond,
@@ -28,7 +29,7 @@ from nanomem_tui.formats.history import (
 from nanomem_tui.formats.jsonl import Record, parse_jsonl
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.long_archive import is_long, long_archive
-from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to
+from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to, place_of
 from nanomem_tui.memory.reading import is_as
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
@@ -199,7 +200,7 @@ class HistoryChanges:
         entries, problems = parse_history_md(old, HISTORY_MD, os.stat(path).st_mtime)
         if not entries:
             raise NothingToDo("HISTORY.md holds no entry", HISTORY_MD)
-        lines = old.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+        lines = encoding.decode(old, "replace").split("\n")
         dates = [entry.timestamp for entry in entries]
         plan = Migration(
             entries=len(entries),
@@ -327,7 +328,7 @@ class HistoryChanges:
         if is_long(self._paths.history) and not self._paths.history.is_symlink():
             return self._long_cut(keep)
         data = read_plain(self._paths.history) or b""
-        records = parse_jsonl(data, HISTORY)
+        records = parse_jsonl(encoding.plain(data), HISTORY)
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
         dreamt = self._dreamt(latest)
@@ -336,16 +337,18 @@ class HistoryChanges:
         if any(entry.cursor <= dreamt for entry in waiting):
             fresh -= 1  # only the entry before them says that they wait
         going = entries[: max(0, min(len(entries) - keep, fresh))]
-        gone = {entry.line for entry in going}
+        gone = {place_of(entry) for entry in going}
         # Once Dream has read what follows, such a line costs nothing; before that a person has to mend it.
         read = max((entry.line for entry in entries if entry.cursor <= dreamt), default=0)
         follows = (entry.line for entry in entries if entry.cursor == dreamt + 1)
         end = max(read, min(follows, default=0))
-        good = {entry.line for entry in entries}
-        bad = [record for record in records if record.number not in good and record.number < end]
-        left = sum(record.number not in good for record in records) - len(bad)
-        dropped = gone | {record.number for record in bad}
-        after = _joined(record for record in records if record.number not in dropped) if dropped else data
+        good = {place_of(entry) for entry in entries}
+        unread = [record for record in records if (record.number, record.start) not in good]
+        bad = [record for record in unread if record.number < end]
+        left = len(unread) - len(bad)
+        dropped = gone | {(record.number, record.start) for record in bad}
+        kept = (record for record in records if (record.number, record.start) not in dropped)
+        after = _joined(kept) if dropped else data
         plan = HistoryCompaction(
             entries=len(entries),
             keep=keep,

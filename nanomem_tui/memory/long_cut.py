@@ -66,14 +66,20 @@ class LongCut:
         """The lines of a piece that stay, those that cannot be read and go, and how many of these stay."""
         data = self._archive.data(piece)
         entries = parse_history(data, "")[0]
-        good = {entry.line for entry in entries}
-        gone = {entry.line for entry in entries[: max(0, self.going - piece.first)]}
-        records = [(record, record.number + piece.line - 1) for record in parse_jsonl(data, "")]
-        bad = [record for record, line in records if record.number not in good and line < self._end]
-        dropped = gone | {record.number for record in bad}
-        kept = [record for record, _ in records if record.number not in dropped]
-        numbered = [record._replace(number=record.number + piece.line - 1) for record in bad]
-        return kept, numbered, sum(record.number not in good for record, _ in records) - len(bad)
+        good = {place_of(entry) for entry in entries}
+        gone = {place_of(entry) for entry in entries[: max(0, self.going - piece.first)]}
+        records = parse_jsonl(data, "")
+        unread = [record for record in records if (record.number, record.start) not in good]
+        numbered = [record._replace(number=record.number + piece.line - 1) for record in unread]
+        bad = [record for record in numbered if record.number < self._end]
+        dropped = gone | {(record.number - piece.line + 1, record.start) for record in bad}
+        kept = [record for record in records if (record.number, record.start) not in dropped]
+        return kept, bad, len(unread) - len(bad)
+
+
+def place_of(entry: HistoryEntry) -> tuple[int, int]:
+    """Where an entry begins: its line, and the byte in it."""
+    return entry.line, entry.start
 
 
 def first_above(archive: LongArchive, cursor: int) -> int:

@@ -67,14 +67,14 @@ class Notes:
         found = (
             NoteHit(note.name, number, line)
             for note in self.list()
-            for number, line in enumerate(self.read(note.name).split("\n"), 1)
+            for number, line in enumerate(_lines(self.read(note.name)), 1)
             if wanted.matches(line)
         )
         return [hit for hit, _ in zip(found, range(max(0, limit)), strict=False)]
 
     def neighbours(self, name: str, line: int, many: int = 2) -> tuple[builtins.list[NoteHit], builtins.list[NoteHit]]:
         """The lines before and after one that are not empty, at most `many` each, in their order. Raises NotFound."""
-        lines = self.read(name).split("\n")
+        lines = _lines(self.read(name))
 
         def told(numbers: Iterable[int]) -> builtins.list[NoteHit]:
             return list(islice((NoteHit(name, at + 1, lines[at]) for at in numbers if lines[at].strip()), many))
@@ -100,3 +100,8 @@ class Notes:
                     note = Note(whole, day.isoformat() if day else "", at.st_size, updated)
                     found.append((note, self._paths.memory / folder / name))
         return found
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text without their ends."""
+    return text.replace("\r\n", "\n").split("\n")

@@ -7,6 +7,7 @@ import os
 
 from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.formats import encoding
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import forgotten
 
@@ -40,5 +41,6 @@ class NotesHeader:
 
     def _read(self) -> str:
         with regular.opened(self._paths.memory_md) as file:
-            text = file.read(MAX_NOTES).decode("utf-8", "replace")
+            text = encoding.decode(file.read(MAX_NOTES), "replace").replace("\0", "")
+        text = "\n".join(line.removesuffix("\r") for line in text.split("\n"))
         return forgotten.load(self._paths).taken_out(text)

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.reading import read_file
+from nanomem_tui.operations import Change
 from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
+def _nothing() -> None:
+    """Do nothing: the changes do it."""
+
+
 class Repair(NamedTuple):
     """One thing that can be put right: what is wrong where, what is done, and `do`, which does it. `held`: why it has
     to wait, "" when it need not. `aside`: it touches nothing of what is remembered. `alone`: it changes which memory
-    this is, and tells the log of that itself: nothing else is put right before."""
+    this is, and tells the log of that itself: nothing else is put right before. `changes`: what it does as changes of
+    an operation, which undo takes back, in place of `do`."""
 
     what: str
     where: str
     how: str
-    do: Callable[[], object]
+    do: Callable[[], object] = _nothing
     held: str = ""
     aside: bool = False
     alone: bool = False
+    changes: Callable[[], Sequence[Change]] | None = None
 
 
 def aside(ws: Workspace, path: Path, what: str) -> Repair:

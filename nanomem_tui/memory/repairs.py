@@ -14,23 +14,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui import json_text
-from nanomem_tui.errors import NanomemError, Problem, from_os_error
-from nanomem_tui.formats import agent_home
+from nanomem_tui.errors import Conflict, NanomemError, Problem, from_os_error
+from nanomem_tui.formats import agent_home, encoding
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
+from nanomem_tui.formats.jsonl import BOM, parse_jsonl, shared_lines
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
 from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.repair import Repair, aside
-from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.paths import workspace_id
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.paths import DREAM_CURSOR, workspace_id
 from nanomem_tui.store import atomic, oplog, purge_marker, strayed
+from nanomem_tui.store.history_file import LAYER, file_value
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
+REPAIRED = "doctor.repair"
+"""The kind of the operation that holds what the doctor changed in files, and that undo takes back."""
 NAMED = 3
 """Places that the log names of what was put right; all stand in its free field `fixes`."""
 
@@ -59,30 +62,56 @@ def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple
     """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other.
 
     The log tells of it before it is done, with the name of the `backup` that takes it back; where the log itself is to
-    be put right, once it is.
+    be put right, once it is. What is a change of files comes last, as one operation, which undo takes back.
     """
     can = [one for one in found if not one.held]
     if any(one.alone for one in can):
         return [(one, _failure(one) or _told_there(ws, one, backup)) for one in can]
-    told = _tell(ws.perform, can, backup)
-    done = [(one, _failure(one)) for one in can]
+    others = [one for one in can if one.changes is None]
+    told = _tell(ws.perform, others, backup)
+    done = [(one, _failure(one)) for one in others]
     if not told:
         _tell(ws.perform, [one for one, why in done if not why], backup)
-    return done
+    return done + _change(ws, [one for one in can if one.changes is not None])
+
+
+def ways_back(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
+    """What takes back what was put right, each a sentence without its end; `backup`: the one that was made before."""
+    changed = any(one.changes is not None for one, why in done if not why)
+    undo = ["`nanomem undo` takes back what it changed in files"] if changed else []
+    return [*undo, f"`nanomem backup restore {backup}` takes it back"]
+
+
+def _change(ws: Workspace, wanted: Sequence[Repair]) -> list[tuple[Repair, str]]:
+    """Make the changes of these as one operation; each by itself where one of them cannot be made."""
+    try:
+        changes = [change for one in wanted if one.changes is not None for change in one.changes()]
+        if changes:
+            ws.perform(new_operation(REPAIRED, _label(wanted), changes))
+    except (NanomemError, OSError) as error:
+        if len(wanted) > 1:
+            return [told for one in wanted for told in _change(ws, [one])]
+        why = error.what if isinstance(error, NanomemError) else error.strerror or str(error)
+        return [(one, why) for one in wanted]
+    return [(one, "") for one in wanted]
 
 
 def _tell(perform: Callable[[Operation], object], wanted: Sequence[Repair], backup: str) -> bool:
     if not wanted:
         return True
-    names = list(dict.fromkeys(one.where for one in wanted))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    label = f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
+    label = _label(wanted)
     fixes = [[one.where, one.what, one.how] for one in wanted]
     with contextlib.suppress(NanomemError, OSError):
         meta = {"backup": backup, "fixes": fixes} | ({oplog.ASIDE: True} if all(one.aside for one in wanted) else {})
         perform(new_operation(oplog.MENDED, label, (), meta=meta))
         return True
     return False
+
+
+def _label(wanted: Sequence[Repair]) -> str:
+    names = list(dict.fromkeys(one.where for one in wanted))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
 
 
 def _failure(one: Repair) -> str:
@@ -147,22 +176,50 @@ def _identity(ws: Workspace) -> Iterator[Repair]:
 
 
 def _lines(ws: Workspace) -> Iterator[Repair]:
-    """Files of lines: what is no line of JSON hinders the agent, which then reads none of them or cannot go on."""
+    """Files of lines: what is no line of JSON hinders the agent, which then reads none of them or cannot go on, and of
+    several objects on one line it reads none."""
     paths = ws.paths
     for path in (paths.history, paths.lessons, paths.ltm_audit, paths.lessons_audit):
         try:
             data = _bytes(path)
         except NanomemError:  # the doctor names it, and it stays as it is
             continue
-        bad = [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip() and not _is_object(line)]
-        where = paths.relative(path)
+        records = parse_jsonl(encoding.plain(data), "")
+        good = [record for record in records if record.value is not None]
+        bad, shared = len(records) - len(good), shared_lines(records)
+        padded = sum(b"\0" in record.raw for record in good)
+        where, after = paths.relative(path), b"".join(record.raw.replace(b"\0", b"") + b"\n" for record in good)
+        if data.startswith(BOM):
+            after = BOM + after.removeprefix(BOM)
+        what, how = list[str](), list[str]()
+        if encoding.is_wide(data):
+            what.append(f"{encoding.encoding_of(data)[:6].upper()}, of which agents read nothing")
+            how.append("it is written as UTF-8")
         if bad:
-            verb = "goes" if len(bad) == 1 else "go"
-            how = f"the file as it is is kept in the quarantine, and {counted(len(bad), 'line')} {verb} from it"
-            yield Repair(f"{counted(len(bad), 'line')} that cannot be read", where, how, partial(_drop, ws, path, data))
-        elif data and not data.endswith(b"\n"):
-            how = "a newline is added: what is written next would be lost with the last line"
-            yield Repair("no newline at the end", where, how, partial(_write, path, data, data + b"\n"))
+            what.append(f"{counted(bad, 'line')} that cannot be read")
+            verb = "goes" if bad == 1 else "go"
+            how.append(f"the file as it is is kept in the quarantine, and {counted(bad, 'line')} {verb} from it")
+        if shared:
+            what.append(f"{counted(shared, 'line')} with several objects, which agents skip")
+            how.append("each object gets a line of its own")
+        if padded:
+            what.append(f"{counted(padded, 'line')} with NUL bytes, which agents skip")
+            how.append("the NUL bytes go")
+        if not what and data and not data.endswith(b"\n"):
+            what.append("no newline at the end")
+            how.append("a newline is added: what is written next would be lost with the last line")
+            after = data + b"\n"
+        if what:
+            changes = partial(_rewritten, ws, path, data, after, keep=bool(bad))
+            yield Repair(", ".join(what), where, "; ".join(how), changes=changes)
+
+
+def _rewritten(ws: Workspace, path: Path, before: bytes, after: bytes, *, keep: bool) -> list[Change]:
+    """The change of a file of lines. `keep`: it loses what cannot be read, and the quarantine gets a copy."""
+    if keep:
+        atomic.quarantine(ws.paths.quarantine, path.name, before)
+    values = (file_value(ws.paths.backups, data) for data in (before, after))
+    return [Change(LAYER, ws.paths.relative(path), *values)]
 
 
 def _shared(ws: Workspace) -> Iterator[Repair]:
@@ -173,39 +230,39 @@ def _shared(ws: Workspace) -> Iterator[Repair]:
         yield Repair("cannot be read whole", where, how, partial(ws.store.write_anew, name))
 
 
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json_text.loads(line.decode("utf-8-sig")), dict)
-    except ValueError:
-        return False
-
-
-def _drop(ws: Workspace, path: Path, data: bytes) -> None:
-    atomic.quarantine(ws.paths.quarantine, path.name, data)
-    good = [line for line in data.split(b"\n") if _is_object(line)]
-    _write(path, data, b"".join(line + b"\n" for line in good))
-
-
 def _write(path: Path, before: bytes, after: bytes) -> None:
     atomic.write_atomic(path, after, expected=atomic.sha256(before))
 
 
 def _documents(ws: Workspace) -> Iterator[Repair]:
+    """Documents on which every turn of an agent fails that reads UTF-8 alone."""
     for path in (ws.paths.soul, ws.paths.user, ws.paths.memory_md):
         try:
             data = _bytes(path)
-            data.decode("utf-8")
         except NanomemError:
             continue
+        where = ws.paths.relative(path)
+        if encoding.is_wide(data):
+            what = f"{encoding.encoding_of(data)[:6].upper()}: every turn of an agent that reads UTF-8 fails"
+            yield Repair(what, where, "it is written as UTF-8", changes=partial(_decoded, ws, path, data, keep=False))
+            continue
+        try:
+            data.decode("utf-8")
         except UnicodeDecodeError as error:
             what = f"not UTF-8 at byte {error.start:,}: every turn of the agent fails"
             how = "the file as it is is kept in the quarantine; bytes that are no text become �"
-            yield Repair(what, ws.paths.relative(path), how, partial(_decode, ws, path, data))
+            yield Repair(what, where, how, changes=partial(_decoded, ws, path, data, keep=True))
 
 
-def _decode(ws: Workspace, path: Path, data: bytes) -> None:
-    atomic.quarantine(ws.paths.quarantine, path.name, data)
-    _write(path, data, data.decode("utf-8", "replace").encode())
+def _decoded(ws: Workspace, path: Path, data: bytes, *, keep: bool) -> list[Change]:
+    """The change that makes plain UTF-8 of a document. `keep`: the quarantine gets a copy of what is no text."""
+    key, now = ws.paths.relative(path), ws.documents.load(ws.paths.relative(path))
+    if now.data != data:
+        raise Conflict("the file changed meanwhile", key, "look at it again and repeat it")
+    if keep:
+        atomic.quarantine(ws.paths.quarantine, path.name, data)
+    mark = "utf-8-sig" if data.startswith(BOM) else encoding.UTF8
+    return [Change("file", key, now.value, {"text": encoding.decode(data, "replace"), "encoding": mark})]
 
 
 def _cursors(ws: Workspace) -> Iterator[Repair]:
@@ -235,12 +292,14 @@ def _cursors(ws: Workspace) -> Iterator[Repair]:
 
 
 def _counter(ws: Workspace, path: Path, what: str, right: int) -> Repair:
-    def write() -> None:
-        before = _bytes(path)
+    def changes() -> list[Change]:
+        before, after = _bytes(path), str(right).encode()
         atomic.quarantine(ws.paths.quarantine, path.name, before)
-        _write(path, before, str(right).encode())
+        if path == ws.paths.dream_cursor:
+            return [ws.documents.change(DREAM_CURSOR, str(right))]
+        return _rewritten(ws, path, before, after, keep=False)
 
-    return Repair(what, ws.paths.relative(path), f"it becomes {right}", write)
+    return Repair(what, ws.paths.relative(path), f"it becomes {right}", changes=changes)
 
 
 def _committed(ws: Workspace) -> int | None:
@@ -283,9 +342,12 @@ def _sessions(ws: Workspace) -> Iterator[Repair]:
 
 def _transcripts(ws: Workspace) -> Iterator[Repair]:
     for one in session_mending.broken(ws):
-        what = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
+        lines = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
         how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
-        yield Repair(what, ws.paths.relative(one.file.path), how, partial(session_mending.mend, ws, one))
+        if not one.lines:
+            lines = f"{counted(one.shared, 'line')} with several messages, which the agent skips"
+            how = "each message gets a line of its own; undo brings the file back as it was"
+        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(session_mending.changes, ws, one))
 
 
 def _left_behind(ws: Workspace) -> Iterator[Repair]:

@@ -1,4 +1,4 @@
-"""Transcripts without the lines that cannot be read, as operations that can be undone.
+"""Transcripts without the lines that cannot be read and with one object a line, as changes that can be undone.
 
 An agent passes by such a line and still counts its offsets with it: messages behind it are then taken for archived, or
 are told twice (FORMATS.md, "Session transcripts"). Owns when a transcript needs that; the bytes are the format's.
@@ -14,20 +14,21 @@ from nanomem_tui.formats.session_compaction import without_unreadable
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import kept_value
-from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.operations import Change
 from nanomem_tui.store import blobs
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
 class Broken(NamedTuple):
-    """A transcript that holds lines which cannot be read: whose it is, its file, and how many such lines."""
+    """A transcript that holds lines which cannot be read, or several objects on a line (`shared`): whose it is, its
+    file, and how many such lines."""
 
     key: str
     file: SessionFile
     lines: int
+    shared: int = 0
 
 
 def broken(ws: Workspace) -> Iterator[Broken]:
@@ -36,18 +37,17 @@ def broken(ws: Workspace) -> Iterator[Broken]:
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
         if not hidden and summary.problems:
             found = without_unreadable(read_log(file.path))
-            if found.lines:
-                yield Broken(key_of(file.path.name, summary.header), file, found.lines)
+            if found.lines or found.shared:
+                yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared)
 
 
-def mend(ws: Workspace, one: Broken) -> Operation:
-    """Take those lines out and keep the file as it was; can be undone. Raises Refused while an agent runs or a turn is
-    in flight, Conflict when the file changed since."""
+def changes(ws: Workspace, one: Broken) -> list[Change]:
+    """The change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
+    Conflict when the file changed since."""
     data = read_log(one.file.path)
     found = without_unreadable(data)
-    if found.lines != one.lines:
+    if (found.lines, found.shared) != (one.lines, one.shared):
         raise Conflict("the session changed meanwhile", one.key, "look at it again and repeat it")
     backups, name = ws.paths.backups, one.file.path.name
     before, after = (kept_value(name, blobs.put(backups, body), found.messages) for body in (data, found.data))
-    label = f"take {counted(found.lines, 'line')} that cannot be read out of session {one.key}"
-    return ws.perform(new_operation("session.mend", label, [Change("session", one.key, before, after)]))
+    return [Change("session", one.key, before, after)]

@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from nanomem_tui.formats.jsonl import Record, parse_jsonl
 from nanomem_tui.memory import secrets
 from nanomem_tui.purge import packed, session_state
 from nanomem_tui.text import FORGOTTEN
@@ -358,6 +359,11 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
+        parts = [one.raw.decode("utf-8", "surrogateescape") for one in _parts(line)]
+        if len(parts) > 1:
+            each = [_line(part, sought, found, redact=redact) for part in parts]
+            left = [part for part in each if part is not None]
+            return line if each == parts else "".join(left) if left else None
         if line[:1] == "{" and sought.takes(_fields_of(line)):
             found["line"] += 1
             return FORGOTTEN if redact else None
@@ -382,6 +388,11 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
         return again + ("\r" if line.endswith("\r") else "")
     raw = again.encode("utf-8", "surrogatepass")
     return f'{{"c":"{zlib.crc32(raw):08x}","r":{raw.decode("utf-8", "surrogateescape")}}}'
+
+
+def _parts(line: str) -> tuple[Record, ...]:
+    """The objects in a line and what is none between them."""
+    return parse_jsonl(line.encode("utf-8", "surrogateescape"), "")
 
 
 _FIELD = re.compile(r'"(\w+)" ?: ?"((?:[^"\\]|\\.)*)"')

@@ -173,6 +173,10 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
     def _task_left(self) -> None:
         self.show_pane("list")
 
+    def filter_by(self, query: str) -> None:
+        """Ask for `query` as a task."""
+        self.query_one(TaskBar).set_text(query)
+
     def do_filter(self) -> None:
         """Type the task."""
         if self._pane == "detail":

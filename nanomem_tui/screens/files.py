@@ -76,7 +76,7 @@ class FilesScreen(WorkspaceScreen[FileRow]):
         if row.error:
             blocks.append(Body(row.error, "bad"))
         blocks.append(Heading("Text"))
-        lines = row.text.split("\n")
+        lines = row.text.replace("\r\n", "\n").split("\n")
         blocks += [Spans(((line, "heading" if line.startswith("#") else ""),), 2) for line in lines]
         return Document(tuple(blocks), copy=row.text)
 

@@ -38,7 +38,8 @@ async def ask_to_mend(screen: StatusScreen) -> None:
         if failed:
             say(screen, one_line("; ".join(failed), 150), "warning", f"{counted(len(failed), 'thing')} not put right")
         else:
-            way = "; ".join(filter(None, (f"nanomem backup restore {made.path.name} takes it back", made.note)))
+            back = (way.replace("`", "") for way in repairs.ways_back(done, made.path.name))
+            way = "; ".join(filter(None, (*back, made.note)))
             say(screen, way, title=f"{counted(len(done), 'thing')} put right")
         await screen.do_doctor()
 

@@ -192,6 +192,10 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
     def _message_left(self) -> None:
         self.show_pane("list")
 
+    def filter_by(self, query: str) -> None:
+        """Ask for `query` as a message."""
+        self.query_one(AskBar).set_text(query)
+
     def do_filter(self) -> None:
         """Type the message."""
         if self._pane == "detail":

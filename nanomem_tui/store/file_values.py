@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.formats import encoding
 from nanomem_tui.operations import Change, Value
 from nanomem_tui.paths import DREAM_CURSOR
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
 
 
-def bytes_of(key: str, value: Value | None) -> bytes | None:
-    """The bytes of a change's value. Raises BadInput for text that is no UTF-8."""
+def bytes_of(key: str, value: Value | None, like: bytes | None = None) -> bytes | None:
+    """The bytes of a change's value, in the encoding that it names, else in that of the file as it is (`like`). Raises
+    BadInput for text that is no UTF-8."""
     if value is None:
         return None
     if "raw" in value:
@@ -26,7 +28,7 @@ def bytes_of(key: str, value: Value | None) -> bytes | None:
     if not isinstance(text, str):
         raise BadInput("a file's value without text", key)
     try:
-        return text.encode("utf-8")
+        return encoding.encode(text, str(value.get("encoding") or encoding.encoding_of(like)))
     except UnicodeEncodeError as error:
         raise BadInput("text that is no UTF-8 (a lone surrogate)", key, "remove that character") from error
 
@@ -37,21 +39,24 @@ def merged_with(key: str, before: bytes | None, current: bytes | None, after: by
 
     fix = "look at the file and repeat the change"
     try:
-        base, ours, theirs = ((data or b"").decode("utf-8") for data in (before, current, after))
+        base, ours, theirs = (encoding.decode(data or b"") for data in (before, current, after))
     except UnicodeDecodeError as error:
         raise Conflict("the file changed meanwhile and holds bytes that are no UTF-8", key, fix) from error
     merged = merge.merge_lines(base, ours, theirs, keep_both=True)
     if merged.conflicts:
         lines = ", ".join(str(conflict.line) for conflict in merged.conflicts[:5])
         raise Conflict(f"the file changed meanwhile at line {lines}", key, fix)
-    return None if not merged.text and after is None else merged.text.encode("utf-8")
+    if not merged.text and after is None:
+        return None
+    return encoding.encode(merged.text, encoding.encoding_of(current or after or before))
 
 
 def is_in(git: GitHistory, sha: str, changes: Sequence[Change]) -> bool:
     """Whether a commit holds what the changes make of the files, and what others made of them besides."""
     for change in changes:
-        before, after = bytes_of(change.key, change.before), bytes_of(change.key, change.after)
-        held = git.file_at(sha, change.key) if git.tracks(change.key) else after
+        held = git.file_at(sha, change.key) if git.tracks(change.key) else None
+        before, after = bytes_of(change.key, change.before, held), bytes_of(change.key, change.after, held)
+        held = held if git.tracks(change.key) else after
         with contextlib.suppress(Conflict):
             if held == after or (change.key != DREAM_CURSOR and merged_with(change.key, before, held, after) == held):
                 continue
@@ -61,7 +66,7 @@ def is_in(git: GitHistory, sha: str, changes: Sequence[Change]) -> bool:
 
 def without(change: Change, current: bytes | None, target: bytes | None) -> bytes | None:
     """What others made of a file into which the change is written already, or into which it is not yet."""
-    before, after = bytes_of(change.key, change.before), bytes_of(change.key, change.after)
+    before, after = (bytes_of(change.key, value, current) for value in (change.before, change.after))
     if current != target or before == after:
         return current
     try:

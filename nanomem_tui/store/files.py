@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused
-from nanomem_tui.formats import markdown
+from nanomem_tui.formats import encoding, markdown
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
@@ -43,11 +43,13 @@ class Loaded(NamedTuple):
 
     @property
     def value(self) -> Value | None:
-        """The file as a value of a change. Bytes that are no UTF-8 are kept beside the text: undo brings them back."""
+        """The file as a value of a change: its text, and its encoding where that is not plain UTF-8. Bytes that are no
+        text are kept beside it: undo brings them back."""
         if self.data is None:
             return None
-        if self.data == (self.text or "").encode("utf-8", "surrogatepass"):
-            return {"text": self.text}
+        name = encoding.encoding_of(self.data)
+        if self.data == encoding.encode(self.text or "", name):
+            return {"text": self.text} if name == encoding.UTF8 else {"text": self.text, "encoding": name}
         import base64
 
         return {"text": self.text, "raw": base64.b64encode(self.data).decode("ascii")}
@@ -139,7 +141,7 @@ class FileLayer:
         if "\r\n" in old and not re.search(_BARE_FEED, old):
             new_text = re.sub(_BARE_FEED, "\r\n", new_text)
         after = {"text": new_text}
-        if file_values.bytes_of(key, after) == loaded.data or new_text == base:
+        if file_values.bytes_of(key, after, loaded.data) == loaded.data or new_text == base:
             raise NothingToDo("nothing was changed", key)
         before = loaded.value if base is None or base == (loaded.text or "") else {"text": base}
         return new_operation("file.edit", label or f"edit {key}", [Change(self.name, key, before, after)], actor=actor)
@@ -176,9 +178,13 @@ class FileLayer:
 
     def _step(self, change: Change) -> Step:
         """What the change comes to, given what is there now."""
-        return self._fit(
-            change.key, file_values.bytes_of(change.key, change.before), file_values.bytes_of(change.key, change.after)
-        )
+        return self._fit(change.key, *self._values(change))
+
+    def _values(self, change: Change) -> tuple[bytes | None, bytes | None]:
+        """The bytes before and after a change, in the encoding that the file has where its values name none."""
+        there = self.load(change.key).data
+        before, after = (file_values.bytes_of(change.key, value, there) for value in (change.before, change.after))
+        return before, after
 
     def _fit(self, key: str, before: bytes | None, after: bytes | None) -> Step:
         path, current = self.path(key), self.load(key).data
@@ -196,7 +202,7 @@ class FileLayer:
         return any(self._is_made(change) for change in changes)
 
     def _is_made(self, change: Change) -> bool:
-        before, after = file_values.bytes_of(change.key, change.before), file_values.bytes_of(change.key, change.after)
+        before, after = self._values(change)
         with contextlib.suppress(Conflict):
             step = self._step(change)
             if change.key == DREAM_CURSOR:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.formats import encoding
 from nanomem_tui.store.git_slide import Side, slide_groups
 
 Lines = Sequence[bytes]
@@ -35,8 +36,8 @@ class Span(NamedTuple):
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines of a file with their line feeds; only the last may be without one."""
-    parts = data.split(b"\n")
+    """The lines of a file with their line feeds, those of UTF-16 as UTF-8; only the last may be without one."""
+    parts = encoding.plain(data).split(b"\n")
     last = parts.pop()
     lines = [part + b"\n" for part in parts]
     if last:
@@ -46,6 +47,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 def spans(old: bytes, new: bytes, old_lines: Lines | None = None, new_lines: Lines | None = None) -> list[Span]:
     """The changes that make `new` of `old`, in order. The lines may be given when they are known already."""
+    old, new = encoding.plain(old), encoding.plain(new)
     one = lines_of(old) if old_lines is None else old_lines
     two = lines_of(new) if new_lines is None else new_lines
     skipped = _common_tail(old, new)

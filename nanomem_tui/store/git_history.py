@@ -32,6 +32,7 @@ from nanomem_tui.errors import (
     from_os_error,
     in_words,
 )
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
 from nanomem_tui.store import git_foreign, git_refs
@@ -381,7 +382,8 @@ class GitHistory:
         if blob is None:
             return None
         data = self._objects.blob(blob)
-        return "" if b"\0" in data[:8000] or len(data) > _MAX_DIFF else data.decode("utf-8", "replace")
+        no_text = b"\0" in data[:8000] and not encoding.is_wide(data)
+        return "" if no_text or len(data) > _MAX_DIFF else encoding.decode(data, "replace")
 
     def cursor_at(self, sha: str) -> int | None:
         """The Dream cursor that a commit's tree carries; None when it carries none, or none that can be read."""

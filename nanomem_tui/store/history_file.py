@@ -34,6 +34,8 @@ HISTORY = "memory/history.jsonl"
 CURSOR = "memory/.cursor"
 HISTORY_MD = "memory/HISTORY.md"
 BACKUP = f"{HISTORY_MD}.bak"
+_BESIDE = ("memory/LESSONS.jsonl", "memory/LTM_AUDIT.jsonl", "memory/LESSONS_AUDIT.jsonl")
+"""Other files of lines that agents append to without a lock; they are replaced whole."""
 PIECE = 4 * 1024 * 1024
 """Bytes of a file that are held at a time; a longer line is held whole."""
 READ_OUT = 64_000_000
@@ -278,7 +280,7 @@ class HistoryLayer:
     # -- whole files ----------------------------------------------------------------------------------------------
 
     def _path(self, key: str) -> Path:
-        if key not in (HISTORY, CURSOR, HISTORY_MD) and not _BACKUPS.fullmatch(key):
+        if key not in (HISTORY, CURSOR, HISTORY_MD, *_BESIDE) and not _BACKUPS.fullmatch(key):
             raise BadInput("no file of the archive", key)
         return self._paths.workspace / key
 
@@ -291,8 +293,9 @@ class HistoryLayer:
             return None
         if there == (before or {}).get("sha256"):
             return self._kept(after) if after is not None else None
-        if change.key == HISTORY and before is not None and after is not None and _goes_on(path, before):
-            return chain(self._kept(after), pieces(path, int(before["bytes"])))
+        grows = change.key in (HISTORY, *_BESIDE)
+        if grows and before is not None and after is not None and _goes_on(path, before):
+            return chain(_ended(self._kept(after)), pieces(path, int(before["bytes"])))
         raise Conflict("the file changed since", change.key, _AGAIN)
 
     def _kept(self, value: Value) -> Iterator[bytes]:
@@ -323,6 +326,15 @@ class HistoryLayer:
                 atomic.sync_folder(path.parent)
         except OSError as error:
             raise from_os_error(error, f"removing {path.name}") from error
+
+
+def _ended(found: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a file and the newline that its last line may lack: more follows."""
+    last = b""
+    for last in found:
+        yield last
+    if last and not last.endswith(b"\n"):
+        yield b"\n"
 
 
 def _sorted(changes: Sequence[Change]) -> tuple[list[Change], list[Value], list[Value]]:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.text import one_line
+from nanomem_tui.text import one_line, typed_over
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
@@ -133,7 +133,7 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
         """The fields that hold something else than at first, by name."""
         typed = {field.name: self.query_one(f"#field-{field.name}", LineInput).value.strip() for field in self._fields}
         return {
-            field.name: typed[field.name]
+            field.name: typed_over(field.value, one_line(field.value), typed[field.name])
             for field in self._fields
             if typed[field.name] != one_line(field.value) and (typed[field.name] or field.optional)
         }

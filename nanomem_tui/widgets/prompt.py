@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.text import editable, one_line, safe_text, typed_over
 from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
@@ -34,7 +34,7 @@ class SafeTextArea(TextArea):
     """
 
     def __init__(self, text: str = "") -> None:
-        super().__init__(safe_text(text), soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
+        super().__init__(editable(text), soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
         self.cursor_blink = False
 
     async def _on_paste(self, event: events.Paste) -> None:
@@ -45,9 +45,9 @@ class SafeTextArea(TextArea):
 class EditScreen(Dialog[str | None]):
     """Edit `text`; the result is the new text, or None when it was left as it was.
 
-    Control characters are shown as pictures while editing. An untouched text is never changed by that; an edited one is
-    saved with the pictures, and the dialog says so. `typed` is what was typed before and could not be saved, `why` says
-    why, above the text. `wrong` says why a text can't be used, "" when it can: the dialog stays open with it.
+    Control characters are shown as pictures while editing; what was not typed over is saved as it was. `typed` is what
+    was typed before and could not be saved, `why` says why, above the text. `wrong` says why a text can't be used, ""
+    when it can: the dialog stays open with it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,6 +69,7 @@ class EditScreen(Dialog[str | None]):
         super().__init__(title, tall=True)
         self._wrong = wrong
         self._before = text
+        self._shown = editable(text)
         self._typed = typed
         self._note = note
         self._why = why
@@ -82,8 +83,8 @@ class EditScreen(Dialog[str | None]):
     def keys(self) -> list[tuple[str, str]]:
         """How to save and to leave, and what is special."""
         note = self._note
-        if safe_text(self._before) != self._before:
-            note = "control characters are shown, and saved, as pictures"
+        if self._shown != self._before.replace("\r\n", "\n"):
+            note = "control characters are shown as pictures, and stay as they are"
         return [(" ^s", "key"), (" save ", ""), (" esc", "key"), (" leave ", ""), (f" {note}" if note else "", "warn")]
 
     def on_mount(self) -> None:
@@ -110,16 +111,24 @@ class EditScreen(Dialog[str | None]):
     @property
     def changed(self) -> bool:
         """Whether something was edited."""
-        return self.query_one(SafeTextArea).text != safe_text(self._before)
+        return self.query_one(SafeTextArea).text != self._shown
 
     def action_save(self) -> None:
         """Close with the new text; an unchanged one is no result, one that can't be used is kept to be mended."""
-        text = self.query_one(SafeTextArea).text
+        text = self._as_written(self.query_one(SafeTextArea).text)
         why = self._wrong(text) if self.changed else ""
         if why:
             self.say_keys([(f" {why}: ", "bad"), (" ^s", "key"), (" save ", ""), (" esc", "key"), (" leave", "")])
         else:
             self.dismiss(text if self.changed else None)
+
+    def _as_written(self, text: str) -> str:
+        """What is in the area with the characters that pictures stand for, of the text before and of what was typed
+        before and could not be saved."""
+        typed = self._typed
+        if typed is not None and editable(typed) != typed:
+            return typed_over(typed, editable(typed), text)
+        return typed_over(self._before, self._shown, text)
 
     def action_leave(self) -> None:
         """Close; when something was edited, only the second time."""

@@ -87,8 +87,9 @@ def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -
     backup = next(line for line in told.splitlines() if "takes it back" in line).split("`")[1].split()[-1]
     [entry] = [one for one in run("log", "--full", "--json").json if one["kind"] == "doctor.fix"]
     assert (entry["actor"], entry["meta"]["backup"]) == ("human", backup)
-    assert "put right 9 things" in entry["label"]
-    assert "memory/history.jsonl" in [where for where, _, _ in entry["meta"]["fixes"]]
+    assert "put right 5 things" in entry["label"]
+    assert ".git/index.lock" in [where for where, _, _ in entry["meta"]["fixes"]]
+    assert run("undo").out.startswith("undo: put right 4 things: memory/history.jsonl, USER.md")
     assert run("undo").out.startswith("undo: rescue 1 session\n")  # that one stands for itself
     for line in (["undo"], ["undo", entry["id"]]):
         refused = run(*line)
@@ -129,7 +130,7 @@ def test_what_changed_in_that_moment_is_not_written_over(run: Run, broken: Path)
         found = [one for one in repairs.repairs(ws) if one.where.endswith("history.jsonl")]
         (broken / "memory" / "history.jsonl").write_bytes(LINE + LINE)
         [(_, why)] = repairs.mend(ws, found)
-    assert "changed meanwhile" in why
+    assert "the file changed since" in why
     assert (broken / "memory" / "history.jsonl").read_bytes() == LINE + LINE
 
 
@@ -208,9 +209,7 @@ def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[
     assert run("log", "--verify").code == 0
 
 
-def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(
-    run: Run, home: Callable[[str], Path]
-) -> None:
+def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     database = workspace.parent / "nanomem" / "nanomem.db"
@@ -287,7 +286,7 @@ def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo
     after = path.read_bytes().splitlines(keepends=True)
     assert after[1:] == lines
     assert json.loads(after[0]) == {**json.loads(head), "last_consolidated": 1}
-    assert run("undo").out.startswith("undo: take 1 line that cannot be read out of session")
+    assert run("undo").out.startswith("undo: put right 1 thing: sessions/")
     assert path.read_bytes() == broken
 
 

@@ -94,7 +94,7 @@ def test_what_a_person_decided_is_not_overwritten_by_a_run_by_itself(how: str, t
         plan = ws.crystallizer.plan()
         [one] = plan.open
         assert one.why, "a person has to look"
-        done = ws.crystallizer.consolidate_due(plan)
+        done = ws.crystallizer.by_itself(plan)
         assert [one.value for one in ws.facts.all()] == before
         [waiting] = ws.inbox.list()
         assert (waiting.text, waiting.row.meta["inbox"]["reason"]) == ("lives in: Oslo", "crystallized")
@@ -142,7 +142,7 @@ def test_the_sender_of_a_group_is_named_by_its_messages(tmp_path: Path) -> None:
     with open_workspace(workspace) as ws:
         plan = ws.crystallizer.plan()
         assert [(one.verdict, one.unnamed) for one in plan.judged] == [("new", ""), ("new", "")]
-        ws.crystallizer.consolidate_due(plan)
+        ws.crystallizer.by_itself(plan)
         rows = {fact.value: fact.item for fact in ws.facts.all()}
         assert (rows["Rome"].scope_key, rows["Rome"].chat_id) == ("channel:telegram:user:ana", "-100")
         assert rows["Rome"].source_message_id == "501"
@@ -165,7 +165,7 @@ def test_in_a_channel_of_one_person_a_named_sender_is_somebody(tmp_path: Path, m
 def test_by_itself_a_run_asks_a_person_about_senders_that_nobody_named(tmp_path: Path) -> None:
     workspace = talking(tmp_path, cli_direct=["I live in Rome"], telegram_1=["I live in Oslo"])
     with open_workspace(workspace) as ws:
-        ws.crystallizer.consolidate_due(ws.crystallizer.plan())
+        ws.crystallizer.by_itself(ws.crystallizer.plan())
         assert [fact.value for fact in ws.facts.all()] == ["Rome"]
         [waiting] = ws.inbox.list()
         assert "no sender is named" in waiting.why

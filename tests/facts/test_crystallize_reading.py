@@ -64,7 +64,7 @@ def test_a_schedule_reads_each_message_once_and_none_is_passed_over(tmp_path: Pa
     workspace = talking(tmp_path, cli_direct=["I live in Rome"], telegram_1=["I live in Oslo"])
     with open_workspace(workspace) as ws:
         assert ws.crystallizer.places() is None
-        ws.crystallizer.consolidate_due(ws.crystallizer.plan())
+        ws.crystallizer.by_itself(ws.crystallizer.plan())
         assert ws.crystallizer.plan(new_only=True).dialogue.messages == 0
         say(workspace, "cli:direct", *(f"I prefer tea{number}" for number in range(7)))
         say(workspace, "telegram:1", "I prefer milk", at=START + timedelta(days=1))
@@ -72,14 +72,14 @@ def test_a_schedule_reads_each_message_once_and_none_is_passed_over(tmp_path: Pa
         while (plan := ws.crystallizer.plan(new_only=True, limit=3)).dialogue.messages:
             assert plan.dialogue.messages <= 3
             read += [one.proposal.key for one in plan.open]
-            ws.crystallizer.consolidate_due(plan)
+            ws.crystallizer.by_itself(plan)
         assert read == [*(f"tea{number}" for number in range(7)), "milk"]
 
 
 def test_a_run_of_a_person_passes_over_nothing_that_it_did_not_read(tmp_path: Path) -> None:
     workspace = talking(tmp_path, cli_direct=["hello"])
     with open_workspace(workspace) as ws:
-        ws.crystallizer.consolidate_due(ws.crystallizer.plan())
+        ws.crystallizer.by_itself(ws.crystallizer.plan())
         ws.facts.set("a", "b", "c")
         ws.flush()
         ws.crystallizer.keep(ws.crystallizer.plan(), [])
@@ -130,7 +130,7 @@ def test_a_kill_between_keeping_and_moving_on_keeps_no_fact_twice(
         assert ws.crystallizer.places() is None
         plan = ws.crystallizer.plan()
         assert [verdict for _, verdict in verdicts(plan)] == ["same", "waiting"]
-        ws.crystallizer.consolidate_due(plan)
+        ws.crystallizer.by_itself(plan)
         assert (values(ws), len(ws.inbox.list())) == ({"lives in": "Rome"}, 1)
         assert [entry.operation.kind for entry in ws.log()] == ["crystallize"]
         ws.undo(ws.log()[0].operation.id)
@@ -244,5 +244,5 @@ def test_imported_conversations_are_read_too(tmp_path: Path) -> None:
         ws.perform(new_operation("import", "import", [change_of("record", None, row) for row in rows], actor="import"))
         plan = ws.crystallizer.plan()
         assert sorted(one.scope.key for one in plan.open) == ["channel:telegram:user:1", "channel:telegram:user:2"]
-        ws.crystallizer.consolidate_due(plan)
+        ws.crystallizer.by_itself(plan)
         assert ws.crystallizer.plan(new_only=True).dialogue.messages == 0

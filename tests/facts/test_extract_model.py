@@ -147,7 +147,7 @@ def test_what_is_said_in_other_words_or_denied_is_for_a_person_to_judge(endpoint
         assert [one.why for one in plan.open] == [
             "the model says it in other words than the message", "the message denies something",
         ]  # fmt: skip
-        ws.crystallizer.consolidate_due(plan)
+        ws.crystallizer.by_itself(plan)
         assert (values(ws), len(ws.inbox.list())) == ({}, 2)
 
 

@@ -79,7 +79,6 @@ def test_what_is_a_memory_in_markdown() -> None:
         (16, "fact", "Jump host: 10.0.8.2"),
         (17, "fact", "renew the certificate"),
         (23, "fact", "A paragraph over two lines."),
-        (27, "fact", "Host | Port"),
         (29, "fact", "web  | 443"),
     ]
     assert [(problem.line, problem.what) for problem in problems] == [(19, "a code block is left out")]
@@ -111,7 +110,7 @@ def test_strange_markdown_is_no_error(text: str) -> None:
 def test_the_preview_shows_new_items_with_their_place(ws: Workspace) -> None:
     plan = backfill.preview(ws.store, ws.paths, ws.settings)
     assert plan.files == ("memory/MEMORY.md", "memory/2025-01-02.md", "memory/projects.md")
-    assert (len(plan.items), plan.same, plan.inbox, plan.done) == (12, 1, 0, False)
+    assert (len(plan.items), plan.same, plan.inbox, plan.done) == (11, 1, 0, False)
     dentist = next(row for row in plan.items if "dentist" in row.text)
     assert (dentist.kind, dentist.created_at[:10], dentist.source) == ("episodic", "2025-01-02", "backfill")
     assert dentist.meta["from"] == {"file": "memory/2025-01-02.md", "line": 3, "section": "2025-01-02"}
@@ -127,7 +126,7 @@ def test_the_first_turn_takes_all_in_once(ws: Workspace, workspace: Path) -> Non
     before = files(workspace)
     operation = run_once(ws)
     assert operation is not None
-    assert (operation.kind, operation.label) == ("memory.backfill", "backfill 12 items from 3 Markdown files")
+    assert (operation.kind, operation.label) == ("memory.backfill", "backfill 11 items from 3 Markdown files")
     assert markers.read(ws.store, backfill.MARKER) == backfill.done_at(ws.store) == operation.at
     assert markers.key(ws.store, backfill.MARKER) == f"workspace:{ws.id}:backfill:v1"
     assert run_once(ws) is None
@@ -136,7 +135,7 @@ def test_the_first_turn_takes_all_in_once(ws: Workspace, workspace: Path) -> Non
     ws.close()
     with open_workspace(workspace) as again:
         assert run_once(again) is None
-        assert again.items.count()["total"] == 13
+        assert again.items.count()["total"] == 12
     (workspace / "memory" / "MEMORY.md").write_bytes(before["memory/MEMORY.md"])
     ours = ("memory/LTM_SNAPSHOT.json", "memory/LTM_AUDIT.jsonl")
     assert {name: data for name, data in files(workspace).items() if name not in ours} == {
@@ -161,7 +160,7 @@ def test_a_kill_before_the_marker_makes_no_second_backfill(workspace: Path, monk
     with open_workspace(workspace) as again:
         assert backfill.is_done(again.store)
         assert run_once(again) is None
-        assert again.items.count()["total"] == 13
+        assert again.items.count()["total"] == 12
 
 
 def test_two_processes_at_once_add_each_item_once(workspace: Path) -> None:
@@ -173,7 +172,7 @@ def test_two_processes_at_once_add_each_item_once(workspace: Path) -> None:
     one.close()
     two.close()
     with open_workspace(workspace) as ws:
-        assert ws.items.count()["total"] == 13
+        assert ws.items.count()["total"] == 12
 
 
 def test_nothing_to_take_in_is_done_too(tmp_path: Path) -> None:

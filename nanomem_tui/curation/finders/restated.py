@@ -1,4 +1,5 @@
-"""What a boot file says already: the model reads SOUL.md, USER.md and MEMORY.md at every turn.
+"""What a boot file says already: the model reads SOUL.md, USER.md and MEMORY.md at every turn. An item that was taken
+from one of them says so by its nature, and is no finding.
 
 Must not decide what a boot file should say; the file stands, the memory beside it may go.
 """
@@ -35,17 +36,17 @@ class Restated:
     def find(self) -> Iterable[Finding]:
         """All of them."""
         self._read()
-        counter, found = self._rows.counter, list(self._found())
-        self._ids = counter, frozenset(one.ids[0] for one in found)
-        return found
+        counter, said_already = self._rows.counter, list(self._found())
+        self._ids = counter, frozenset(row.id for row, _ in said_already)
+        return [finding for row, finding in said_already if not _is_from_boot_file(row)]
 
     def ids(self) -> frozenset[str]:
-        """The items that it finds: of these nobody need be asked a second time."""
+        """The items that stand in a boot file: of these nobody need be asked a second time."""
         if self._ids[0] != self._rows.counter:
             self.find()
         return self._ids[1]
 
-    def _found(self) -> Iterator[Finding]:
+    def _found(self) -> Iterator[tuple[Row, Finding]]:
         rows: Sequence[Row] = [*self._items(), *self._rows.lessons()]
         for row in rows:
             statement = self._statement(row)
@@ -53,7 +54,7 @@ class Restated:
                 why = f"{statement.file}, line {statement.line} says it already"
                 offers = OFFERS if isinstance(row, Item) else OF_LESSON
                 weight = 0.8 if isinstance(row, Item) else 0.4
-                yield self._rows.finding("restated", row, why, offers, weight, statement.text)
+                yield row, self._rows.finding("restated", row, why, offers, weight, statement.text)
 
     def _items(self) -> Iterator[Item]:
         """Those that recall gives; a fact is looked up by its key, whatever a file says."""
@@ -87,6 +88,12 @@ class Restated:
         statement = self._statement(row)
         line = [] if statement is None else [_line(statement)]
         return [*line, *said(self._rows, row)]
+
+
+def _is_from_boot_file(row: Row) -> bool:
+    """Whether a backfill or an import took the row from a boot file."""
+    source = row.meta.get("from")
+    return isinstance(source, dict) and source.get("file") in TRACKED_FILES
 
 
 def _line(statement: Statement) -> Evidence:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
-from nanomem_tui.formats import chroma_folder, foreign_databases
+from nanomem_tui.formats import chroma_folder, encoding, foreign_databases
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.transfer import chroma, facts, folders, jsonl, markdown, ram_first, scoped
@@ -96,7 +96,7 @@ def _may_hold_memories(path: Path) -> bool:
     """Whether the beginning of a file could be that of a known format: what is large is not read for nothing."""
     _check(path)
     head = _head(path, 65_536)
-    return head.startswith(_SQLITE) or b"\0" not in head
+    return head.startswith(_SQLITE) or encoding.is_wide(head) or b"\0" not in head
 
 
 def _head(path: Path, size: int = len(_SQLITE)) -> bytes:
@@ -149,6 +149,7 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
 
 def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading:
     """What is in the bytes of a file that is no database. Raises BadInput for what is none of the known formats."""
+    data = encoding.plain(data)
     start = data[:65536].removeprefix(b"\xef\xbb\xbf").lstrip()
     if jsonl.is_ours(data):
         return jsonl.read(data, where, workspace_id)
@@ -168,8 +169,10 @@ def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading
     if name in ("LTM_SNAPSHOT.json", "LESSONS.jsonl"):
         source = ram_first.SNAPSHOT if name == "LTM_SNAPSHOT.json" else ram_first.LESSONS
         return ram_first.read(source, data, where, workspace_id)
-    if (name.lower().endswith(".txt") and b"\0" not in data[:65536]) or markdown.is_page(data):
+    if markdown.is_page(data):
         return markdown.read(data, where, workspace_id)
+    if name.lower().endswith(".txt"):
+        return markdown.read(data, where, workspace_id, by_line=True)
     raise BadInput(_UNKNOWN, where, f"known are {_KNOWN}")
 
 

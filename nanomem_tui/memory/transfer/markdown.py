@@ -1,19 +1,23 @@
 """Markdown as memories: bullets, paragraphs and lines of mirrors become items; items become a page that is read back.
 
-Pure. Code blocks, template texts and headings without words under them are no memories.
+Pure. Code blocks, front matter, comments, what is struck out, headings (of tables too), template texts and placeholders
+are no memories, nor is what was said in a conversation that a note holds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, time
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import Section, dump_mirror_line
+from nanomem_tui.memory import chat_logs
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
@@ -24,6 +28,7 @@ LOST = (
     "lessons, what is disabled, ids, importance, confidence, source, hits, pin, expiry, free fields, earlier values of "
     "facts, line ends"
 )
+TALK = "a conversation is left out"
 LONGEST = 1_000
 """Characters beyond which a paragraph becomes several items, at the ends of sentences."""
 CONTEXT = 80
@@ -41,8 +46,48 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}|[|:\- \t]*\|[|:\- \t]*")
 _STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)")
 _DATED = re.compile(rf"- {_STAMP.pattern}")
-_COMMENT = re.compile(rf"^{_DATED.pattern}$|<!--(?s:.*?)(?:-->|\Z)", re.MULTILINE)
-"""A comment, or a line of the mirrors' form: what stands in such a line is the memory's own, also `<!--`."""
+_COMMENT = re.compile(
+    rf"^{_DATED.pattern}$|(?:<!--(?s:.*?)(?:-->|\Z)|^%%[^%]*%%[ \t]*$"
+    r"|^\[[^\]\n]*\]: *(?:#|<>) *[(\"'].*$|~~(?=\S)[^~\n]+~~|(?i:<(del|s|strike)>.*?</\3>))[ \t]*",
+    re.MULTILINE,
+)
+"""A comment, what is struck out, or a line of the mirrors' form: what stands in such a line is the memory's own, also
+`<!--`."""
+_FRONT_MATTER = re.compile(
+    r"\s*(?:---[ \t]*\n(.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(.*?)^\+\+\+)[ \t]*$", re.DOTALL | re.MULTILINE
+)
+_FIELD = re.compile(
+    r"[ \t]*|[ \t]*#.*|[ \t]*-(?:[ \t].*)?|[ \t]+\S.*|[\w\"'][\w .\"'/-]*[ \t]*[:=].*|[\]}],?[ \t]*|\[[\w.-]+\]"
+)
+"""What a line of front matter may be."""
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*")
+_TAGS = re.compile(r"(?:\s*</?[A-Za-z][A-Za-z0-9-]*(?:\s[^<>]*)?/?>)+\s*")
+_BOLD = re.compile(r"(\*\*|__)(?!\1).+\1[:：]?")
+_NOTHING = (
+    r"t\.?b\.?[adc]\.?|to ?do|to be (?:determined|decided|defined|added|announced|confirmed|filled(?: in)?)"
+    r"|fill (?:me |this )?in|not (?:yet )?(?:set|filled(?: in)?)|coming soon|placeholder|xxx+|\?+|…+|\.{2,}|_{2,}|—|–"
+    r"|待定|未定|待填写"
+)
+"""What stands where something is still to be written, also behind a name and a colon."""
+_EMPTY = (
+    rf"{_NOTHING}|n/?a|none(?: yet)?|nothing(?: yet| here(?: yet)?)?|empty|unknown|null|nil|no entries(?: yet)?"
+    r"|暂无|无|空|なし"
+)
+_OPEN, _CLOSE = r"[\s*_`(\[<{（【]*", r"[\s*_`)\]>}）】.!:：]*"
+_PLACEHOLDER = re.compile(
+    rf"{_OPEN}(?:{_EMPTY}){_CLOSE}|\{{\{{[^{{}}]*\}}\}}|<[a-z][\w -]*>|lorem ipsum\b.*"
+    r"|[(\[<](?:your|insert|add|write|fill|enter|describe|e\.g\.)\b[^()\[\]<>]*[)\]>]",
+    re.IGNORECASE,
+)
+_UNNAMED = re.compile(
+    rf"[^:：]{{1,60}}[:：][*_]*\s*(?:{_OPEN}(?:{_NOTHING}){_CLOSE}"
+    r"|[(\[<](?:empty|optional|none(?: yet)?|unknown|your|insert|add|e\.g\.)\b[^()\[\]<>]*[)\]>]"
+    r"|([*_])\(.*\)\1|\{\{[^{}]*\}\}|<[a-z][\w -]*>)",
+    re.IGNORECASE,
+)
+"""A name with a placeholder for its value."""
+_SESSION_NOTE = re.compile(r"^[ \t]*[-*+][ \t]+\*\*Session (?:Key|ID)\*\*:", re.MULTILINE)
+"""A line at the head of the notes that OpenClaw makes of conversations."""
 _TEMPLATE = re.compile(r"\(.*\)|([*_])(?!\1).*\1|This file stores important information that should persist.*")
 _UNFILLED = re.compile(
     r"\*\*[^*]+\*\*: \((?:your|preferred|what you're|IDEs)\b.*\)"
@@ -77,24 +122,53 @@ class _Block(NamedTuple):
     text: str
 
 
-def pieces(text: str, where: str, kind: str = "fact") -> tuple[list[Piece], list[Problem]]:
-    """The memories of a text, and what was left out. `kind`: where no heading says another."""
+def pieces(text: str, where: str, kind: str = "fact", *, by_line: bool = False) -> tuple[list[Piece], list[Problem]]:
+    """The memories of a text, and what was left out. `kind`: where no heading says another. `by_line`: no line goes on
+    in the next one, as in plain text."""
     found: list[Piece] = []
     problems: list[Problem] = []
     scope = ""
     named: list[tuple[int, str]] = []  # level and kind of the headings over a section that name a kind
-    text = _HERMES.sub("", text)
-    blanked = _COMMENT.sub(lambda match: match[0] if match[1] else re.sub(r"[^\n]", " ", match[0]), text)
-    for section in parts.sections(blanked):
+    for section in parts.sections(_without_talk(_readable(_HERMES.sub("", text)), where, problems)):
         title = _SCOPE.fullmatch(section.title)
         scope = section.title if title else ""
         named = [(level, word) for level, word in named if level < section.level]
         word = _kind_of(section.title) if not title else ""
         named += [(section.level, word)] if word else []
         over = named[-1][1] if named else kind
-        for block in _with_context(_blocks(section, where, problems)):
+        for block in _with_context(_blocks(section, where, problems, by_line=by_line)):
             found += _pieces_of(block, section.title, over, scope)
     return found, problems
+
+
+def _readable(text: str) -> str:
+    """The text with its lines where they are, without marks of encodings, front matter, comments and what is struck
+    out."""
+    text = text.replace("\0", "").replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
+    front = _FRONT_MATTER.match(text)
+    if front and all(map(_FIELD.fullmatch, (front[1] or front[2] or "").split("\n"))):
+        text = "\n" * front[0].count("\n") + text[front.end() :]
+    return _COMMENT.sub(lambda match: match[0] if match[1] else re.sub(r"[^\n]+", "", match[0]), text)
+
+
+def _without_talk(text: str, where: str, problems: list[Problem]) -> str:
+    """The text without the conversation that it holds: to the end of the section in which that begins, or where it goes
+    on in later ones, in which it ends."""
+    lines = text.split("\n")
+    if _SESSION_NOTE.search(text):
+        problems.append(Problem(TALK, where, 1, severity="warning"))
+        return ""
+    within = parts.blocks(text)
+    spoken = chat_logs.spoken([(at, line) for at, line in enumerate(lines) if at not in within])
+    if not spoken:
+        return text
+    first, last = spoken[0], spoken[-1]
+    sections = [section for section in parts.sections(text) if section.level]
+    level = next((one.level for one in reversed(sections) if one.start_line <= first + 1), 0)
+    ends = (one.start_line - 1 for one in sections if one.start_line > last + 1 and one.level <= level)
+    end = next(ends, len(lines))
+    problems.append(Problem(TALK, where, first + 1, severity="warning"))
+    return "\n".join(["" if first <= at < end else line for at, line in enumerate(lines)])
 
 
 def _pieces_of(block: _Block, section: str, kind: str, scope: str) -> Iterator[Piece]:
@@ -105,6 +179,8 @@ def _pieces_of(block: _Block, section: str, kind: str, scope: str) -> Iterator[P
         return
     if (_TEMPLATE.fullmatch(block.text) and block.indent is None) or _UNFILLED.fullmatch(block.text):
         return
+    if any(pattern.fullmatch(block.text) for pattern in (_PLACEHOLDER, _UNNAMED, _TAGS)):
+        return
     for part in _sentences(block.text):
         if sum(map(str.isalnum, part)) >= 2:
             yield Piece(part, block.line, section, kind, None, scope)
@@ -114,8 +190,8 @@ def _kind_of(title: str) -> str:
     return next((kind for kind, pattern in _KINDS if re.search(pattern, title, re.IGNORECASE)), "")
 
 
-def _blocks(section: Section, where: str, problems: list[Problem]) -> list[_Block]:
-    """The bullets (with their indent) and paragraphs of a section, joined to one line each."""
+def _blocks(section: Section, where: str, problems: list[Problem], *, by_line: bool) -> list[_Block]:
+    """The bullets (with their indent) and paragraphs of a section, joined to one line each unless `by_line`."""
     found: list[_Block] = []
     fence, joins = "", False
     first = section.start_line + (1 if section.level else 0)
@@ -132,17 +208,28 @@ def _blocks(section: Section, where: str, problems: list[Problem]) -> list[_Bloc
         bullet = _BULLET.fullmatch(line)
         words = (bullet[2] if bullet else line.lstrip().lstrip(">")).strip()
         words = re.sub(r"^\[[ xX]\] ", "", words)
-        if not words or _RULE.fullmatch(line) or (bullet and _UNTICKED.fullmatch(bullet[2].strip())):
+        under = section.lines[number - first + 1] if number - first + 1 < len(section.lines) else ""
+        heading = _is_heading(line, under) and not bullet and not joins
+        unticked = bullet and _UNTICKED.fullmatch(bullet[2].strip())
+        no_words = any(pattern.fullmatch(line) for pattern in (_RULE, _UNDERLINE, _TAGS))
+        if not words or heading or unticked or no_words:
             joins = False
         elif bullet:
             found.append(_Block(number, len(bullet[1].expandtabs(4)), words))
             joins = True
-        elif joins and not words.startswith("|"):
+        elif joins and not by_line and not words.startswith("|"):
             found[-1] = found[-1]._replace(text=f"{found[-1].text} {words}")
         else:
             found.append(_Block(number, None, words.strip("| ")))
             joins = not words.startswith("|")
     return found
+
+
+def _is_heading(line: str, under: str) -> bool:
+    """Whether a line is underlined: as the head of a table, or as a title, which ends in no full stop."""
+    if "|" in line and "|" in under:
+        return _RULE.fullmatch(under) is not None
+    return _UNDERLINE.fullmatch(under) is not None and ("=" in under or line.rstrip()[-1:] not in ".!?。！？")
 
 
 def _with_context(blocks: Sequence[_Block]) -> Iterator[_Block]:
@@ -158,7 +245,9 @@ def _with_context(blocks: Sequence[_Block]) -> Iterator[_Block]:
         under = following is not None and following.indent is not None and following.indent > indent
         if block.indent is not None:
             above.append(block)
-        if not (under and block.text.endswith((":", "："))):
+        bare = block.text.rstrip("*_ ")
+        heading = block.indent is None and following is not None and _BOLD.fullmatch(block.text) and under
+        if not bare.endswith((":", "：")) and not heading:
             yield block._replace(text=": ".join([*context, block.text]))
 
 
@@ -180,15 +269,17 @@ def _sentences(text: str) -> Iterator[str]:
         yield part
 
 
-def read(data: bytes, where: str, workspace_id: str, kind: str = "fact") -> Reading:
-    """The memories of a Markdown file as items; global, but for those under the heading of a scope."""
+def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -> Reading:
+    """The memories of a Markdown file as items, dated by its name where that begins with a day; global, but for those
+    under the heading of a scope."""
     text, problems = parts.decode(data, where)
     found: list[Found] = []
-    taken, left = pieces(text, where, kind)
+    day = parts.daily_note_name(PurePosixPath(where).name)
+    taken, left = pieces(text, where, "episodic" if day else "fact", by_line=by_line)
     bad = [*problems, *left]
     for piece in taken:
         try:
-            row, note = rows.item(fields(piece, where), workspace_id)
+            row, note = rows.item({**dated(day), **fields(piece, where)}, workspace_id)
         except rows.BadRow as error:
             bad.append(Problem(str(error), where, piece.line))
         else:
@@ -196,9 +287,17 @@ def read(data: bytes, where: str, workspace_id: str, kind: str = "fact") -> Read
     return Reading("markdown", found, bad, fields=frozenset({"text"}))
 
 
+def dated(day: date | None) -> dict[str, str]:
+    """The fields that date an item of a daily note: the noon of its day, and never a time to come."""
+    if day is None:
+        return {}
+    at = clock.iso(min(clock.now(), datetime.combine(day, time(12), UTC)))
+    return {"created_at": at, "updated_at": at}
+
+
 def is_page(data: bytes) -> bool:
     """Whether bytes of any name are a page of `dump`, or a mirror: a heading or such a line first, and such lines."""
-    start = data[:65_536].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    start = encoding.decode(data[:65_536], "replace")
     lines = [line.rstrip("\r") for line in start.split("\n") if line.strip()]
     if not lines or "\0" in start:
         return False

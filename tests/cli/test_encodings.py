@@ -1,0 +1,142 @@
+"""Files in other encodings and with other line ends: read everywhere without a mark of it, and kept so by our edits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+CODECS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"]
+NOTE = "# Memory\n\n## Home\n- The café opens at 8\n"
+
+
+def encoded(text: str, codec: str, ends: str = "\n") -> bytes:
+    mark = b"\xfe\xff" if codec == "utf-16-be" else b""
+    return mark + text.replace("\n", ends).encode(codec)
+
+
+def begin(workspace: Path, text: str) -> str:
+    """The block of a turn, as an agent gets it."""
+    asked = json.dumps({"channel": "cli", "chat_id": "1", "text": text})
+    command = [sys.executable, "-m", "nanomem_tui", "--workspace", str(workspace), "turn", "begin"]
+    done = subprocess.run(command, input=asked.encode(), capture_output=True, check=True)
+    return str(json.loads(done.stdout)["block"])
+
+
+def clean(text: str) -> bool:
+    return not any(mark in text for mark in ("\0", "\r", "\ufeff", "\ufffd", "␍", "␀", "U+FEFF"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace without a memory."""
+    folder = tmp_path / "empty"
+    (folder / "memory").mkdir(parents=True)
+    (folder / "SOUL.md").write_text("# Soul\n")
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def memory(workspace: Path) -> Path:
+    return workspace / "memory"
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, codec: str, ends: str) -> None:
+    (memory / "MEMORY.md").write_bytes(encoded(NOTE, codec, ends))
+    assert run("memory", "backfill", "--yes").code == 0
+    assert [one["text"] for one in run("memory", "list", "--json").json] == ["The café opens at 8"]
+    found = run("memory", "search", "--query", "café", "--json").json
+    assert [clean(one["text"]) for one in found] == [True]
+
+
+@pytest.mark.parametrize(("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n")])
+def test_the_block_of_a_turn_has_no_mark(memory: Path, codec: str, ends: str) -> None:
+    before = encoded(NOTE, codec, ends)
+    (memory / "MEMORY.md").write_bytes(before)
+    block = begin(memory.parent, "when does the café open?")
+    assert "The café opens at 8" in block
+    assert clean(block)
+    assert (memory / "MEMORY.md").read_bytes() == before
+
+
+def test_nul_bytes_of_a_power_cut_get_into_no_memory_and_no_block(run: Run, memory: Path) -> None:
+    (memory / "MEMORY.md").write_bytes(NOTE.encode() + b"\0" * 35 + b"\n- Tea is\0\0 green\n\0\0\0")
+    assert clean(begin(memory.parent, "hello there"))
+    assert {one["text"] for one in run("memory", "list", "--json").json} == {"Tea is green", "The café opens at 8"}
+    assert "NUL bytes" in run("doctor").out
+
+
+@pytest.mark.parametrize(("name", "codec"), [("a.md", "utf-16"), ("a.txt", "utf-16-be"), ("a.md", "utf-8-sig")])
+def test_an_import_reads_the_encoding_of_the_file(
+    run: Run, memory: Path, tmp_path: Path, name: str, codec: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(encoded("Ana lives in Évora\n", codec, "\r\n"))
+    assert run("memory", "import", path, "--yes").code == 0
+    assert [one["text"] for one in run("memory", "list", "--json").json] == ["Ana lives in Évora"]
+
+
+@pytest.mark.parametrize(("codec", "ends"), [("utf-16", "\n"), ("utf-8-sig", "\r\n"), ("utf-8", "\r\n")])
+def test_notes_and_files_are_found_and_shown_without_a_mark(run: Run, memory: Path, codec: str, ends: str) -> None:
+    (memory / "2026-02-21.md").write_bytes(encoded(NOTE, codec, ends))
+    (memory.parent / "USER.md").write_bytes(encoded(NOTE, codec, ends))
+    shown = run("files", "show", "USER.md")
+    assert shown.out.rstrip("\n") == NOTE.rstrip("\n")
+    found = run("recall", "café", "--in", "notes")
+    assert "The café opens at 8" in found.out
+    assert clean(found.out)
+    assert clean(run("find", "café").out)
+
+
+def test_doctor_names_a_file_in_utf_16_makes_it_utf_8_and_undo_brings_it_back(run: Run, memory: Path) -> None:
+    path = memory / "MEMORY.md"
+    before = encoded(NOTE, "utf-16", "\r\n")
+    path.write_bytes(before)
+    told = run("doctor")
+    assert (told.code, "this file is UTF-16" in told.out, "NUL" in told.out) == (1, True, False)
+    assert run("doctor", "--fix", "--yes").code == 0
+    assert path.read_bytes() == encoded(NOTE, "utf-8", "\r\n")
+    assert run("undo").code == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("codec", "ends"), [("utf-16", "\r\n"), ("utf-8-sig", "\n"), ("utf-8", "\r\n")])
+def test_a_dream_and_its_restore_keep_the_form_of_a_file(run: Run, memory: Path, codec: str, ends: str) -> None:
+    path = memory / "MEMORY.md"
+    before = encoded(NOTE, codec, ends)
+    path.write_bytes(before)
+    (memory.parent / "SOUL.md").write_text("# Soul\n")
+    entry = {"cursor": 1, "timestamp": "2026-07-23 15:35", "content": "- [durable] n8n runs on port 5888."}
+    (memory / "history.jsonl").write_text(json.dumps(entry) + "\n")
+    (memory / ".cursor").write_text("1")
+    (memory / ".dream_cursor").write_text("0")
+    assert run("dream", "run").code == 0
+    after = path.read_bytes()
+    mark = encoded("", codec)
+    text = after.removeprefix(mark).decode("utf-16-le" if codec == "utf-16" else "utf-8")
+    assert after.startswith(before)
+    assert "- n8n runs on port 5888." in text
+    assert text.count("\n") == text.count(ends)
+    [newest, *_] = run("dream", "log", "--json").json
+    assert "n8n" in run("dream", "show", newest["sha"]).out
+    assert clean(run("blame", "MEMORY.md").out)
+    assert run("dream", "restore", newest["sha"], "--yes").code == 0
+    assert path.read_bytes() == before
+
+
+def test_an_archive_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, memory: Path) -> None:
+    path = memory / "history.jsonl"
+    entry = {"cursor": 1, "timestamp": "2026-07-23 15:35", "content": "the café"}
+    line = json.dumps(entry, ensure_ascii=False)
+    path.write_bytes(encoded(line + "\n", "utf-16", "\r\n"))
+    assert [one["text"] for one in run("history", "list", "--json").json] == ["the café"]
+    assert run("doctor", "--fix", "--yes").out.count("Fixed: memory/history.jsonl") == 1
+    assert json.loads(path.read_bytes()) == entry
