@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui import config, layers, paths
 from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
-from nanomem_tui.operations import Operation
+from nanomem_tui.operations import Actor, Operation
 from nanomem_tui.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
@@ -270,8 +270,15 @@ class Parts(CurationParts):
         """The agent's conversations."""
         from nanomem_tui.memory.imported_chats import ImportedChats
         from nanomem_tui.memory.sessions import Sessions
+        from nanomem_tui.memory.traces import own_sessions_folder
 
-        return Sessions(self.paths, lambda: self.layout, self.perform, self.agent, ImportedChats(self.store))
+        own = own_sessions_folder(self.paths, self.store.workspace_id)
+
+        def archive(key: str, removed: int, actor: Actor) -> None:
+            self.consolidator.archive_first(key, removed, actor=actor)
+
+        imported = ImportedChats(self.store)
+        return Sessions(self.paths, lambda: self.layout, self.perform, self.agent, imported, own, archive)
 
     @cached_property
     def wal(self) -> WalStates:
@@ -374,7 +381,10 @@ class Parts(CurationParts):
         """The turns of an agent. Raises InvalidConfig when the session state cannot lie where the settings say."""
         from nanomem_tui.memory.turn import Engine
 
-        return Engine(self.store, self.settings, self.recall, self.keep, self.traces)
+        def compact(key: str) -> object:
+            return self.sessions.compact_full(key, self.settings)
+
+        return Engine(self.store, self.settings, self.recall, self.keep, self.traces, compact)
 
     @cached_property
     def dream(self) -> Dreams:

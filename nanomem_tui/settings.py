@@ -42,6 +42,7 @@ class Settings(NamedTuple):
     recall_profile: str = "default"
     recall_max_results: int = 8
     recall_max_prompt_chars: int = 2400
+    recall_context_chars: int = 3600
     recall_user_layer_results: int = 2
     recall_global: bool = True
     private_in_groups: tuple[str, ...] = ()
@@ -197,7 +198,12 @@ ABOUT: Mapping[str, About] = {
         choices=("default", "seed000", "seed001"),
     ),
     "recall_max_results": About("items recalled for a message", "memory.recall.maxResults", 1),
-    "recall_max_prompt_chars": About("characters of recalled items in a prompt", "memory.recall.maxPromptChars", 1),
+    "recall_max_prompt_chars": About(
+        "characters of retrieved memory in a prompt, with its frame", "memory.recall.maxPromptChars", 1
+    ),
+    "recall_context_chars": About(
+        "characters of what stands beside it: lessons, notes, the last turns, what is pending", least=0
+    ),
     "recall_user_layer_results": About(
         "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
     ),

@@ -25,6 +25,7 @@ from nanomem_tui.store.own_changes import OwnChanges
 
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpointer import Checkpointer
+    from nanomem_tui.store.flush_request import Elsewhere
 
 
 def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
@@ -168,6 +169,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """A checkpoint now, with exports, and mirrors that could not be written before."""
         self._catch_up()
         return self.store.checkpoint(final=True)
+
+    def flush_elsewhere(self) -> Elsewhere:
+        """Ask other processes that have this memory open to write what they hold, and wait for them."""
+        from nanomem_tui.store import flush_request
+
+        return flush_request.ask(self.store.ledger)
 
     def _catch_up(self) -> None:
         mirrors: Any = self.store.layers.get("mirror")

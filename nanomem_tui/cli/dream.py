@@ -248,16 +248,25 @@ def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
 
 
 @dream.command()
-@click.argument("sha", type=Words())
+@click.argument("sha", type=Words(), required=False)
 @pass_state
-def show(state: State, sha: str) -> None:
-    """One change of the memory files, line by line.
+def show(state: State, sha: str | None) -> int:
+    """One change of the memory files, line by line; without a SHA the last Dream, or else the last change.
 
     \b
     Example:
+      nanomem dream show
       nanomem dream show SHA
     """
+    if sha is None:
+        with state.open() as ws:
+            commits = ws.dream.commits()
+            sha = next((commit.sha for commit in [*(one for one in commits if one.is_dream), *commits]), None)
+    if sha is None:
+        state.show({}, ["No Dream has run yet."])
+        return 0
     _show(state, sha)
+    return 0
 
 
 def _show(state: State, sha: str) -> None:

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nanomem_tui import clock
+from nanomem_tui import clock, errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import SHOWN, added, tell
-from nanomem_tui.cli.shared import Command, Count, Words, agreed, completing, decided, pass_state, rehearsable
+from nanomem_tui.cli.shared import (
+    Command,
+    Count,
+    Words,
+    agreed,
+    as_typed,
+    completing,
+    decided,
+    only_looking,
+    pass_state,
+    rehearsable,
+    with_undo,
+)
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
@@ -46,7 +58,8 @@ def add(
     importance: float,
     dry_run: bool,
 ) -> None:
-    """Remember something from now on; safe on disk when the command returns.
+    """Remember something from now on; safe on disk when the command returns. What is remembered there already is
+    confirmed, as a turn confirms it, and the id says which item that is.
 
     \b
     Example:
@@ -62,8 +75,10 @@ def add(
             chat_id=chat_id,
             sender_id=sender_id,
             importance=importance,
+            merge=True,
         )
-    body = {"item": values.item(row), "warnings": list(warnings)}
+    body: dict[str, Any] = {"item": values.item(row), "warnings": list(warnings)}
+    body |= {"merged": True} if op.kind == "items.confirm" else {}
     warn(state, warnings)
     added(state, op, row.id, body, dry_run=dry_run)
 
@@ -233,27 +248,46 @@ def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
 def flush(state: State, dry_run: bool) -> None:
     """Write every waiting change into the database and the agent's own files now.
 
+    What other processes hold (an agent's engine, the console) they are asked to write; exit code 2 where one does not.
+
     \b
     Example:
       nanomem memory flush
     """
+    from nanomem_tui.store import openers
+
     with state.open() as ws:
         waiting = values.plain(ws.checkpoint_state())
         if dry_run:
+            from nanomem_tui.store.flush_request import held_elsewhere
+
+            waiting["dirty"] += len(held_elsewhere(ws.store.ledger))
             line = f"Would write {words.counted(waiting['dirty'], 'change')}."
             state.show({"dry_run": True, "checkpoint": waiting}, [line])
             return
         result = values.plain(ws.flush())
+        others = ws.flush_elsewhere()
+        if others.asked:
+            result["elsewhere"] = others._asdict()
+        holder, where = openers.who(ws.paths) if others.waiting else "", str(ws.paths.workspace)
     line = f"Wrote {words.counted(result['rows'], 'row')} of {words.counted(result['operations'], 'operation')}"
     exported = f", exported {', '.join(result['exported'])}" if result["exported"] else ""
-    state.show(result, [f"{line} in {result['ms']:.0f} ms{exported}."])
+    lines = [f"{line} in {result['ms']:.0f} ms{exported}."]
+    if others.asked > others.waiting:
+        count = words.counted(others.asked - others.waiting, "operation")
+        lines.append(f"Another process wrote {count} that it held.")
+    state.show(result, lines)
+    if others.waiting:
+        what = f"{holder} has not written {words.counted(others.waiting, 'operation')} that it holds"
+        fix = "they are safe in its ledger; try again, or stop it: it writes them when it ends"
+        raise errors.Refused(what, where, fix)
 
 
 @click.command(cls=Command)
 @click.option("--max-items", type=Count(1), help="Keep this many (default: the setting `max_items`).")
-@decided
+@as_typed
 @pass_state
-def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> None:
+def compact(state: State, max_items: int | None, dry_run: bool) -> None:
     """Merge items that say the same and keep the newest; one operation, undone as a whole or item by item.
 
     \b
@@ -271,11 +305,10 @@ def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> No
             state.show({"operation": None, **preview}, ["Nothing to remove."])
             return
         rows = [row for row, _ in plan.removed]
-        question = f"Remove {words.counted(len(rows), 'item')} and keep {len(plan.kept)}?"
-        if not agreed(state, preview, lambda: _removal("Would remove", rows), question, yes=yes, dry_run=dry_run):
+        if only_looking(state, preview, lambda: _removal("Would remove", rows), dry_run=dry_run):
             return
         op = ws.items.compact(max_items)
-    state.show({"operation": values.operation(op), **preview}, [op.label])
+    state.show({"operation": values.operation(op), **preview}, [with_undo(op)])
 
 
 @click.command(cls=Command)
@@ -287,11 +320,9 @@ def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> No
 )
 @click.option("--kind", type=Words(), help="Only this kind.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Only this scope.")
-@decided
+@as_typed
 @pass_state
-def prune(
-    state: State, days: int | None, expired: bool, kind: str | None, scope: str | None, yes: bool, dry_run: bool
-) -> None:
+def prune(state: State, days: int | None, expired: bool, kind: str | None, scope: str | None, dry_run: bool) -> None:
     """Take away items that were not changed for a long time, or whose time is over.
 
     \b
@@ -310,12 +341,10 @@ def prune(
         preview = {"items": [values.item(row) for row in rows]}
         op: Operation | None = None
         if rows:
-            question = f"Delete {words.counted(len(rows), 'item')}?"
-            lines = _removal("Would delete", rows)
-            if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
+            if only_looking(state, preview, _removal("Would delete", rows), dry_run=dry_run):
                 return
             if days is None:
                 op = retention.prune_expired(ws.store, ws.settings, perform=ws.perform)
             else:
                 op = ws.items.prune(days, kind, scope)
-    state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing to remove."])
+    state.show({"operation": values.operation(op), **preview}, [with_undo(op) if op else "Nothing to remove."])

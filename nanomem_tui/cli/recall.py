@@ -209,7 +209,8 @@ def _saved(ws: Workspace) -> Path:
 
 def _body(shown: Begun) -> dict[str, Any]:
     body = shown.to_json()
-    named = {name: body[name] for name in ("hits", "related", "lessons", "working", "pending", "cut", "block", "chars")}
+    names = ("hits", "related", "lessons", "working", "pending", "cut", "block", "chars", "budget")
+    named = {name: body[name] for name in names}
     problem = {"problem": shown.problem} if shown.problem else {}
     problem |= {"note": shown.found.note} if shown.found is not None and shown.found.note else {}
     return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}, **problem}

@@ -21,6 +21,7 @@ from nanomem_tui.cli.shared import (
     paged,
     pass_state,
     query_options,
+    with_undo,
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
@@ -211,6 +212,8 @@ def _hit_lines(hits: Sequence[TranscriptHit]) -> list[str]:
 def compact(state: State, key: str | None, every: bool, keep: int | None, force: bool, yes: bool, dry_run: bool) -> int:
     """Keep the last messages of a session; the others go to our backups and `nanomem undo` brings them back.
 
+    With --all it does so at once; of one session it asks first.
+
     Refused while an agent runs on this workspace.
 
     \b
@@ -228,7 +231,7 @@ def compact(state: State, key: str | None, every: bool, keep: int | None, force:
             state.show({"operation": None, **preview}, ["Nothing to compact."])
             return 0
         question = f"Compact {words.counted(len(plans), 'session')}?"
-        if not agreed(state, preview, _plan_lines(plans), question, yes=yes, dry_run=dry_run):
+        if not agreed(state, preview, _plan_lines(plans), question, yes=yes or every, dry_run=dry_run):
             refused = not force and all(plan.refused for plan in plans) and (key is not None or ws.agent().running)
             return errors.Refused.exit_code if refused else 0
         if key is not None:
@@ -236,7 +239,8 @@ def compact(state: State, key: str | None, every: bool, keep: int | None, force:
         else:
             op = next(iter(ws.sessions.compact_all(keep, force)), None)
     left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused and not force]
-    state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing was compacted.", *left])
+    lines = [with_undo(op) if op else "Nothing was compacted.", *left]
+    state.show({"operation": values.operation(op), **preview}, lines)
     return 0
 
 

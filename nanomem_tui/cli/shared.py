@@ -268,6 +268,24 @@ def rehearsable(command: Decorated) -> Decorated:
     return click.option("--dry-run", is_flag=True, help="Say what would change and change nothing.")(command)
 
 
+def as_typed(command: Decorated) -> Decorated:
+    """`--dry-run` of a command that takes something away at once and can be undone; `--yes` changes nothing there."""
+    command = click.option("--dry-run", is_flag=True, help="Say what would happen and change nothing.")(command)
+    return click.option("--yes", is_flag=True, expose_value=False, help="Accepted; it never asks.")(command)
+
+
+def only_looking(state: State, preview: Any, human: Lines, *, dry_run: bool) -> bool:
+    """Whether a command ends with what it would do, which is printed then (`preview` is its JSON)."""
+    if dry_run:
+        state.show({"operation": None, "dry_run": True, **preview}, human)
+    return dry_run
+
+
+def with_undo(operation: Any) -> str:
+    """What an operation did, and the command that takes it back."""
+    return f"{operation.label} (`nanomem undo {operation.id}` takes it back)"
+
+
 def agreed(state: State, preview: Any, human: Lines, question: str, *, yes: bool, dry_run: bool) -> bool:
     """Whether to go on with a change that takes something away.
 

@@ -11,7 +11,17 @@ import click
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
+from nanomem_tui.cli.shared import (
+    Command,
+    Words,
+    agreed,
+    as_typed,
+    decided,
+    only_looking,
+    pass_state,
+    rehearsable,
+    with_undo,
+)
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 
@@ -226,9 +236,9 @@ def _export_lines(made: Exported) -> list[str]:
 
 
 @click.command(cls=Command)
-@decided
+@as_typed
 @pass_state
-def backfill(state: State, yes: bool, dry_run: bool) -> None:
+def backfill(state: State, dry_run: bool) -> None:
     """Take in what MEMORY.md, daily notes and other Markdown in memory/ say, once; the files stay as they are.
 
     The engine does it at its first turn. What is here already, or was deleted, is left out.
@@ -247,14 +257,13 @@ def backfill(state: State, yes: bool, dry_run: bool) -> None:
         }  # fmt: skip
         operation: Operation | None = None
         if plan.items or not plan.done:
-            question = f"Take in {words.counted(len(plan.items), 'item')}?"
-            if not agreed(state, body, lambda: list(_backfill_lines(plan)), question, yes=yes, dry_run=dry_run):
+            if only_looking(state, body, lambda: list(_backfill_lines(plan)), dry_run=dry_run):
                 return
             try:
                 operation = backfills.run(ws.store, plan, ws.perform, actor="human")
             except errors.NothingToDo:
                 operation = None
-    lines = [operation.label] if operation else ["Nothing to take in.", *_backfill_lines(plan)]
+    lines = [with_undo(operation)] if operation else ["Nothing to take in.", *_backfill_lines(plan)]
     state.show({"operation": values.operation(operation), **body}, lines)
 
 

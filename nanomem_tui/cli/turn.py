@@ -5,9 +5,11 @@ Owns the reading of stdin and the lines of the protocol. Must not decide anythin
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -82,16 +84,61 @@ def serve(state: State) -> None:
     """
     from nanomem_tui.store import openers
 
-    with state.open(starting=True) as ws, openers.staying(ws.paths):
+    with _Ending() as ending, state.open(starting=True) as ws, openers.staying(ws.paths):
         ws.start_checkpoints()
         if ws.settings.memory_enabled:
             ws.recall.warm()
-        for request in _lines():
+        for request in ending.until(_lines()):
             answer, last = _served(ws, request)
             output.json_line(answer)
             if last:
                 break
         ws.consolidate_if_due()
+
+
+class _Ending:
+    """SIGTERM and SIGHUP end the pipe as its end does: the request that is worked on is answered, and what waits is
+    saved."""
+
+    SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self._before: dict[signal.Signals, Any] = {}
+        self._asked = threading.Event()
+        self._waits = False
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._ask) for number in self.SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, _number: int, _frame: object) -> None:
+        self._asked.set()
+        if self._waits:
+            raise _Asked
+
+    def until(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """The lines, until the process is asked to end; it is not interrupted but while it waits for one."""
+        while not self._asked.is_set():
+            try:
+                self._waits = True
+                if self._asked.is_set():
+                    return
+                line = next(lines, None)
+            except _Asked:
+                return
+            finally:
+                self._waits = False
+            if line is None:
+                return
+            yield line
+
+
+class _Asked(Exception):
+    """The process was asked to end while it waited for a line."""
 
 
 turn.add_command(list_turns)

@@ -213,6 +213,28 @@ class Consolidator:
         self.recover()
         return self.apply(self.plan(key, budget=budget, dreamer=dreamer))[0]
 
+    def archive_first(self, key: str, removed: int, *, actor: Actor) -> Operation | None:
+        """Summarise at least the first `removed` messages of a transcript of ours by the rules, before they go; None
+        where they are archived already. Raises Refused while another process consolidates, and Conflict."""
+        info = self._info(key)
+        path = Path(info.path)
+        data = read_log(path)
+        session = parse_session(data, self._paths.relative(path), key)
+        start = session.last_archived
+        ends = safe_ends(session.messages, start)
+        end = next((end for end in ends if end >= removed), ends[-1] if ends else start)
+        if start >= removed or end == start:
+            return None
+        rate = self._settings.consolidate_chars_per_token
+        now = round(sum(tokens(message, rate) for message in session.messages[start:]))
+        plan = Consolidation(
+            key=key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=end,
+            tokens=now, left=now, budget=now, dreamer="rules",
+        )  # fmt: skip
+        cut = Slice(start, end, now, now)
+        plan = self._summarised(plan, data, session, cut, RulesSummariser(self._settings), _nobody)
+        return self.apply(plan, actor=actor)[0]
+
     def recover(self) -> None:
         """Finish what a killed process of ours had begun; without it a plan may be of yesterday. Raises Refused while
         another process consolidates."""

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from nanomem_tui.dream import dates, details, support, tidy, titles
+from nanomem_tui import dates
+from nanomem_tui.dream import details, support, tidy, titles
 from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dream.facts import MAX_FACT, Skipped
@@ -52,6 +53,7 @@ class Desk:
         self._refusals_shown = 0  # refusals for good that the model was told
         self._refused: list[Refusal] = []
         self._cursors = {entry.cursor for entry in entries}
+        self._days = {entry.cursor: entry.timestamp for entry in entries}
         self._said: dict[int, str] = {}
         for entry in entries:
             told = f"{entry.timestamp}\n{entry.content}\n{dates.absolute(entry.content, entry.timestamp)}"
@@ -136,14 +138,19 @@ class Desk:
         """The edit as the model gave it, its evidence narrowed down to the entries of this Dream."""
         op, line = raw["op"], raw["line"] or None
         adds = op == "add"
+        evidence = tuple(sorted(self._cursors.intersection(raw["evidence"])))
+        old = "" if adds else raw["old"].removesuffix("\n").removesuffix("\r")
+        new = "" if op in ("remove", "move") else raw["new"].strip("\r\n").rstrip()
+        if evidence and not dates.has_relative(old):  # what is relative in the new line was said in the last entry
+            new = dates.absolute(new, self._days[evidence[-1]])
         return LineEdit(
             cast("Op", op),
             raw["file"],
             section=_title(raw["section"]) if op in ("add", "move") else "",
             line=None if adds else line,
-            old="" if adds else raw["old"].removesuffix("\n").removesuffix("\r"),
-            new="" if op in ("remove", "move") else raw["new"].strip("\r\n").rstrip(),
-            evidence=tuple(sorted(self._cursors.intersection(raw["evidence"]))),
+            old=old,
+            new=new,
+            evidence=evidence,
             to_file=raw["to_file"] if op == "move" and raw["to_file"] != raw["file"] else "",
             supersedes=raw["supersedes"] if op == "replace" else "",
             why=" ".join(raw["why"].split()),

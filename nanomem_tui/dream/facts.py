@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nanomem_tui.dream import dates, titles
+from nanomem_tui import dates
+from nanomem_tui.dream import titles
 from nanomem_tui.dream.details import details
 from nanomem_tui.dream.entry_lines import SPEECH, lines_of
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry

@@ -12,7 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nanomem_tui.dream import dates, details, orders, tidy, titles
+from nanomem_tui import dates
+from nanomem_tui.dream import details, orders, tidy, titles
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from nanomem_tui.dream import corrected, dates, details, rivals
+from nanomem_tui import dates
+from nanomem_tui.dream import corrected, details, rivals
 from nanomem_tui.dream.claims import as_it_is, claim_of, denials, ended, main_part, old_value, parts_of, settled
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit

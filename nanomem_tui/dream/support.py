@@ -12,7 +12,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 
-from nanomem_tui.dream import dates, details, evidence, rewording, tidy, titles, witness
+from nanomem_tui import dates
+from nanomem_tui.dream import details, evidence, rewording, tidy, titles, witness
 from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.clauses import content, missing
 from nanomem_tui.dream.edits import LineEdit

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.dream import dates
+from nanomem_tui import dates
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.facts.value_history import Value, merged_ids, values_of
-from nanomem_tui.memory import retention, scopes
+from nanomem_tui.memory import retention, said_on, scopes
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import Items, checked
 from nanomem_tui.memory.known_facts import KnownFacts
@@ -276,6 +276,7 @@ class Facts:
         one = fact_fields.identity(own, names["domain"], str(names["category"]), str(names["key"]))
         moment = clock.now()
         now = clock.iso(moment)
+        zone = said_on.zone(self._store.paths)
         origin: dict[str, Any] = {
             "session_key": wanted.session_key,
             "source": wanted.source,
@@ -292,7 +293,8 @@ class Facts:
             after = fact_fields.with_fields(
                 row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
             )
-            return row, after._replace(**origin, updated_at=now, enabled=True)
+            after = after._replace(**origin, updated_at=now, enabled=True)
+            return row, said_on.reworded(row, after, said_on.day_of(wanted.said_at or now, zone))
         text = checked(text_of(str(names["key"]), value))
         row = Item(
             id=self._free_id(one), text=text, kind="fact", scope_type=wanted.scope_type, scope_key=scope_key,
@@ -301,6 +303,7 @@ class Facts:
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
         row = fact_fields.with_fields(row, {**names, "value": value, **_told(wanted, row)})
+        row = said_on.dated(row, said_on.day_of(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
 

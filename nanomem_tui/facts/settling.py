@@ -16,7 +16,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.facts import endings
 from nanomem_tui.facts.proposals import Evidence, Proposal
-from nanomem_tui.memory import capture_senders, forgetting, retention, scopes
+from nanomem_tui.memory import capture_senders, forgetting, retention, said_on, scopes
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
@@ -357,4 +357,5 @@ def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
     if one.old:
         more |= {"old": one.old, "replaces": one.known}
         why = f"{why}; known is {quoted(one.old, 60)}"
-    return scopes.waiting(fact_fields.with_fields(item, names), why, **more)
+    day = said_on.day_of(proposal.evidence.at or at, said_on.zone(store.paths))
+    return scopes.waiting(said_on.dated(fact_fields.with_fields(item, names), day), why, **more)

@@ -152,7 +152,7 @@ def _items(
     problems += left
     found: list[Item] = []
     for piece in pieces:
-        fields = markdown.fields(piece._replace(scope=""), where, source="backfill")
+        fields = markdown.fields(piece._replace(scope=""), where, day.isoformat() if day else "", source="backfill")
         fields = {**dated, **fields}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.memory import capture_rules, capture_senders, pasted, retention, safety, secrets, unwanted
+from nanomem_tui.memory import capture_rules, capture_senders, pasted, retention, safety, said_on, secrets, unwanted
 from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
@@ -54,12 +54,13 @@ class Candidate(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a message comes from; what an item needs to be traced back."""
+    """Where a message comes from; what an item needs to be traced back. `said_on`: the day where it was said."""
 
     audience: Audience = Audience()
     session_key: str | None = None
     message_id: str | None = None
     turn: str = ""
+    said_on: str = ""
 
 
 Known = Callable[[str, str], Item | None]
@@ -223,7 +224,8 @@ def capture(
         own = pasted.said(text) if role == "user" else text
         wishes = [one for one in candidates(own, role=role, settings=settings, episodes=False) if one.explicit]
         why = f"channel {channel} is not in capture_channels"
-        return Captured(dropped=tuple((one, why) for one in wishes))
+        barred = wishes or ([whole] if role == "user" else [])
+        return Captured(dropped=tuple((one, why) for one in barred))
     if len(text) > MAX_MESSAGE:
         return Captured(dropped=((whole, TOO_LONG),))
     if unwanted.is_unwanted(text):
@@ -304,7 +306,9 @@ def _row(
     expires = retention.expires_at(candidate.kind, moment, settings)
     if twin is not None:
         expires = retention.expires_at(twin.kind, moment, settings)
-        return _again(candidate, finding, twin, at, expires, origin)
+        row = _again(candidate, finding, twin, at, expires, origin)
+        is_newer = at >= twin.updated_at
+        return row._replace(item=said_on.dated(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = Item(
         id=new_key("ltm"),
@@ -327,6 +331,7 @@ def _row(
         expires_at=expires,
         hits=1,
     )
+    item = said_on.dated(item, origin.said_on)
     if finding is None:
         return Row(item)
     return Row(waiting(item, finding.why, finding=finding.kind), None, finding.why)

@@ -341,6 +341,11 @@ def episode(message: str) -> Said | None:
     return Said(f"{EPISODE}{cut}", "episodic", explicit=False, intent="episodic")
 
 
+def is_small_talk(sentence: str) -> bool:
+    """Whether a sentence is a greeting, thanks or a yes."""
+    return _REQUEST.match(sentence) is not None
+
+
 def is_question(text: str, *, polite: bool = False) -> bool:
     """Whether a sentence asks; `polite`: “can you remember that …?” asks for nothing but to remember."""
     if polite and _POLITE.match(text):

@@ -2,7 +2,7 @@
 
 Owns what becomes of the turn of somebody who may not teach: it is marked as not checked, and what a capture or a
 correction of it is held back for is left out with its answer, as it is in no other part of a block. What is told of a
-page, and an answer that asks for something to be remembered, are marked so too. Pure.
+page, an answer that asks for something to be remembered, and one that repeats a tool, are marked so too. Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def told(turn: Exchange, place: Audience, settings: Settings, workspace_id: str)
     speaker = names.named(turn.speaker, turn.sender, turn.user)
     answer = None if turn.assistant is None else prompt.unjudged(turn.assistant)
     said, sender = prompt.unjudged(turn.user), names.identity(turn.sender)
-    checked = answer is None or not _asks(turn.assistant or "")
+    checked = turn.answer_checked and (answer is None or not _asks(turn.assistant or ""))
     shown = turn._replace(speaker=speaker, sender=sender, user=said, assistant=answer, answer_checked=checked)
     if not capture_senders.held(audience, settings):
         return shown._replace(checked=not pasted.reports(turn.user))

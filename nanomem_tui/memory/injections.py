@@ -32,7 +32,8 @@ class Injected(NamedTuple):
 
     `ended_at` is empty while the turn is open, and for one that was declined, at `declined_at`; `saved` and `learned`
     are the ids that came of it, `held` those that it only put into the inbox. `related`: which of the items are there
-    because they are near in meaning. Times are UTC ISO.
+    because they are near in meaning. Times are UTC ISO; `said_on` is the day where it was said,
+    `echoes` whether the answer repeats what a tool gave.
     """
 
     turn: str
@@ -53,6 +54,8 @@ class Injected(NamedTuple):
     held: tuple[str, ...] = ()
     declined_at: str = ""
     related: tuple[str, ...] = ()
+    said_on: str = ""
+    echoes: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -81,9 +84,20 @@ class Injections:
         fields = {name: value for name, value in turn._asdict().items() if value not in (None, "", (), 0)}
         self._append({**fields, "user": logged_words(turn.user)} if turn.user else fields)
 
-    def ended(self, turn: str, at: str, saved: Sequence[str], learned: Sequence[str], held: Sequence[str] = ()) -> None:
-        """Record what came of a turn."""
-        came = {"saved": list(saved), "learned": list(learned), **({"held": list(held)} if held else {})}
+    def ended(
+        self,
+        turn: str,
+        at: str,
+        saved: Sequence[str],
+        learned: Sequence[str],
+        held: Sequence[str] = (),
+        *,
+        echoes: bool = False,
+    ) -> None:
+        """Record what came of a turn; `echoes`: its answer repeats what a tool gave."""
+        came: dict[str, Any] = {"saved": list(saved), "learned": list(learned)}
+        came |= {"held": list(held)} if held else {}
+        came |= {"echoes": True} if echoes else {}
         self._append({"turn": turn, "ended_at": at, **came})
 
     def declined(self, turn: str, at: str) -> None:
@@ -180,6 +194,8 @@ def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
         given = value.get(name)
         if name in lists and isinstance(given, list):
             found[name] = tuple(map(str, given))
+        elif name == "echoes":
+            found |= {} if given is None else {name: given is True}
         elif name == "chars" and given is not None:
             found[name] = whole(given)
         elif isinstance(given, str) and name not in lists:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.memory import cap, merging, retention, scopes, superseded
+from nanomem_tui.memory import cap, merging, retention, said_on, scopes, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.twins import Twins
 from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import fact_fields, lookup
@@ -42,6 +43,7 @@ class Items:
         self, store: MemoryStore, foreign: Sequence[Path], perform: Perform, recall: Callable[[], Recall]
     ) -> None:
         self._store = store
+        self._twins = Twins(store)
         self._foreign = foreign
         self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
@@ -175,8 +177,11 @@ class Items:
         sender_id: str | None = None,
         importance: float = 0.7,
         source: str = "manual",
+        *,
+        merge: bool = False,
     ) -> tuple[Operation, Item, list[str]]:
-        """A new item: the operation, the item, and warnings (an equal text is already there).
+        """A new item: the operation, the item, and warnings (an equal text is already there). With `merge` the enabled
+        item of that scope that says the same is confirmed in its place, as a turn confirms it.
 
         Without scope and channel it is global; with a channel and chat it belongs to that chat. Raises BadInput.
         """
@@ -199,12 +204,30 @@ class Items:
             updated_at=now,
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
+        item = said_on.dated(item, self._today())
+        twin = self._twins.find(scope_key, item.text) if merge else None
+        if twin is not None and twin.enabled:
+            return self._confirmed(twin, item)
         from nanomem_tui.memory import mirrors
 
         warnings = self.warnings(item)
         mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
         operation = new_operation("items.add", f"add {told(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
+
+    def _confirmed(self, twin: Item, item: Item) -> tuple[Operation, Item, list[str]]:
+        """The item that says what `item` says already, once it was said again."""
+        after = twin._replace(
+            hits=twin.hits + 1,
+            updated_at=max(twin.updated_at, item.updated_at),
+            importance=max(twin.importance, item.importance),
+            expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
+        )
+        after = said_on.dated(after, self._today())
+        fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
+        warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
+        label = f"confirm {told(twin.text)}, which is remembered already"
+        return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
 
     def warnings(self, item: Item) -> list[str]:
         """What a person should know who gave an item its text: the same text is there already, or the filters of
@@ -242,7 +265,12 @@ class Items:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
         after = with_value(row._replace(**fields, updated_at=at, meta_json=settled(row, fields)))
+        after = said_on.reworded(row, after, self._today())
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
+
+    def _today(self) -> str:
+        """The day in the agent's zone."""
+        return said_on.day_of(clock.iso(clock.now()), said_on.zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
         """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.

@@ -58,6 +58,7 @@ class Feedback(NamedTuple):
 
     text: str
     answer: str = ""
+    echoes: bool = False
 
 
 class Taught(NamedTuple):
@@ -177,7 +178,7 @@ def _from_feedback(
         return []
     order = injection.reason(found.text)
     why = order or unknown
-    bad = "" if corrections.says_nothing(event.answer) else event.answer
+    bad = "" if event.echoes or corrections.says_nothing(event.answer) else event.answer
     if not why:  # one who may teach says what waited only for that
         at = clock.iso(now)
         lessons = [said_again(one, actor_key, at) if _waits_for_origin(one) else one for one in lessons]

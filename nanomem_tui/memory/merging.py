@@ -11,7 +11,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nanomem_tui.memory import retention
+from nanomem_tui import dates
+from nanomem_tui.memory import retention, said_on
 from nanomem_tui.store.values import Item, dumped
 
 MOST = 200
@@ -30,6 +31,7 @@ def merged(kept: Item, others: Sequence[Item]) -> Item:
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
     recalled = [row.last_accessed_at for row in rows if row.last_accessed_at]
+    kept = said_on.dated(kept, said_on.day_said(kept)) if dates.has_relative(kept.text) else kept
     return kept._replace(
         hits=sum(row.hits for row in rows),
         created_at=oldest.created_at,

@@ -1,23 +1,23 @@
-"""Transcripts of our own, for an agent that keeps none: appended message by message, compacted by themselves.
+"""Transcripts of our own, for an agent that keeps none: appended message by message.
 
-A secret that was said is written as its kind and fingerprint. The form is the agents' (a metadata line, then one
-message a line), so everything that reads theirs reads ours. Must never be pointed at a folder that an agent owns: this
-module makes files.
+Says when one is to be compacted; that is an operation like any other. A secret that was said is written as its kind and
+fingerprint. The form is the agents' (a metadata line, then one message a line), so everything that reads theirs reads
+ours. Must never be pointed at a folder that an agent owns: this module makes files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import key_to_own_name
-from nanomem_tui.formats.sessions import Session, compact, parse_session
+from nanomem_tui.formats.sessions import Session, parse_session
 from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened, read_from
 from nanomem_tui.memory.reading import read_log
@@ -28,24 +28,13 @@ _HEAD = 1 << 16  # bytes of the metadata line that are read: a summary in it has
 ROLES = ("user", "assistant", "tool", "system")
 
 
-class OwnCompaction(NamedTuple):
-    """What a compaction by itself did: messages removed and kept, bytes before and after."""
-
-    key: str
-    removed: int
-    kept: int
-    bytes_before: int
-    bytes_after: int
-
-
 class OwnSession:
     """One transcript: messages added in RAM, written by `save` in one append."""
 
-    def __init__(self, key: str, path: Path, settings: Settings, on_compact: Callable[[OwnCompaction], None]) -> None:
+    def __init__(self, key: str, path: Path, settings: Settings) -> None:
         self.key = key
         self.path = path
         self._settings = settings
-        self._on_compact = on_compact
         self._waiting: list[bytes] = []
         self._count: tuple[int, int, int] = (0, 0, 0)  # inode, bytes counted, messages in them
         self._cut_to = 0
@@ -67,8 +56,7 @@ class OwnSession:
     def save(self) -> int:
         """Append what waits, in one write; returns how many messages that were.
 
-        The cost does not grow with the transcript. Beyond the thresholds it is compacted. Raises the errors of
-        `from_os_error`; what waits is kept then.
+        The cost does not grow with the transcript. Raises the errors of `from_os_error`; what waits is kept then.
         """
         if not self._waiting:
             return 0
@@ -83,9 +71,16 @@ class OwnSession:
             found = os.fstat(handle)
             self._count = (found.st_ino, found.st_size, counted)
             self.is_over_budget = self._is_over_budget(handle)
-            if self._is_long() or self._is_heavy():
-                self._compact(handle, found.st_size)
         return number
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is beyond a threshold and is to be compacted, as of the last save."""
+        return self._is_long() or self._is_heavy()
+
+    def was_compacted(self) -> None:
+        """Note its size: one that is as heavy after a compaction is not compacted again at once."""
+        self._cut_to = self.path.stat().st_size
 
     def read(self) -> Session:
         """The whole transcript as it is on disk. Raises the errors of `from_os_error`."""
@@ -128,34 +123,20 @@ class OwnSession:
         """Whether there are too many bytes, and twice as many as the last compaction could not help."""
         return self._count[1] >= max(self._settings.session_compact_threshold_bytes, 2 * self._cut_to)
 
-    def _compact(self, handle: int, size: int) -> None:
-        """Keep the last messages, a tool's call with its result; the file is replaced whole, under its lock."""
-        data = read_from(handle)
-        done = compact(data, self._settings.session_keep_messages)
-        if len(done.data) >= self._settings.session_compact_threshold_bytes:
-            done = compact(data, max(1, done.kept_messages // 2))
-        self._cut_to = len(done.data)
-        if not done.removed_messages:
-            return
-        atomic.write_atomic(self.path, done.data)
-        self._count = (os.stat(self.path).st_ino, len(done.data), done.kept_messages)
-        self._on_compact(OwnCompaction(self.key, done.removed_messages, done.kept_messages, size, len(done.data)))
-
 
 class OwnSessions:
-    """The transcripts in one folder of ours, which is made at the first message. `compacted` counts what was cut."""
+    """The transcripts in one folder of ours, which is made at the first message."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self._settings = settings
         self._sessions: dict[str, OwnSession] = {}
-        self.compacted: list[OwnCompaction] = []
 
     def get_or_create(self, key: str) -> OwnSession:
         """The transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
         session = self._sessions.get(key)
         if session is None:
-            session = OwnSession(key, self.folder / key_to_own_name(key), self._settings, self.compacted.append)
+            session = OwnSession(key, self.folder / key_to_own_name(key), self._settings)
             self._sessions[key] = session
         return session
 

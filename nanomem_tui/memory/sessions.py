@@ -6,9 +6,11 @@ Owns what a person sees of them. Files are found by `session_files` and changed 
 from __future__ import annotations
 
 import builtins
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
@@ -17,6 +19,7 @@ from nanomem_tui.formats.agent_home import NOT_READ
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
+from nanomem_tui.memory.appending import opened
 from nanomem_tui.memory.reading import Stamp, chunks, is_as, read_end, read_log
 from nanomem_tui.memory.session_files import (
     TAKEN_OUT,
@@ -30,7 +33,7 @@ from nanomem_tui.memory.session_files import (
     summarise,
 )
 from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, TranscriptHit
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.text import counted
@@ -60,12 +63,17 @@ class Sessions:
         perform: Perform,
         agent: Callable[[], Presence],
         imported: ImportedChats | None = None,
+        own: Path | None = None,
+        archive: Callable[[str, int, Actor], object] = lambda *_: None,
     ) -> None:
+        """`own`: the folder of our own transcripts; `archive`: summarises the first messages of one of them."""
         self._paths = paths
         self._imported = imported
         self._layout = layout
         self._perform = perform
         self._agent = agent
+        self._own = own
+        self._archive = archive
         self._summaries: dict[str, tuple[Stamp, Summary, str]] = {}
 
     def count(self) -> int:
@@ -233,14 +241,39 @@ class Sessions:
         long = [info for info in self.list() if info.messages > keep and not info.hidden_reason]
         return [plan for plan in (self.compact_preview(info.key, keep) for info in long) if plan.removed]
 
-    def compact(self, key: str, keep: int = KEEP, force: bool = False) -> Operation:
-        """Keep the metadata and the last `keep` messages; can be undone, also after the session went on.
+    def compact(self, key: str, keep: int = KEEP, force: bool = False, *, actor: Actor = "human") -> Operation:
+        """Keep the metadata and the last `keep` messages; can be undone, also after the session went on. What goes of a
+        transcript of ours is summarised into the archive first, as an operation of its own.
 
         Raises Refused while an agent runs or a turn is in flight, unless `force`; NothingToDo for a short session.
         """
+        with self._own_locked(key, keep, actor) as is_own:
+            return self._compacted_to(key, keep, force or is_own, actor)
+
+    def compact_full(self, key: str, settings: Settings) -> Operation:
+        """Compact a transcript of ours that is beyond its thresholds. Raises as `compact`."""
+        keep = settings.session_keep_messages
+        plan = self.compact_preview(key, keep)
+        if plan.bytes_after >= settings.session_compact_threshold_bytes:
+            keep = max(1, plan.kept // 2)
+        return self.compact(key, keep, actor="compaction")
+
+    @contextlib.contextmanager
+    def _own_locked(self, key: str, keep: int, actor: Actor) -> Iterator[bool]:
+        """For a transcript of ours: what goes is archived, and no turn appends to it until the end of the block."""
+        file = self._file(key)
+        if self._own is None or file.path.parent != self._own:
+            yield False
+            return
+        if removed := _compacted(file, keep).removed_messages:
+            self._archive(key, removed, actor)
+        with opened(file.path, "compacting the session"):
+            yield True
+
+    def _compacted_to(self, key: str, keep: int, force: bool, actor: Actor) -> Operation:
         change = self._change(key, keep, force)
         label = f"compact session {key} to {_count(change, 'after')} of {counted(_count(change, 'before'), 'message')}"
-        return self._perform(new_operation("session.compact", label, [change], meta={"keep": keep}))
+        return self._perform(new_operation("session.compact", label, [change], actor=actor, meta={"keep": keep}))
 
     def compact_all(self, keep: int = KEEP, force: bool = False) -> builtins.list[Operation]:
         """Compact every session that is longer than `keep` messages, as one operation; a refused one is left out.
@@ -253,11 +286,13 @@ class Sessions:
         if agent.running and not force:
             raise Refused(f"{agent.what} runs (process {agent.pid})", "", INSIST)
         plans = [plan for plan in self.compact_all_preview(keep) if force or not plan.refused]
-        changes = [self._change(plan.key, keep, force) for plan in plans]
-        if not changes:
-            return []
-        label = f"compact {counted(len(changes), 'session')} to {counted(keep, 'message')}"
-        return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
+        with contextlib.ExitStack() as locked:
+            own = [locked.enter_context(self._own_locked(plan.key, keep, "human")) for plan in plans]
+            changes = [self._change(plan.key, keep, force or ours) for plan, ours in zip(plans, own, strict=True)]
+            if not changes:
+                return []
+            label = f"compact {counted(len(changes), 'session')} to {counted(keep, 'message')}"
+            return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
         from nanomem_tui.memory.session_layer import INSIST, kept_value

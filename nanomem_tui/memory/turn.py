@@ -11,19 +11,23 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from types import MappingProxyType
 
-from nanomem_tui import clock
+from nanomem_tui import clock, dates
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.memory import (
     backfill,
     corrections,
     earlier,
+    echoes,
     last_word,
     learning,
     names,
     prompt,
     retention,
+    said_on,
     secrets,
     todos,
 )
@@ -35,7 +39,7 @@ from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
 from nanomem_tui.memory.turn_open import OpenTurns
 from nanomem_tui.memory.turn_traces import begin_of, end_of
-from nanomem_tui.memory.turn_values import MAX_PROBLEMS, Begun, Ended, TurnEnd, TurnInput
+from nanomem_tui.memory.turn_values import MAX_PROBLEMS, Begun, Dropped, Ended, Spent, TurnEnd, TurnInput
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state, same_words
@@ -51,11 +55,21 @@ Keep = Callable[[Operation, bool], Operation]
 class Engine:
     """The turns of one workspace. Every method may be called from any thread; turns are taken one at a time."""
 
-    def __init__(self, store: MemoryStore, settings: Settings, recall: Recall, keep: Keep, traces: Traces) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        settings: Settings,
+        recall: Recall,
+        keep: Keep,
+        traces: Traces,
+        compact_session: Callable[[str], object] = lambda _key: None,
+    ) -> None:
+        """`compact_session`: cuts a transcript of ours that is beyond its thresholds, as an operation."""
         self._store = store
         self._settings = settings
         self._recall = recall
         self._keep = keep
+        self._compact_session = compact_session
         self.traces = traces
         self._keeper = Keeper(store, settings, traces.pending)
         folder = state_folder(store.paths, settings.wal_state_dir)
@@ -76,7 +90,7 @@ class Engine:
             return Begun("", problem=OFF)
         with self._lock:
             self._ready()
-            given = given._replace(at=given.at or clock.iso(clock.now()))
+            given = self._dated(given)
             turn = new_key("turn")
             self._catch_up(given.state_key)
             told, problem = self._told(given)
@@ -121,6 +135,18 @@ class Engine:
             self._filled = True
             store, perform = self._store, self._durably
             self._try("the backfill", lambda: backfill.run_once(store, store.paths, self._settings, perform))
+
+    def _dated(self, given: TurnInput) -> TurnInput:
+        """A turn with its time, and the day in the zone in which it was said; one to come counts as now."""
+        at = given.at or clock.iso(clock.now())
+        is_past = clock.iso(clock.past(at)) == at
+        day = given.said_on if given.said_on and is_past else said_on.day_of(at, self.zone)
+        return given._replace(at=at, said_on=day)
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The zone of the agent's configuration, in which a day is meant where nothing else tells."""
+        return said_on.zone(self._store.paths)
 
     def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
         """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
@@ -171,10 +197,12 @@ class Engine:
             items,
             lessons,
             "" if "notes" in given.leave_out else self._notes.read(),
-            () if "turns" in given.leave_out else turns,
+            () if "turns" in given.leave_out else [self._resolved(one) for one in turns],
             () if "pending" in given.leave_out else pending,
             max_chars=budget,
+            context_chars=self._settings.recall_context_chars,
             related=[hit.item for hit in related if hit.item.id not in older],
+            zone=self.zone,
         )
         left = {item.id for item in made.left_out}
         kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in older]
@@ -184,12 +212,29 @@ class Engine:
         cuts = (*cut, *found.cut)
         begun = Begun(turn, made.text, tuple(kept), made.lessons, turns, pending, cuts, found)
         near = tuple(hit for hit in related if hit.item in made.related)
+        spent = {
+            "memory": Spent(made.memory_chars, budget),
+            "context": Spent(made.context_chars, self._settings.recall_context_chars),
+        }
+        begun = begun._replace(budget=MappingProxyType(spent), zone=self.zone)
         return begun._replace(clipped=given.clipped, problems=given.problems, related=near)
+
+    def _resolved(self, turn: Exchange) -> Exchange:
+        """A turn with the date behind each relative one in its words."""
+        day = said_on.day_of(turn.at, self.zone) if turn.at else ""
+        answer = None if turn.assistant is None else dates.annotated(turn.assistant, day)
+        return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 
     def _earlier(self, given: TurnInput) -> tuple[Exchange, ...]:
         """The last turns of a session as they may be told again."""
         known = self.working.turns(given.state_key)
-        return tuple(earlier.told(one, given.audience, self._settings, self._store.workspace_id) for one in known)
+        marked = (one._replace(answer_checked=one.answer_checked and not self._echoes(one)) for one in known)
+        return tuple(earlier.told(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
+
+    def _echoes(self, turn: Exchange) -> bool:
+        """Whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
+        logged = self.traces.injections.get(turn.turn) if turn.turn else None
+        return logged is not None and logged.echoes
 
     def _pending(self, given: TurnInput) -> tuple[str, ...]:
         key, logged = given.state_key, self.traces.injections.get
@@ -213,6 +258,7 @@ class Engine:
             related=tuple(hit.item.id for hit in begun.related),
             lessons=tuple(lesson.id for lesson in begun.lessons),
             chars=len(begun.block),
+            said_on=given.said_on,
         )
 
     def _count_begin(self, begun: Begun) -> None:
@@ -228,7 +274,7 @@ class Engine:
         """Keep what came of a turn. Raises NotFound (no such turn), NothingToDo (it has ended or was declined, in this
         process or another), or the store's errors: nothing is kept then."""
         if not self._settings.memory_enabled:
-            return Ended(end.turn, problems=(OFF,))
+            return Ended(end.turn, dropped=_whole(end, OFF), problems=(OFF,))
         with self._lock, self.traces.injections.ending():
             given, shown = self._open.of(end)
             if end.declined:
@@ -249,12 +295,12 @@ class Engine:
         if given is None:
             raise NotFound("no such turn", end.turn, "give the fields of its begin")
         if not self._settings.memory_enabled:
-            return Ended("", problems=(OFF,))
+            return Ended("", dropped=_whole(end, OFF), problems=(OFF,))
         with self._lock:
             if end.declined:
                 return self._declined(end, given, "")
             self._ready()
-            given = given._replace(at=given.at or clock.iso(clock.now()))
+            given = self._dated(given)
             shown = Begun(new_key("turn"))
             self._catch_up(given.state_key)
             told = begin_of(given, self._store.paths)
@@ -279,7 +325,10 @@ class Engine:
                 self._left(given.state_key)
         lost = [name for name in ("pending_actions", "done_actions") if getattr(end, name)]
         problems = (*end.problems, *(f"{name} of a declined turn are not kept" for name in lost))
-        return Ended(turn, counters=self.traces.counters.read(), clipped=end.clipped, problems=problems)
+        dropped = (Dropped(given.text, "the agent declined the turn"),) if given.text else ()
+        return Ended(
+            turn, dropped=dropped, counters=self.traces.counters.read(), clipped=end.clipped, problems=problems
+        )
 
     def _keep_turn(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Ended:
         """One operation with all that is kept; nothing in between changes the rows it starts from."""
@@ -308,10 +357,13 @@ class Engine:
     def _before(self, given: TurnInput, shown: Begun) -> Before:
         """The turn that ended before this one in its session. One that gave no answer says nothing of its lessons."""
         turns = [turn for turn in reversed(self.working.turns(given.state_key)) if turn.turn != shown.turn]
-        answers = [turn.assistant for turn in turns if turn.assistant is not None]  # None: it is still open
-        said = bool(answers) and not corrections.says_nothing(answers[0])
+        ended = [turn for turn in turns if turn.assistant is not None]  # None: it is still open
+        said = bool(ended) and not corrections.says_nothing(ended[0].assistant or "")
         lessons = self.traces.injections.lessons_before(given.state_key, shown.turn) if said else ()
-        return Before(next((answer for answer in answers if answer), ""), lessons)
+        last = next((turn for turn in ended if turn.assistant), None)
+        if last is None:
+            return Before("", lessons)
+        return Before(last.assistant or "", lessons, self._echoes(last))
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
         """What follows the operation: it is acknowledged whatever becomes of these. Returns what had no effect."""
@@ -320,7 +372,11 @@ class Engine:
         done = self.working.done(given.state_key, end.done_actions)
         self._try("the session state", lambda: self._post(end, given, now, ended.turn, done))
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
-        self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, *came))
+        results = [tool.error or tool.result for tool in end.tools]
+        results += [one.assistant or "" for one in self.working.turns(given.state_key) if self._echoes(one)]
+        said_again = bool(results) and echoes.repeats(end.assistant, results, given.text)
+        log = self.traces.injections
+        self._try("the injection log", lambda: log.ended(ended.turn, now, *came, echoes=said_again))
         who = (given.speaker, given.text, ended.turn, given.sender_id or "")
         self.working.ended(given.state_key, given.at, end.assistant, *who)
         self._try("the session", lambda: self._transcript(end, given))
@@ -348,7 +404,6 @@ class Engine:
         sessions = self.traces.sessions
         if sessions is None:
             return
-        before = len(sessions.compacted)
         session = sessions.get_or_create(given.session_key)
         moment = clock.parse(given.at) or clock.now()
         fields = {
@@ -364,7 +419,10 @@ class Engine:
         if end.assistant.strip():
             session.add_message("assistant", end.assistant)
         session.save()
-        self.traces.counters.add("sessions_compacted", len(sessions.compacted) - before)
+        if session.is_full:
+            self._compact_session(session.key)
+            session.was_compacted()
+            self.traces.counters.add("sessions_compacted", 1)
 
     def _hygiene(self) -> None:
         retention.hygiene(self._store, self._settings, None, lambda operation: self._keep(operation, False))
@@ -414,6 +472,11 @@ class Engine:
             return [], []
         messages = sessions.get_or_create(session_key).read().messages
         return from_messages(messages, self._settings.short_term_turns), []
+
+
+def _whole(end: TurnEnd, why: str) -> tuple[Dropped, ...]:
+    """The message of a turn of which nothing is kept."""
+    return (Dropped(end.input.text, why),) if end.input is not None else ()
 
 
 def _question(given: TurnInput) -> Question:

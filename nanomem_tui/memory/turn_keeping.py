@@ -25,6 +25,7 @@ from nanomem_tui.memory import (
     replacing,
     safety,
     secrets,
+    unkept,
 )
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
@@ -48,10 +49,12 @@ class Kept(NamedTuple):
 
 
 class Before(NamedTuple):
-    """The turn before in the same session: its answer, and the ids of the lessons that its block held."""
+    """The turn before in the same session: its answer, the ids of the lessons that its block held, and whether the
+    answer repeats what a tool gave."""
 
     answer: str = ""
     lessons: tuple[str, ...] = ()
+    echoes: bool = False
 
 
 class Learned(NamedTuple):
@@ -129,6 +132,7 @@ class Keeper:
         self._barred: list[Dropped] = []
         captured = list(self._captured(draft, end, given, shown, before, gone))
         learned = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else Learned()
+        rest = self._unkept(given, captured, learned, before)
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
             shown.turn,
@@ -137,6 +141,7 @@ class Keeper:
                 *(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
                 *learned.dropped,
                 *self._barred,
+                *rest,
             ),
             quarantined=(
                 *(
@@ -171,7 +176,7 @@ class Keeper:
             rest = [one for one in found if not (teaches and self._is_order(one))]
             return replacing.mended(rest, replacing.mends(pasted.said(given.text), origin, self._twins.of_scope))
 
-        origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
+        origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn, given.said_on)
         recalled = [hit.item.text for hit in shown.given]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
         kept = forgotten.load(self._store.paths)
@@ -195,6 +200,25 @@ class Keeper:
             yield from parts
             if role == "user" and not found.rows and any(why == capture.TOO_LONG for _, why in found.dropped):
                 yield self._beginning(text, draft, origin, clock.past(given.at))
+
+    def _unkept(
+        self, given: TurnInput, captured: Sequence[capture.Captured], learned: Learned, before: Before
+    ) -> list[Dropped]:
+        """Why the rest of the user's message became nothing; of one that corrects an answer only where it taught
+        nothing either."""
+        users = [part for part in captured if all(row.item.source_role == "user" for row in part.rows)]
+        known = [row.item.text for part in users for row in part.rows]
+        known += [one.text for part in users for one, _ in part.dropped if one.role == "user"]
+        known += [drop.text for drop in learned.dropped]
+        corrects = self._settings.learning_enabled and self._correction(given, before) is not None
+        if corrects and (learned.taught or learned.held or learned.dropped):
+            return []
+        is_whole = any(drop.text == "user" for drop in self._barred) or len(given.text) > capture.MAX_MESSAGE
+        if is_whole or given.text in known:
+            return []
+        forgets = any("forgets" in str(row.item.meta_json) for part in users for row in part.rows)
+        found = unkept.reasons(given.text, known, self._settings, forgets=forgets)
+        return [Dropped(text, why) for text, why in found]
 
     def _remembered(self, rows: Sequence[capture.Row], role: str) -> tuple[capture.Row, ...]:
         """The rows that bring back nothing that is forgotten; the store would not take the others."""
@@ -246,7 +270,7 @@ class Keeper:
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, efficacy.after_turn(here, failed, now))
-        corrects = [learning.Feedback(pasted.said(given.text), before.answer)] if said else []
+        corrects = [learning.Feedback(pasted.said(given.text), before.answer, before.echoes)] if said else []
         events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         in_vain = {one.lesson.id for one in taught if one.what == "recurred"}

@@ -47,7 +47,8 @@ class OpenTurns:
         if known is not None:
             self._check_open(known[1].turn, known[0].state_key, self._traces.injections.get(known[1].turn))
             same_chat(end, known[0])
-            return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
+            began = known[0]
+            return (end.input._replace(at=began.at, said_on=began.said_on) if end.input else began), known[1]
         logged = self._traces.injections.get(end.turn) if end.turn else self._logged(end.input)
         if logged is None:
             self._traces.injections.check()
@@ -62,7 +63,8 @@ class OpenTurns:
             logged.speaker or "user", logged.user,
         )  # fmt: skip
         same_chat(end, began)
-        return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
+        given = (end.input or began)._replace(at=logged.at, said_on=logged.said_on)
+        return given, Begun(logged.turn, "", tuple(hits), tuple(lessons))
 
     def _check_open(self, turn: str, state_key: str, logged: Injected | None) -> None:
         if closed := self._closed(turn, state_key, logged):

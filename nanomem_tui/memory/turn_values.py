@@ -6,10 +6,12 @@ Pure. Must not know a store: `turn` does the work.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import names, secrets, turn_fields
+from nanomem_tui.memory import names, said_on, secrets, turn_fields
 from nanomem_tui.memory.injections import logged_words
 from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
@@ -36,7 +38,8 @@ MAX_RESULT = 20_000
 
 
 class TurnInput(NamedTuple):
-    """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now.
+    """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now; `said_on` the
+    day (`YYYY-MM-DD`) in the zone of who said it, empty where that is the agent's.
 
     `leave_out`: parts of the block (`LEAVABLE`) that the agent puts before its model itself. `clipped`: the fields
     whose beginning alone is here. `problems`: what of the request was not understood.
@@ -57,6 +60,7 @@ class TurnInput(NamedTuple):
     leave_out: tuple[str, ...] = ()
     clipped: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    said_on: str = ""
 
     @property
     def audience(self) -> Audience:
@@ -94,12 +98,21 @@ class TurnEnd(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
+class Spent(NamedTuple):
+    """Characters that a part of the block takes, and may take."""
+
+    used: int
+    limit: int
+
+
 class Begun(NamedTuple):
     """What a turn starts with: its id and the block of memory, with what is in the block and what was cut.
 
     `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `related`: facts
-    of it that recall did not give, and that are near in meaning. `problem`: why nothing of the turn can be kept, or
-    nothing is given, empty when all is well. `problems`: what of the request was not understood.
+    of it that recall did not give, and that are near in meaning. `budget`: characters of the block that the retrieved
+    memory (`memory`) and what stands beside it (`context`) take, and may take. `zone`: the agent's. `problem`: why
+    nothing of the turn can be kept, or nothing is given, empty when all is well. `problems`: what of the request was
+    not understood.
     """
 
     turn: str
@@ -114,6 +127,8 @@ class Begun(NamedTuple):
     clipped: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     related: tuple[Hit, ...] = ()
+    budget: Mapping[str, Spent] = MappingProxyType({})
+    zone: tzinfo | None = None
 
     @property
     def given(self) -> tuple[Hit, ...]:
@@ -125,13 +140,14 @@ class Begun(NamedTuple):
         return {
             "turn": self.turn,
             "block": self.block,
-            "hits": [hit_json(hit) for hit in self.hits],
-            "related": [hit_json(hit) for hit in self.related],
+            "hits": [hit_json(hit, self.zone) for hit in self.hits],
+            "related": [hit_json(hit, self.zone) for hit in self.related],
             "lessons": [row_json(lesson) for lesson in self.lessons],
             "working": [turn._asdict() for turn in self.working],
             "pending": list(self.pending),
             "cut": [cut_json(cut) for cut in self.cut],
             "chars": len(self.block),
+            "budget": {name: spent._asdict() for name, spent in self.budget.items()},
             **({"problem": self.problem} if self.problem else {}),
             **clipped_json(self.clipped),
             **({"problems": list(self.problems)} if self.problems else {}),
@@ -242,9 +258,12 @@ def row_json(row: Row) -> dict[str, Any]:
     return body | {name: secrets.mask_value(body[name]) for name in _WORDS if body.get(name)}
 
 
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """A hit with its layer, its score and the parts of it."""
-    return {**row_json(hit.item), "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
+def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
+    """A hit as the block gives it (`given`, `about`), with its layer, its score and the parts of it. `zone`: the
+    agent's."""
+    given, about = (secrets.mask(tell(hit.item, zone)) for tell in (said_on.resolved, said_on.about))
+    shown = {"given": given, "about": about}
+    return {**row_json(hit.item), **shown, "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
 
 
 def cut_json(cut: Cut) -> dict[str, Any]:
@@ -290,6 +309,7 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         leave_out=_parts(body),
         clipped=turn_fields.clipped(body, "text"),
         problems=tuple(problems),
+        said_on=said_on.day_given(turn_fields.text(body, "at", 60)),
     )
     # A malformed channel, chat or sender, and the session of another chat, are refused here.
     _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)

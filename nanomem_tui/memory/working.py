@@ -28,7 +28,7 @@ class Exchange(NamedTuple):
 
     `turn`: its id, where it is known; two turns may begin at one time. `sender`: the id of who spoke, empty where the
     channel names none. `checked`: what is told again of somebody who may not teach is not; `answer_checked`: nor is an
-    answer that asks for something to be remembered.
+    answer that asks for something to be remembered, or that repeats what a tool gave.
     """
 
     at: str
@@ -150,15 +150,22 @@ def from_state(state: WalState, turns: int, pending: int) -> tuple[list[Exchange
 
 def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
     """The last turns of a transcript."""
+    from nanomem_tui.memory import echoes
+
     found: list[Exchange] = []
+    results: list[str] = []
     for message in messages:
         if message.role == "user":
             moment = clock.parse(message.timestamp)
             sender = message.raw.get("sender_id")
             at, sender = clock.iso(moment) if moment else "", sender if isinstance(sender, str) else ""
             found.append(Exchange(at, "user", message.content, sender=sender))
+            results = []
+        elif message.role == "tool":
+            results.append(message.content)
         elif message.role == "assistant" and message.content and found:
-            found[-1] = found[-1]._replace(assistant=message.content)
+            checked = not (results and echoes.repeats(message.content, results, found[-1].user))
+            found[-1] = found[-1]._replace(assistant=message.content, answer_checked=checked)
     return found[-turns:] if turns else []
 
 

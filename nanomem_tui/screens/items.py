@@ -192,7 +192,7 @@ class ItemsScreen(RowsScreen[Item]):
             warnings: list[str] = []
 
             def work(ws: Any) -> Operation:
-                operation, _item, said = ws.items.add(text, **fields)
+                operation, _item, said = ws.items.add(text, **fields, merge=True)
                 warnings.extend(said)
                 return operation  # type: ignore[no-any-return] # ws is Any here
 

@@ -7,11 +7,12 @@ never by who calls them. Knows no protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import tzinfo
 
-from nanomem_tui import errors
+from nanomem_tui import dates, errors
 from nanomem_tui.attach.tool import NOTHING
 from nanomem_tui.facts.search import LIMIT, Answer, Found
-from nanomem_tui.memory import prompt, proposing
+from nanomem_tui.memory import prompt, proposing, said_on
 from nanomem_tui.memory.proposing import Proposals
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
@@ -98,7 +99,9 @@ class Tools:
         if shown.problem:
             raise errors.Refused(shown.problem)
         items = [hit.item for hit in shown.hits]
-        return prompt.render(items, shown.lessons, max_chars=self._budget).text or NOTHING
+        context_chars, zone = self._ws.settings.recall_context_chars, shown.zone
+        made = prompt.render(items, shown.lessons, max_chars=self._budget, context_chars=context_chars, zone=zone)
+        return made.text or NOTHING
 
     def _search(self, given: Arguments) -> str:
         query = arguments.text(given, "query", MAX_QUERY)
@@ -112,7 +115,8 @@ class Tools:
             return self._names(search.names(self._audience))
         if not answer.results:
             return " ".join(filter(None, (NOTHING, _rest(answer))))
-        return self._fenced(map(_line, answer.results), _rest(answer))
+        zone = self._ws.engine.zone
+        return self._fenced((_line(found, zone) for found in answer.results), _rest(answer))
 
     def _context(self, given: Arguments) -> str:
         task = arguments.text(given, "task", MAX_MESSAGE)
@@ -161,7 +165,7 @@ class Tools:
     def _fenced(self, lines: Iterable[str], rest: str = "", budget: int = 0) -> str:
         """The lines that fit into the budget (0: that of recall), between the marks of the block that a turn gets."""
         kept: list[str] = []
-        left = budget or self._budget
+        left = budget or self._budget - prompt.FRAME
         out = 0
         for line in lines:
             fits = len(line) < left and not out
@@ -172,15 +176,16 @@ class Tools:
         return "\n".join([FENCE_OPEN, prompt.HEAD, "", *kept, FENCE_CLOSE, *filter(None, told)])
 
 
-def _line(found: Found) -> str:
-    """One result: where it is filed or what it is, its words, from when, and how near it is."""
+def _line(found: Found, zone: tzinfo | None) -> str:
+    """One result: where it is filed or what it is, its words, from when, and how near it is. `zone`: the agent's."""
     fact = found.fact
     filed = (fact.domain, fact.category, fact.sub_category) if fact is not None else (found.item.kind,)
-    about = [found.item.updated_at[:10]]
+    about = [said_on.last_said(found.item, zone)]
     if found.how == "meaning" and found.distance is not None:
         about.append(f"distance {found.distance:.2f}")
     place = " / ".join(_short(name) for name in filed if name)
-    return f"- [{place}] {_short(found.text, LINE)} ({', '.join(filter(None, about))})"
+    text = dates.annotated(found.text, said_on.day_said(found.item, zone))
+    return f"- [{place}] {_short(text, LINE)} ({', '.join(filter(None, about))})"
 
 
 def _passage(hit: KnowledgeHit) -> str:

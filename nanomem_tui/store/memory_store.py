@@ -20,6 +20,7 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store import (
     atomic,
     driver_errors,
+    flush_request,
     forgotten,
     ledger_order,
     moved,
@@ -69,6 +70,7 @@ class MemoryStore(ExportedRows):
         self.behind = self._behind() if self.server is not None else None
         self._trouble = {"recording": "", "checkpoint": ""}
         self._tried_at = 0.0
+        self._flush_asked = flush_request.stamp(self.ledger.folder)
         self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
         self._performed = self._id_kept = self._index_is_old = False
         self._database: Database | PgDatabase | None = None
@@ -217,11 +219,17 @@ class MemoryStore(ExportedRows):
         return max(self.snapshot.dirty, len(self.ledger.pending))
 
     def due(self) -> bool:
-        """Whether one of seed 000's triggers asks for a checkpoint: enough changes, or enough time with changes."""
+        """Whether a checkpoint is to be made: one of seed 000's triggers asks for it (enough changes, or enough time
+        with changes), or another process."""
+        if self._is_asked_to_flush():
+            return True
         if not self.dirty:
             return self.settings.export and self._export_due and self._interval_over(self._exported_at)
         waited = self._changed_at is not None and self._interval_over(self._changed_at)
         return self.dirty >= self.settings.flush_every_updates or waited
+
+    def _is_asked_to_flush(self) -> bool:
+        return flush_request.stamp(self.ledger.folder) != self._flush_asked
 
     def checkpoint(self, *, final: bool = False) -> CheckpointResult:
         """Move what waits into the database; export at most once in a flush interval, or when `final`.
@@ -229,6 +237,8 @@ class MemoryStore(ExportedRows):
         Raises the store's errors and says so in `degraded`; RAM and ledger keep everything then.
         """
         with self._checkpointing:
+            asked = flush_request.stamp(self.ledger.folder)
+            final, self._flush_asked = final or asked != self._flush_asked, asked
             started = time.perf_counter()
             operations, rows = self._commit_or_tell(started)
             exported: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ def alone(paths: Paths) -> Iterator[None]:
     """Be the only one who has the memory open. Raises Refused, with the name of who else has where it can be told."""
     with _held(paths.ledger, fcntl.LOCK_EX) as held:
         if not held:
-            raise Refused(f"{_who(paths.ledger)} has this memory open", str(paths.workspace),
+            raise Refused(f"{who(paths)} has this memory open", str(paths.workspace),
                           "close it first: it would write back what it knows")  # fmt: skip
         yield
 
@@ -61,8 +61,9 @@ def _locked(handle: int, how: int) -> bool:
     return True
 
 
-def _who(folder: Path) -> str:
-    pid = next(_holders(folder), None)
+def who(paths: Paths) -> str:
+    """One who has the memory open for long, in words."""
+    pid = next(_holders(paths.ledger), None)
     if pid is None:
         return "another nanomem"
     return f"{_name(pid)} (process {pid})"

@@ -6,9 +6,10 @@ Owns that form. Values only; texts stay as they are, whoever shows them makes th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import tzinfo
 from typing import Any
 
-from nanomem_tui.memory import prompt
+from nanomem_tui.memory import prompt, said_on
 from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.store.tier_kinds import FINAL, KINDS
 from nanomem_tui.store.tier_values import TierRecord
@@ -132,10 +133,11 @@ def of_chunk(hit: KnowledgeHit) -> Finding:
     return Finding("knowledge", hit.kind, hit.id, text, text, place=place, heading=heading)
 
 
-def of_item(item: Item, nearness: float = 0.0) -> Finding:
-    """An item of long-term memory as a finding."""
-    text = _clipped(item.text)
-    return Finding("longterm", "item", item.id, text, text, item.updated_at, item.importance, nearness)
+def of_item(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
+    """An item of long-term memory as a finding. `zone`: the agent's."""
+    text, about = _clipped(said_on.resolved(item, zone)), said_on.about(item, zone)
+    shown = f"{text} ({about})" if about else text
+    return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
 
 
 def of_lesson(lesson: Lesson) -> Finding:

@@ -169,5 +169,5 @@ def _memory(engine: Engine, task: Task, audience: Audience, found: Found) -> Ite
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
     for hit in begun.given:
-        yield content.of_item(hit.item, nearness(hit.parts.get("distance")))
+        yield content.of_item(hit.item, nearness(hit.parts.get("distance")), begun.zone)
     yield from map(content.of_lesson, begun.lessons)

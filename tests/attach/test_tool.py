@@ -63,10 +63,21 @@ def test_the_fence_is_the_engines() -> None:
 
 
 def test_it_keeps_to_its_budget_and_survives_any_answer() -> None:
-    assert len(tool.fenced([{"text": "x" * 700}] * 8)) < tool.BUDGET + 200
+    assert len(tool.fenced([{"text": "x" * 700}] * 8)) <= tool.BUDGET
     assert tool.fenced([{"item": {"text": "tea"}}]).splitlines()[2] == "- tea"
     for odd in (None, "text", [None, 1, {}, {"text": 3}, {"item": "x"}, {"text": " "}]):
         assert tool.fenced(odd) == tool.NOTHING
+
+
+def test_a_memory_is_given_with_the_day_it_means_and_where_it_is_filed() -> None:
+    hit = {
+        "text": "tomorrow the plumber comes", "given": "tomorrow (2026-03-02) the plumber comes", "kind": "fact",
+        "about": "Home, 2026-03-01", "updated_at": "2026-11-28T10:00:00+00:00",
+    }  # fmt: skip
+    line = tool.fenced([hit]).splitlines()[2]
+    assert line == "- tomorrow (2026-03-02) the plumber comes (fact, Home, 2026-03-01)"
+    del hit["given"], hit["about"]  # an engine of an earlier version
+    assert tool.fenced([hit]).splitlines()[2] == "- tomorrow the plumber comes (fact, 2026-11-28)"
 
 
 def test_its_parameters_name_nothing_that_could_widen_or_change() -> None:

@@ -104,6 +104,12 @@ def test_one_commit_is_shown_with_its_diff(nb035: Path, run) -> None:
     assert run("dream", "show", "0000dead").code == 2
 
 
+def test_without_a_sha_the_last_dream_is_shown(nb035: Path, run) -> None:
+    last = run("dream", "log", "--dreams", "--json").json[0]["sha"]
+    assert run("dream", "show", "--json").json["sha"] == last
+    assert run("dream", "show").out == run("dream", "show", last).out
+
+
 def test_two_commits_are_compared(nb035: Path, run) -> None:
     rows = run("dream", "log", "--json").json
     found = run("dream", "diff", rows[-1]["sha"], rows[0]["sha"], "--json").json
@@ -135,6 +141,7 @@ def test_a_home_without_git_has_an_empty_log(ramfirst: Path, run) -> None:
     assert run("dream", "log", "--json").json == []
     assert run("dream", "restore", "--json").json == []
     assert run("dream", "show", "abcdef12").code == 2
+    assert (run("dream", "show").code, run("dream", "show").out) == (0, "No Dream has run yet.\n")
     assert run("dream", "status", "--json").json["git"] is False
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from nanomem_tui.cli import output
 from nanomem_tui.text import cell_width
+from tests.store.homes import make_home
 
 ITEM_KEYS = [
     "id", "text", "kind", "scope_type", "scope_key", "channel", "chat_id", "sender_id", "session_key", "importance",
@@ -253,13 +254,6 @@ def test_add_knows_scopes(ramfirst: Path, run) -> None:
     assert "--channel" in refused.err
 
 
-def test_adding_the_same_again_warns_and_does_it(ramfirst: Path, run) -> None:
-    first = run("memory", "add", "--text", "Tea, not coffee", "--json").json
-    second = run("memory", "add", "--text", "tea,  not coffee", "--json").json
-    assert first["item"]["id"] in second["warnings"][0]
-    assert "Warning" in run("memory", "add", "--text", "Tea, not coffee").err
-
-
 def test_edit_changes_what_is_named(ramfirst: Path, run) -> None:
     row = run("memory", "list", "--json").json[3]
     done = run("memory", "edit", row["id"], "--text", "corrected", "--json").json
@@ -390,7 +384,6 @@ def test_compact_tells_what_goes_and_why(ramfirst: Path, run) -> None:
     assert (looked["operation"], looked["kept"], looked["max_items"]) == (None, 20, 20)
     assert len(looked["removed"]) == 136
     assert looked["removed"][0]["reason"]
-    assert run("memory", "compact", "--max-items", "20").code == 2
     done = run("memory", "compact", "--max-items", "20", "--yes", "--json").json
     assert len(ids(run)) == done["kept"] == 20
     again = run("memory", "compact", "--max-items", "20", "--json")
@@ -403,7 +396,6 @@ def test_prune_takes_what_is_old(ramfirst: Path, run) -> None:
     looked = run("memory", "prune", "--older-than-days", "0", "--dry-run", "--json").json
     assert len(looked["items"]) == 156
     assert run("memory", "prune", "--older-than-days", "100000", "--json").json["operation"] is None
-    assert run("memory", "prune", "--older-than-days", "0").code == 2
     run("memory", "prune", "--older-than-days", "0", "--yes")
     assert ids(run) == []
 
@@ -597,3 +589,51 @@ def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(
         ("1 lesson holds a secret, as it was typed", "lessons", "note"),
     ]
     assert "hunter2Blue" not in run("doctor").out
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ("fill", ("memory", "compact", "--max-items", "1")),
+        ("fill", ("memory", "prune", "--older-than-days", "0")),
+        ("note", ("memory", "backfill")),
+        ("talk", ("session", "compact", "--all", "--keep", "2")),
+    ],
+)
+def test_what_the_systems_run_as_typed_runs_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run, change: str, line: tuple[str, ...]
+) -> None:
+    workspace = make_home(tmp_path, items=3 if change == "fill" else 0)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
+    if change == "note":
+        (workspace / "memory" / "MEMORY.md").write_text("# Notes\n- The ferry leaves at nine\n")
+    if change == "talk":
+        rows = [{"_type": "metadata", "key": "cli:direct", "metadata": {}}]
+        rows += [{"role": "user", "content": f"message {number}"} for number in range(9)]
+        (workspace / "sessions").mkdir(exist_ok=True)
+        (workspace / "sessions" / "cli_direct.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    before = (run("memory", "list", "--json").json, run("session", "list", "--json").json)
+    looked = run(*line, "--dry-run", "--json").json
+    assert (looked["operation"], looked["dry_run"]) == (None, True)
+    assert (run("memory", "list", "--json").json, run("session", "list", "--json").json) == before
+    done = run(*line)
+    assert (done.code, done.err) == (0, "")
+    undo = re.search(r"\(`nanomem (undo op_\w+)` takes it back\)", done.out)
+    assert undo is not None, done.out
+    again = run(*line)
+    assert (again.code, again.err) == (0, "")
+    assert "undo" not in again.out
+    assert run(*undo[1].split()).code == 0
+    assert len(run("memory", "list", "--json").json) == len(before[0])
+
+
+def test_adding_what_is_remembered_says_into_which_id(workspace: Path, run) -> None:
+    first = run("memory", "add", "--text", "Likes the ferry", "--json").json
+    again = run("memory", "add", "--text", "likes the ferry.")
+    assert "merged" not in first
+    assert again.out.endswith(f"which is remembered already: {first['item']['id']}\n")
+    told = run("memory", "add", "--text", "Likes the ferry", "--importance", "0.9", "--json").json
+    assert (told["merged"], told["item"]["id"], told["item"]["hits"]) == (True, first["item"]["id"], 2)
+    elsewhere = run("memory", "add", "--text", "Likes the ferry", "--channel", "cli", "--chat-id", "1", "--json").json
+    assert "merged" not in elsewhere
+    assert elsewhere["item"]["id"] != first["item"]["id"]

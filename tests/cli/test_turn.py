@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,8 @@ def feed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Feed:
 
 def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -> None:
     begun = feed({**ANA, "text": "item number 2", "message_id": 7}, "turn", "begin").json
-    assert begun.keys() == {"turn", "block", "hits", "related", "lessons", "working", "pending", "cut", "chars"}
+    parts = {"turn", "block", "hits", "related", "lessons", "working", "pending", "cut", "chars", "budget"}
+    assert begun.keys() == parts
     assert begun["hits"][0]["text"] == "item number 2"
     assert begun["hits"][0]["layer"] == "global"
     assert begun["chars"] == len(begun["block"])
@@ -293,3 +296,96 @@ def test_status_tells_counters_and_openmetrics(workspace: Path, feed: Feed, run:
     assert "# TYPE nanomem_items gauge\n" in text
     assert all(line.startswith(("#", "nanomem_")) for line in text.splitlines())
     assert run("memory", "status", "--openmetrics", "--json").code == 2
+
+
+def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace: Path, feed: Feed, run: Run) -> None:
+    (workspace / "memory" / "MEMORY.md").write_text("# Notes\n" + "- a line of notes that is rather long\n" * 200)
+    for number in range(40):
+        run("memory", "add", "--text", f"the ferry number {number} leaves at nine " + "and is blue " * 10)
+    begun = feed({**ANA, "text": "when does the ferry leave?"}, "turn", "begin").json
+    memory, context = begun["budget"]["memory"], begun["budget"]["context"]
+    assert (memory["limit"], context["limit"]) == (2400, 3600)
+    assert 0 < memory["used"] <= 2400
+    assert 0 < context["used"] <= 3600
+    assert memory["used"] + context["used"] == begun["chars"] == len(begun["block"])
+    run("config", "set", "recall_max_prompt_chars", "700")
+    run("config", "set", "recall_context_chars", "0")
+    small = feed({**ANA, "text": "when does the ferry leave?"}, "turn", "begin").json
+    assert small["budget"]["context"] == {"used": 0, "limit": 0}
+    assert 0 < len(small["block"]) == small["budget"]["memory"]["used"] <= 700
+    assert run("recall", "ferry", "--json").json["budget"]["memory"]["limit"] == 700
+
+
+class Served:
+    """A `nanomem turn serve` of its own process."""
+
+    def __init__(self, workspace: Path) -> None:
+        line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
+        self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, do: str, **fields: object) -> dict[str, object]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps({"do": do, **fields}), file=self.process.stdin, flush=True)
+        answer: dict[str, object] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def remember(self, text: str) -> None:
+        assert self.ask("turn", **ANA, text=text, assistant="ok")["saved"]
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def engine(workspace: Path) -> Iterator[Served]:
+    made = Served(workspace)
+    yield made
+    made.close()
+
+
+def written(workspace: Path) -> list[str]:
+    """The texts in the database, whatever waits beside it."""
+    with contextlib.closing(sqlite3.connect(f"file:{data_of(workspace) / 'nanomem.db'}?mode=ro", uri=True)) as there:
+        return [text for (text,) in there.execute("SELECT content FROM memory_entries")]
+
+
+def data_of(workspace: Path) -> Path:
+    with open_workspace(workspace) as ws:
+        return ws.paths.data
+
+
+def test_flush_makes_a_running_engine_write_what_it_holds(workspace: Path, engine: Served, run: Run) -> None:
+    engine.remember("I prefer the seat by the stove")
+    assert "I prefer the seat by the stove" not in written(workspace)
+    assert run("memory", "flush", "--dry-run", "--json").json["checkpoint"]["dirty"] >= 1
+    flushed = run("memory", "flush", "--json").json
+    assert (flushed["elsewhere"]["asked"] >= 1, flushed["elsewhere"]["waiting"]) == (True, 0)
+    assert "I prefer the seat by the stove" in written(workspace)
+    assert "elsewhere" not in run("memory", "flush", "--json").json, "nothing is held any more"
+    engine.remember("I prefer the seat by the door")
+    assert "Another process wrote 1 operation" in run("memory", "flush").out
+
+
+def test_flush_says_which_process_does_not_write(workspace: Path, engine: Served, run: Run) -> None:
+    engine.remember("I prefer the seat by the stove")
+    engine.process.send_signal(signal.SIGSTOP)
+    try:
+        told = run("memory", "flush")
+    finally:
+        engine.process.send_signal(signal.SIGCONT)
+    assert told.code == 2
+    names = ("another nanomem", f"`nanomem turn serve` (process {engine.process.pid})")  # where the system tells locks
+    assert told.err.startswith(tuple(f"nanomem: {name} has not written 1 operation" for name in names))
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_running_engine_once_what_it_holds_is_written(
+    workspace: Path, engine: Served, number: signal.Signals
+) -> None:
+    engine.remember("I prefer the seat by the stove")
+    engine.process.send_signal(number)
+    assert engine.process.wait(30) == 0
+    assert "I prefer the seat by the stove" in written(workspace)

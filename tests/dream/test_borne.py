@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.dream import dates
+from nanomem_tui import dates
 from nanomem_tui.dream.clauses import of_same
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import check

@@ -41,6 +41,22 @@ def test_a_model_studies_then_edits_and_all_of_it_is_one_operation(tmp_path: Pat
     assert on.user == "# User\n- a\n- b\n- c\n"
 
 
+@pytest.mark.parametrize(
+    ("said", "new", "written"),
+    [
+        ("- User: the plumber comes tomorrow", "- The plumber comes tomorrow", "- The plumber comes on 2026-04-04"),
+        ("- 用户：明天水管工来", "- 明天水管工来", "- 2026-04-04水管工来"),
+        ("- Morgen kommt der Klempner", "- Morgen kommt der Klempner", "- Morgen (2026-04-04) kommt der Klempner"),
+    ],
+)
+def test_a_relative_date_that_a_model_writes_becomes_the_day_of_its_entry(
+    tmp_path: Path, said: str, new: str, written: str
+) -> None:
+    on = Dreaming(tmp_path, (said,), study(fact("the plumber", 21)), step(edit("add", 21, new=new)))
+    assert on.run().refused == ()
+    assert written in on.user.splitlines()
+
+
 def test_a_batch_without_a_fact_is_one_question_and_still_counts_as_read(tmp_path: Path) -> None:
     on = Dreaming(tmp_path, ("- [ephemeral] rain", "hello"), study(analysis="small talk"))
     result = on.run()

@@ -59,7 +59,7 @@ def test_a_turn_tells_related_facts_that_recall_did_not_give(ws: Workspace) -> N
     assert begun.block.count("\n## Related facts\n") == 1
     part = begun.block.partition("## Related facts\n")[2]
     assert [line for line in part.split("\n") if line.startswith("- [fact]")] == [
-        f"- [fact] {hit.item.text}" for hit in begun.related
+        f"- [fact] {hit.item.text} ({hit.item.updated_at[:10]})" for hit in begun.related
     ]
     assert begun.block.index("Related facts") < begun.block.rindex(FENCE_CLOSE)
     assert {hit["id"] for hit in begun.to_json()["related"]} == set(related)

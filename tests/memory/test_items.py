@@ -115,6 +115,33 @@ def test_a_copy_in_the_same_scope_is_warned_of(ws: Workspace) -> None:
     assert ws.items.add("item number 1")[2] == ["the same text is already there as ltm_1"]
 
 
+def test_what_is_remembered_in_the_same_scope_is_confirmed_where_that_is_asked_for(ws: Workspace) -> None:
+    _, first, _ = ws.items.add("Dark Mode", merge=True)
+    operation, again, warnings = ws.items.add("dark   mode.", importance=0.9, merge=True)
+    assert (again.id, again.hits, again.importance, again.text) == (first.id, first.hits + 1, 0.9, "Dark Mode")
+    assert (operation.kind, warnings) == ("items.confirm", [])
+    ws.undo()
+    assert ws.items.get(first.id).hits == first.hits
+    assert ws.items.add("dark mode", channel="cli", chat_id="1", merge=True)[1].id != first.id
+    ws.flush()
+    assert ws.items.add("item number 1", merge=True)[1].id == "ltm_1"
+
+
+def test_another_kind_of_what_is_remembered_says_how_to_change_it(ws: Workspace) -> None:
+    _, first, _ = ws.items.add("Dark mode")
+    _, again, [warning] = ws.items.add("Dark mode", kind="preference", merge=True)
+    assert (again.id, again.kind) == (first.id, "fact")
+    assert f"nanomem memory edit {first.id} --kind preference" in warning
+
+
+def test_what_a_person_switched_off_is_added_anew_and_warned_of(ws: Workspace) -> None:
+    _, first, _ = ws.items.add("Dark Mode")
+    ws.items.set_enabled([first.id], enabled=False)
+    _, new, warnings = ws.items.add("dark mode", merge=True)
+    assert new.id != first.id
+    assert warnings == [f"the same text is already there as {first.id}"]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -1,4 +1,4 @@
-"""Transcripts of our own: append-only saves, compaction by itself, tool pairs, two writers, torn tails."""
+"""Transcripts of our own: append-only saves, compaction as an operation, tool pairs, two writers, torn tails."""
 
 import json
 import os
@@ -52,50 +52,91 @@ def test_a_save_appends_and_never_rewrites(sessions):
     assert os.stat(session.path).st_mode & 0o777 == 0o600
 
 
-def test_a_long_transcript_is_cut_to_its_last_messages(sessions):
-    session = sessions.get_or_create("a:1")
-    for number in range(39):
-        say(session, f"message {number}")
-    assert sessions.compacted == []
-    say(session, "message 39")
-    assert texts(session) == [f"message {number}" for number in range(10, 40)]
-    assert [(done.removed, done.kept) for done in sessions.compacted] == [(10, 30)]
-    say(session, "message 40")
-    assert len(texts(session)) == 31
-
-
 def test_messages_of_another_process_count(sessions):
     session = sessions.get_or_create("a:1")
     other = OwnSessions(sessions.folder, SMALL).get_or_create("a:1")
     for number in range(20):
         say(session, f"ours {number}")
+        assert not session.is_full
         say(other, f"theirs {number}")
-    assert len(texts(session)) == 30
+    assert other.is_full
     assert texts(session)[-2:] == ["ours 19", "theirs 19"]
-    say(session, "after")
-    assert texts(other)[-1] == "after"
 
 
-def test_a_heavy_transcript_is_cut_by_its_size(tmp_path):
-    sessions = OwnSessions(tmp_path, Settings(session_compact_threshold_bytes=20_000))
-    session = sessions.get_or_create("a:1")
-    for number in range(30):
-        say(session, f"{number} " + "x" * 1_000)
-    assert os.stat(session.path).st_size < 20_000
-    assert texts(session)[-1].startswith("29 ")
+def talk(ws, count, start=0, **more):
+    for number in range(start, start + count):
+        said = {"session_key": "telegram:1", "sender_id": "ana", "text": f"I moved boat {number} to the harbour"}
+        ws.engine.whole_turn(turn_end({**said, "assistant": f"Noted {number}", **more}, whole=True))
 
 
-def test_a_tool_result_stays_with_its_call(sessions):
-    session = sessions.get_or_create("a:1")
-    for number in range(25):
-        call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        session.add_message("assistant", "", tool_calls=[call])
-        session.add_message("tool", "ok", tool_call_id=f"c{number}", name="look")
-        session.save()
-    raw = [json.loads(line) for line in session.path.read_bytes().splitlines()[1:]]
+def spoken(ws):
+    return [message.content for message in ws.sessions.get("telegram:1").messages if not message.hidden]
+
+
+@pytest.fixture
+def place(tmp_path):
+    workspace = tmp_path / "agent" / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace.parent / "nanomem").mkdir()
+    settings = "session_compact_threshold_messages = 20\nsession_keep_messages = 10\ncapture_enabled = false\n"
+    (workspace / "memory" / "nanomem").mkdir(parents=True)
+    (workspace / "memory" / "nanomem" / "config.toml").write_text(settings)
+    return workspace
+
+
+def test_a_long_transcript_is_compacted_as_an_operation_and_what_goes_is_archived(place):
+    with open_workspace(place) as ws:
+        talk(ws, 9)
+        assert ws.history.entries() == []
+        talk(ws, 1, 9)
+        kinds = [entry.operation.kind for entry in ws.log() if entry.operation.kind.startswith("session.")]
+        assert kinds == ["session.compact", "session.consolidate"]
+        assert spoken(ws)[-2:] == ["I moved boat 9 to the harbour", "Noted 9"]
+        assert len(spoken(ws)) == 10
+        archived = "\n".join(entry.content for entry in ws.history.entries())
+        assert all(f"boat {number} " in archived for number in range(5))
+        assert ws.traces.counters.read()["sessions_compacted"] == 1
+
+
+def test_a_compaction_by_itself_is_undone_also_after_the_session_went_on(place):
+    with open_workspace(place) as ws:
+        talk(ws, 10)
+        compacted = next(entry.operation for entry in ws.log() if entry.operation.kind == "session.compact")
+        talk(ws, 2, 10)
+        ws.undo(compacted.id)
+        told = [text for text in spoken(ws) if text.startswith("I moved")]
+        assert told == [f"I moved boat {number} to the harbour" for number in range(12)]
+
+
+def test_a_person_who_compacts_a_transcript_of_ours_loses_no_summary(place):
+    with open_workspace(place) as ws:
+        talk(ws, 6)
+        ws.sessions.compact("telegram:1", 4)
+        archived = "\n".join(entry.content for entry in ws.history.entries())
+        assert all(f"boat {number} " in archived for number in range(4))
+        ws.undo()
+        ws.undo()
+        assert ws.history.entries() == []
+        assert len(spoken(ws)) == 12
+
+
+def test_a_heavy_transcript_is_compacted_by_its_size(place):
+    file = place / "memory" / "nanomem" / "config.toml"
+    file.write_text("session_compact_threshold_bytes = 20_000\ncapture_enabled = false\n")
+    with open_workspace(place) as ws:
+        for number in range(15):
+            talk(ws, 1, number, assistant=f"{number} " + "x" * 2_000)
+        assert spoken(ws)[-1].startswith("14 ")
+        assert os.stat(ws.sessions.list()[0].path).st_size < 20_000
+
+
+def test_a_tool_result_stays_with_its_call(place):
+    with open_workspace(place) as ws:
+        talk(ws, 6, tools=[{"name": "look", "result": "ok"}])
+        raw = [message.raw for message in ws.sessions.get("telegram:1").messages]
     called = {call["id"] for message in raw for call in message.get("tool_calls", ())}
     assert {message["tool_call_id"] for message in raw if message["role"] == "tool"} <= called
-    assert sessions.compacted
+    assert len(raw) < 24
 
 
 def test_many_writers_lose_no_message(tmp_path):

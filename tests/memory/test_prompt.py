@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.memory.prompt import FENCE, FRAME, HEAD, MAX_TIMES, header, render
+from nanomem_tui.memory.prompt import FENCE, FRAME, HEAD, header, render
 from nanomem_tui.memory.safety import is_recalled
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Item, Lesson
@@ -53,16 +53,33 @@ def test_the_block_is_known_as_recalled_text():
 
 def test_nothing_to_tell_is_no_block():
     assert render([], max_chars=2400).text == ""
-    assert render([item("x" * 50)], max_chars=0) == ("", (), (), (item("x" * 50),), ())
+    nothing = render([item("x" * 50)], max_chars=0)
+    assert (nothing.text, nothing.items, nothing.left_out) == ("", (), (item("x" * 50),))
 
 
 def test_the_budget_cuts_items_and_says_which():
     rows = [item(f"{number} " + "x" * 90) for number in range(10)]
-    block = render(rows, max_chars=300)
+    block = render(rows, max_chars=FRAME + 300)
     assert [row.text[0] for row in block.items] == ["0", "1"]
     assert [row.text[0] for row in block.left_out] == list("23456789")
-    small = render([item("y" * 400), item("short one")], max_chars=300)
+    assert len(block.text) == block.memory_chars <= FRAME + 300
+    small = render([item("y" * 400), item("short one")], max_chars=FRAME + 300)
     assert [row.text for row in small.items] == ["short one"]
+
+
+def test_the_memory_and_what_stands_beside_it_each_keep_their_budget():
+    rows = [item(f"{number} " + "x" * 90) for number in range(30)]
+    lessons = [lesson(f"trigger {number}", "better " * 10) for number in range(30)]
+    near = [item(f"near {number} " + "y" * 90) for number in range(30)]
+    notes = "\n".join(f"- note {number} " + "z" * 60 for number in range(99))
+    turns = [Exchange(AT, "user", f"turn {number}", "answer " * 20) for number in range(30)]
+    for limit, beside in ((2400, 3600), (1200, 500), (600, 0), (0, 900)):
+        block = render(rows, lessons, notes, turns, ["do it"] * 30, max_chars=limit, context_chars=beside, related=near)
+        assert block.memory_chars <= limit
+        assert block.context_chars <= beside
+        assert block.memory_chars + block.context_chars == len(block.text)
+        assert bool(block.items) == (limit > 0)
+    assert near[0] in render(rows[:1], related=near, max_chars=2400).related
 
 
 def test_the_newest_turns_stay_when_there_are_too_many():
@@ -126,7 +143,8 @@ def test_no_text_leaves_its_line_its_fence_or_its_budget(texts, max_chars):
         texts,
         max_chars=max_chars,
     )
-    assert len(block.text) <= MAX_TIMES * max_chars + FRAME
+    assert block.memory_chars <= max_chars
+    assert block.context_chars <= 3600
     if not block.text:
         return
     lines = block.text.split("\n")

@@ -147,12 +147,12 @@ def test_a_smaller_budget_makes_a_smaller_block(workspace: Path) -> None:
         for number in range(8):
             ws.items.add(f"tea number {number} " + "steeps " * 20)
         large = begin(ws, "tea")
-    settle(workspace, recall_max_prompt_chars=400)
+    settle(workspace, recall_max_prompt_chars=600)
     with open_workspace(workspace) as ws:
         small = begin(ws, "tea")
     assert len(small.block) < len(large.block)
     assert 0 < len(small.hits) < len(large.hits)
-    assert any("budget of 400" in cut.why for cut in small.cut)
+    assert any("budget of 600" in cut.why for cut in small.cut)
 
 
 def test_another_state_folder(workspace: Path) -> None:

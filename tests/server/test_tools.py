@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.attach.tool import NOTHING, PARAMETERS
 from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
@@ -154,7 +154,7 @@ def test_recall_gives_what_a_turn_is_given_of_items_and_lessons(ws: Workspace) -
     ws.items.add("Prefers the window seat on a flight", kind="preference")
     ws.lessons.add("flight:booking", "Ask for the window seat on each flight", confidence=8)
     answer = recall(ws, "book me a seat on the flight")
-    assert lines(answer)[0] == "- [preference] Prefers the window seat on a flight"
+    assert lines(answer)[0] == f"- [preference] Prefers the window seat on a flight ({clock.iso(clock.now())[:10]})"
     assert "Ask for the window seat" in answer
 
 

@@ -119,10 +119,10 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 def absolute(row: Item) -> str:
     """The words of an item with dates in place of the relative ones, as far as each is sure."""
-    from nanomem_tui.dream import dates
+    from nanomem_tui import dates
+    from nanomem_tui.memory import said_on
 
-    moment = clock.parse(max(row.created_at, row.updated_at))
-    return row.text if moment is None else dates.absolute(row.text, clock.local_naive(moment))
+    return dates.absolute(row.text, said_on.day_said(row))
 
 
 def _said(row: Item) -> str:

@@ -41,7 +41,7 @@ class TooLong:
         for row in self._rows.unpinned():
             if len(row.text) > least:
                 yield from self._judged(row, len(item_line(row)) + 1, budget)
-        share = int(budget * SHARES["lessons"])
+        share = int(self._rows.ws.settings.recall_context_chars * SHARES["lessons"])
         for lesson in self._rows.lessons():
             if len(lesson.trigger) + len(lesson.better_action) + len(lesson.bad_action) > LONGEST:
                 yield from self._judged(lesson, len(lesson_line(lesson)) + 1, share)

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.dream import dates
+from nanomem_tui import dates
 from nanomem_tui.met_words import MetWords
 
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday".split("|")

@@ -12,12 +12,12 @@ from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, dates
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import Section, dump_mirror_line
-from nanomem_tui.memory import chat_logs
+from nanomem_tui.memory import chat_logs, said_on
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
@@ -279,7 +279,8 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
     bad = [*problems, *left]
     for piece in taken:
         try:
-            row, note = rows.item({**dated(day), **fields(piece, where)}, workspace_id)
+            day_of_file = day.isoformat() if day else ""
+            row, note = rows.item({**dated(day), **fields(piece, where, day_of_file)}, workspace_id)
         except rows.BadRow as error:
             bad.append(Problem(str(error), where, piece.line))
         else:
@@ -305,8 +306,11 @@ def is_page(data: bytes) -> bool:
     return first and any(map(_DATED.fullmatch, lines))
 
 
-def fields(piece: Piece, where: str, **more: Any) -> dict[str, Any]:
-    """The fields of the item that a piece of the file `where` becomes."""
+def fields(piece: Piece, where: str, day: str = "", **more: Any) -> dict[str, Any]:
+    """The fields of the item that a piece of the file `where` becomes.
+
+    `day`: that of the file; where neither it nor the piece has one, nobody knows what a relative date in it means.
+    """
     source = {"file": where, "line": piece.line, **({"section": piece.section} if piece.section else {})}
     found: dict[str, Any] = {
         "id": new_key("ltm"),
@@ -316,6 +320,8 @@ def fields(piece: Piece, where: str, **more: Any) -> dict[str, Any]:
         "meta": {"from": source},
         **more,
     }
+    if piece.at is None and dates.has_relative(piece.text):
+        found["meta"][said_on.FIELD] = day
     if piece.at is not None:
         found |= {"created_at": clock.iso(piece.at), "updated_at": clock.iso(piece.at)}
     scope = _SCOPE.fullmatch(piece.scope)

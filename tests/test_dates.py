@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.dream.dates import absolute, is_over
+from nanomem_tui.dates import absolute, annotated, is_over
 
 SAID = "2026-04-03 00:02"  # a Friday
 
@@ -119,3 +119,62 @@ def test_a_line_that_says_its_own_end_is_over_after_it() -> None:
     for line in ("until 2026-04-03", "until 2026-04-01, then until 2026-05-01", "moved on 2026-04-01", "until May"):
         assert not is_over(line, "2026-04-03"), line
     assert not is_over("until 2026-04-01", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tomorrow the plumber comes", "tomorrow (2026-04-04) the plumber comes"),
+        ("Yesterday the build broke", "Yesterday (2026-04-02) the build broke"),
+        ("Exam in 3 days, rent due next month", "Exam in 3 days (2026-04-06), rent due next month (2026-05)"),
+        ("The dentist is on Monday", "The dentist is on Monday (2026-04-06)"),
+        ("Move next Friday", "Move next Friday (2026-04-10)"),
+        ("Trip next Sunday", "Trip next Sunday (2026-04-05 or 2026-04-12)"),
+        ("If it rains tomorrow, stay in", "If it rains tomorrow (2026-04-04), stay in"),
+        ("We met last week", "We met last week (week of 2026-03-23)"),
+        ("明天水管工来，三天后出差", "明天(2026-04-04)水管工来，三天后(2026-04-06)出差"),
+        ("下周五考试，周三体检", "下周五(2026-04-10)考试，周三(2026-04-08)体检"),
+        ("後天去台北", "後天(2026-04-05)去台北"),
+        ("Morgen kommt der Klempner", "Morgen (2026-04-04) kommt der Klempner"),
+        ("mañana viene el fontanero", "mañana (2026-04-04) viene el fontanero"),
+        ("Il est venu hier", "Il est venu hier (2026-04-02)"),
+        ("há 3 dias cheguei, amanhã volto", "há 3 dias (2026-03-31) cheguei, amanhã (2026-04-04) volto"),
+        ("domani arriva l'idraulico", "domani (2026-04-04) arriva l'idraulico"),
+        ("завтра придёт сантехник", "завтра (2026-04-04) придёт сантехник"),
+        ("明日は配管工が来る", "明日(2026-04-04)は配管工が来る"),
+        ("내일 배관공이 온다", "내일 (2026-04-04) 배관공이 온다"),
+    ],
+)
+def test_a_date_stands_behind_each_relative_one(text: str, told: str) -> None:
+    assert annotated(text, SAID) == told
+    assert annotated(told, SAID) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I work from home every Friday",
+        "He built the shed in 3 days",
+        "Ana reads USA Today",
+        'The song is called "Yesterday"',
+        "Guten Morgen sagt er immer",
+        "Ich wohne hier",
+        "por la mañana tomo café",
+        "每周五开会",
+        "Has 3 dogs and 5 years of experience",
+        "User prefers dark mode",
+    ],
+)
+def test_what_is_no_date_gets_none(text: str) -> None:
+    assert annotated(text, SAID) == text
+
+
+def test_a_weekday_in_a_rule_is_every_one() -> None:
+    assert annotated("No meetings on Friday", SAID, is_rule=True) == "No meetings on Friday"
+    assert annotated("The launch is tomorrow", SAID, is_rule=True) == "The launch is tomorrow (2026-04-04)"
+
+
+def test_a_dream_keeps_the_words_of_another_language_beside_their_date() -> None:
+    told = absolute("Morgen kommt der Klempner", SAID)
+    assert told == "Morgen (2026-04-04) kommt der Klempner"
+    assert absolute(told, "2027-01-01 10:00") == told

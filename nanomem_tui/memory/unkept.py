@@ -1,0 +1,71 @@
+"""Why a sentence of a person's message became no memory: the reason that the end of a turn gives for each.
+
+Owns the reasons for what is no candidate at all; what becomes of candidates is the judgement of `capture`. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from nanomem_tui.memory import capture_rules, forgetting, pasted
+from nanomem_tui.settings import Settings
+from nanomem_tui.tokens import tokens
+
+OFF = "capturing is off (capture_enabled)"
+QUESTION = "a question"
+SMALL_TALK = "small talk"
+QUOTED = "quoted, not said"
+TOO_SHORT = "too short to be an event, and no preference, fact or decision"
+NOTHING = "no preference, fact or decision"
+NO_WORDS = "no words"
+MOST = 20
+"""Sentences of one message that are reported one by one."""
+
+_WORD = re.compile(r"[^\W\d_]")
+
+
+def reasons(text: str, known: Collection[str], settings: Settings, *, forgets: bool = False) -> list[tuple[str, str]]:
+    """The parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or is
+    dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
+    if not settings.capture_enabled:
+        return [(text, OFF)] if not known else []
+    found = list(_reasons(text, known, forgets=forgets))
+    if len(found) > MOST:
+        found[MOST:] = [(f"{len(found) - MOST} more sentences", NOTHING)]
+    return found
+
+
+def _reasons(text: str, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
+    own, others = pasted.parts(text)
+    said = [frozenset(tokens(one)) for one in known]
+    episode = capture_rules.episode(text)
+    for sentence in capture_rules.sentences(own):
+        if _is_known(sentence, said) or (forgets and _asks_to_forget(sentence)):
+            continue
+        yield sentence, _reason(sentence, is_episode=episode is not None)
+    for line in (line.strip() for line in own.splitlines()):
+        if line.startswith(">") and not _is_known(line, said):
+            yield line, QUOTED
+    if others.strip() and not _is_known(others, said):
+        yield others.strip(), pasted.WHY
+
+
+def _reason(sentence: str, *, is_episode: bool) -> str:
+    if _WORD.search(sentence) is None:
+        return NO_WORDS
+    if capture_rules.is_question(sentence):
+        return QUESTION
+    if capture_rules.is_small_talk(sentence):
+        return SMALL_TALK
+    return NOTHING if is_episode else TOO_SHORT
+
+
+def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
+    """Whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
+    words = frozenset(tokens(sentence))
+    return any(words <= one or 5 * len(words & one) >= 3 * len(one) for one in said if one)
+
+
+def _asks_to_forget(sentence: str) -> bool:
+    return bool(forgetting.wish(sentence) or forgetting.no_longer(sentence))

@@ -1,0 +1,167 @@
+"""The day of a memory: each in the block carries it, and a relative date the day that it means, for every viewer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.turn_values import turn_input
+from nanomem_tui.server.tools import Tools
+from nanomem_tui.workspace import Workspace
+from tests.memory.turns import begin, end, settle, turn
+from tests.store.homes import make_home
+
+PLUMBER = "Remember: tomorrow the plumber comes"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return make_home(tmp_path, items=0, lessons=0)
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """The zone of this machine may be set; it is as before afterwards."""
+    yield monkeypatch
+    monkeypatch.undo()
+    time.tzset()
+
+
+def live_in(zone: pytest.MonkeyPatch, name: str) -> None:
+    zone.setenv("TZ", name)
+    time.tzset()
+
+
+def remembered(ws: Workspace, text: str) -> list[str]:
+    """The lines of the memories that a message in another chat of Ana brings back."""
+    given = turn_input({"session_key": "telegram:9", "sender_id": "ana", "text": text})
+    return [line for line in ws.engine.preview(given).block.split("\n") if line.startswith("- [")]
+
+
+def test_each_memory_carries_the_day_on_which_it_was_said(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "My name is Bob", at="2026-02-01T10:00:00Z")
+        turn(ws, "Actually my name is Rob, not Bob", at="2026-11-01T10:00:00Z")
+        lines = remembered(ws, "What is my name?")
+    assert sorted(lines) == ["- [fact] My name is Bob (2026-02-01)", "- [fact] My name is Rob (2026-11-01)"]
+
+
+def test_a_fact_carries_where_it_is_filed(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        _, fact, _ = ws.facts.set("Allergies", "nuts", "severe", domain="Health")
+        day = fact.item.updated_at[:10]
+        assert remembered(ws, "which nuts?") == [f"- [fact] nuts: severe (Health/Allergies, {day})"]
+
+
+def test_a_relative_date_is_given_with_the_day_it_means(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
+        turn(ws, "记住：下周五考试", at="2026-03-01T16:30:00Z")
+        assert remembered(ws, "when does the plumber come?") == [
+            "- [fact] tomorrow (2026-03-02) the plumber comes (2026-03-01)"
+        ]
+        assert remembered(ws, "什么时候考试？") == ["- [fact] 下周五(2026-03-06)考试 (2026-03-01)"]
+
+
+def test_what_is_said_again_means_the_day_after_that(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
+        turn(ws, PLUMBER, at="2026-05-01T16:30:00Z")
+        assert remembered(ws, "plumber") == ["- [fact] tomorrow (2026-05-02) the plumber comes (2026-05-01)"]
+
+
+def test_the_zone_in_which_it_was_said_counts_and_not_that_of_who_looks(
+    workspace: Path, zone: pytest.MonkeyPatch
+) -> None:
+    live_in(zone, "America/New_York")
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-02T01:30:00+09:00")  # the first of March in New York, and in UTC
+        turn(ws, "Remember: today the gardener came", at="2026-03-02T03:00:00Z")  # the first of March in New York
+    expected = [
+        "- [fact] today (2026-03-01) the gardener came (2026-03-01)",
+        "- [fact] tomorrow (2026-03-03) the plumber comes (2026-03-02)",
+    ]
+    for viewer in ("America/New_York", "UTC", "Asia/Tokyo"):
+        live_in(zone, viewer)
+        with open_workspace(workspace) as ws:
+            assert sorted(remembered(ws, "plumber or gardener?")) == expected, viewer
+
+
+def test_a_time_in_utc_is_a_day_in_the_agents_zone(workspace: Path, zone: pytest.MonkeyPatch) -> None:
+    config = {"agents": {"defaults": {"timezone": "Asia/Shanghai"}}}
+    (workspace.parent / "config.json").write_text(json.dumps(config))
+    live_in(zone, "America/New_York")
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")  # half past midnight there
+        assert remembered(ws, "plumber") == ["- [fact] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
+
+
+def test_the_day_of_a_turn_that_another_process_ends_is_that_of_its_begin(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        begun = begin(ws, PLUMBER, at="2026-03-02T01:30:00+09:00")
+    with open_workspace(workspace) as ws:
+        end(ws, begun.turn)
+        assert remembered(ws, "plumber") == ["- [fact] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
+
+
+def test_who_corrects_a_letter_does_not_move_the_day(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        ended = turn(ws, "Remember: tomorrow the plumer comes", at="2026-03-01T10:00:00Z")
+        key = ended.saved[0].item.id
+        ws.items.edit(key, text="tomorrow the plumber comes")
+        ws.items.edit(key, importance=1.0)
+        assert remembered(ws, "plumber")[0].startswith("- [fact] tomorrow (2026-03-02) the plumber comes (")
+
+
+def test_of_a_note_whose_day_nobody_knows_no_day_is_guessed(workspace: Path) -> None:
+    notes = workspace / "memory"
+    lines = ("# Notes", "- The ferry ticket ends next month", "- [2026-02-01] Ana moves next month", "")
+    (notes / "MEMORY.md").write_text("\n".join(lines))
+    (notes / "2026-03-05.md").write_text("- The ferry was late yesterday\n")
+    with open_workspace(workspace) as ws:
+        begin(ws, "hello")  # the first turn takes the notes in
+        found = [line.rpartition(" (")[0] for line in remembered(ws, "ferry ticket, ferry late, Ana")]
+    assert sorted(found) == [
+        "- [episodic] The ferry was late yesterday (2026-03-04)",
+        "- [fact] The ferry ticket ends next month",
+        "- [fact] [2026-02-01] Ana moves next month (2026-03)",
+    ]
+
+
+def test_the_last_turns_say_what_day_they_meant(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "Is the plumber here tomorrow?", "Yes, tomorrow at nine.", at="2026-03-01T10:00:00Z")
+        block = begin(ws, "and now?").block
+    assert "Is the plumber here tomorrow (2026-03-02)?" in block
+    assert "Yes, tomorrow (2026-03-02) at nine." in block
+
+
+def test_tools_of_a_server_and_the_context_of_a_task_give_the_day_too(workspace: Path) -> None:
+    from nanomem_tui.memory.scopes import Audience
+
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
+        tools = Tools(ws, Audience())
+        wanted = "tomorrow (2026-03-02) the plumber comes (2026-03-01"
+        for answer in (
+            tools.call("recall", {"query": "plumber"}),
+            tools.call("memory_search", {"query": "plumber"}),
+            tools.call("context", {"task": "call the plumber"}),
+        ):
+            assert wanted in answer
+
+
+def test_an_echo_of_a_line_of_the_block_is_no_news(workspace: Path) -> None:
+    settle(workspace, capture_assistant=True)
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
+        begun = begin(ws, "when does the plumber come?")
+        line = next(line for line in begun.block.split("\n") if "plumber comes" in line and line.startswith("- ["))
+        ended = end(ws, begun.turn, line)
+        assert (ended.saved, ended.quarantined) == ((), ())
+        assert len(ws.items.all()) == 1
