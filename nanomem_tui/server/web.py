@@ -153,11 +153,15 @@ def server_of(command: str, door: Door) -> Server:
             socket = http.WebSocketResponse(heartbeat=15, max_msg_size=MOST_BYTES, timeout=PATIENCE)
             with door.console():
                 await socket.prepare(request)
+
+                async def close() -> None:
+                    await socket.close()
+
                 service = Console(
                     self.command,
                     write_bytes=socket.send_bytes,
                     write_str=socket.send_str,
-                    close=socket.close,
+                    close=close,
                     download_manager=self.download_manager,
                 )
                 try:
