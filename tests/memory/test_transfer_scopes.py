@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,11 +62,17 @@ def test_only_what_is_for_everybody_goes_out_unasked(ws: Workspace, tmp_path: Pa
     assert "earlier values of facts" in made.lost
 
 
-@pytest.mark.parametrize("name", ["ltm-snapshot", "markdown"])
-def test_a_file_that_cannot_say_whose_it_is_says_so(ws: Workspace, tmp_path: Path, name: str) -> None:
-    (told,) = ws.transfer.export(name, tmp_path / "file", every_scope=True).notes
+def test_a_file_that_cannot_say_whose_it_is_says_so(ws: Workspace, tmp_path: Path) -> None:
+    (told,) = ws.transfer.export("markdown", tmp_path / "file", every_scope=True).notes
     assert told.startswith("4 items belong to one chat or person, which the file does not say")
-    assert ws.transfer.export(name, tmp_path / "other").notes == ()
+    assert ws.transfer.export("markdown", tmp_path / "other").notes == ()
+
+
+def test_a_snapshot_of_the_agent_says_whose_an_item_is_by_its_session(ws: Workspace, tmp_path: Path) -> None:
+    made = ws.transfer.export("ltm-snapshot", tmp_path / "snapshot.json")
+    assert (made.items, made.left_out, made.notes) == (5, {}, ())
+    written = {row["text"]: row["session_key"] for row in json.loads(made.path.read_bytes())["items"]}
+    assert sorted(map(bool, written.values())) == [False, *[True] * (len(written) - 1)]
 
 
 def test_keys_that_look_like_ours_come_back_as_they_were(ws: Workspace, tmp_path: Path) -> None:
