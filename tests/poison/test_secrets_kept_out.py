@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn
 from tests.store.homes import make_home
@@ -149,3 +151,16 @@ def test_what_markdown_held_before_there_was_a_store_comes_in_masked(tmp_path: P
     assert len(texts) >= 3
     assert [text for text in texts if "battery" in text or "Hunter2024x" in text] == []
     assert [name for name in files_with(tmp_path, "battery staple") if not name.endswith("MEMORY.md")] == []
+
+
+def test_a_secret_that_waits_open_as_older_versions_left_it_is_accepted_masked(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
+        turn(ws, f"Remember: {ORDER}, the password is Hunter2024x")
+        [waiting] = ws.inbox.list()
+        mask = waiting.text[waiting.text.index("[") : waiting.text.index("]") + 1]
+        row = ws.items.get(waiting.id)
+        older = change_of("item", row, row._replace(text=row.text.replace(mask, "Hunter2024x")))
+        ws.store.perform(new_operation("turn", "as an older version left it", [older]))
+        assert "Hunter2024x" in ws.inbox.list()[0].text
+        ws.inbox.accept([waiting.id])
+        assert [row.text for row in ws.items.all()] == [waiting.text]
