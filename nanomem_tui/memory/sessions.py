@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
@@ -19,7 +19,6 @@ from nanomem_tui.formats.agent_home import NOT_READ
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
-from nanomem_tui.memory.appending import opened
 from nanomem_tui.memory.reading import Stamp, chunks, is_as, read_end, read_log
 from nanomem_tui.memory.session_files import (
     TAKEN_OUT,
@@ -49,6 +48,8 @@ __all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHi
 
 KEEP = Settings().session_keep_messages
 """Messages that a compaction keeps where no setting says otherwise (seed 000: compactKeepMessages)."""
+_TRIES = 3
+T = TypeVar("T")
 
 _NOTHING = Summary(None, 0, 0, 1)
 
@@ -247,8 +248,12 @@ class Sessions:
 
         Raises Refused while an agent runs or a turn is in flight, unless `force`; NothingToDo for a short session.
         """
-        with self._own_locked(key, keep, actor) as is_own:
+
+        def compacted() -> Operation:
+            is_own = self._archived_first(key, keep, actor)
             return self._compacted_to(key, keep, force or is_own, actor)
+
+        return _while_it_grows(compacted)
 
     def compact_full(self, key: str, settings: Settings) -> Operation:
         """Compact a transcript of ours that is beyond its thresholds. Raises as `compact`."""
@@ -258,17 +263,14 @@ class Sessions:
             keep = max(1, plan.kept // 2)
         return self.compact(key, keep, actor="compaction")
 
-    @contextlib.contextmanager
-    def _own_locked(self, key: str, keep: int, actor: Actor) -> Iterator[bool]:
-        """For a transcript of ours: what goes is archived, and no turn appends to it until the end of the block."""
+    def _archived_first(self, key: str, keep: int, actor: Actor) -> bool:
+        """Archive what goes of a transcript of ours; return whether it is one."""
         file = self._file(key)
         if self._own is None or file.path.parent != self._own:
-            yield False
-            return
+            return False
         if removed := _compacted(file, keep).removed_messages:
             self._archive(key, removed, actor)
-        with opened(file.path, "compacting the session"):
-            yield True
+        return True
 
     def _compacted_to(self, key: str, keep: int, force: bool, actor: Actor) -> Operation:
         change = self._change(key, keep, force)
@@ -286,13 +288,16 @@ class Sessions:
         if agent.running and not force:
             raise Refused(f"{agent.what} runs (process {agent.pid})", "", INSIST)
         plans = [plan for plan in self.compact_all_preview(keep) if force or not plan.refused]
-        with contextlib.ExitStack() as locked:
-            own = [locked.enter_context(self._own_locked(plan.key, keep, "human")) for plan in plans]
+
+        def compacted() -> builtins.list[Operation]:
+            own = [self._archived_first(plan.key, keep, "human") for plan in plans]
             changes = [self._change(plan.key, keep, force or ours) for plan, ours in zip(plans, own, strict=True)]
             if not changes:
                 return []
             label = f"compact {counted(len(changes), 'session')} to {counted(keep, 'message')}"
             return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
+
+        return _while_it_grows(compacted)
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
         from nanomem_tui.memory.session_layer import INSIST, kept_value
@@ -433,3 +438,11 @@ def _count(change: Change, side: str) -> int:
 def _utc(value: object, otherwise: str) -> str:
     moment = clock.parse(value) if isinstance(value, str) else None
     return clock.iso(moment) if moment else otherwise
+
+
+def _while_it_grows(compact: Callable[[], T]) -> T:
+    """Compact, again where a turn appended in that moment. Raises Conflict when that happens each time."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(Conflict):
+            return compact()
+    return compact()
