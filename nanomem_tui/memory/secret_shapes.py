@@ -251,7 +251,7 @@ _FORMS: tuple[Shape, ...] = (
 )
 
 
-_NAMED_IN_TEN = (
+NAMED_IN_TEN = (
     r"(?:(?i:(?<!/)passw(?:or)?[dt]|pass ?phrase|passcode|pwd|kennwort|codewort|losungswort|(?:master|"
     r"login)[- ]pass|contrase[ñÑn]a|(?:secret|safe|code|magic) ?word|frase (?:de contrase[ñÑn]a|de paso|de acesso|"
     r"secreta|segreta|d'accesso)|frase-(?:passe|senha)|(?:mi |tu )clave|clave (?:de (?:acceso|paso)|(?:del|de la|"
@@ -431,7 +431,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_QUOTED}",
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_QUOTED}",
         is_quoted_phrase,
         guessable=True,
         back=0,
@@ -439,7 +439,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN} {_QUOTED}",
+        rf"{NAMED_IN_TEN} {_QUOTED}",
         lambda v: v.count(" ") >= 2 and is_quoted_phrase(v),
         guessable=True,
         back=0,
@@ -447,7 +447,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|'s\s+){_ASCII_VALUE}",
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|'s\s+){_ASCII_VALUE}",
         is_told,
         guessable=True,
         back=0,
@@ -455,7 +455,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}(?P<v>{_LETTERS}(?:[ -]{_LETTERS}){{2,7}}?){_ENDS}",
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}(?P<v>{_LETTERS}(?:[ -]{_LETTERS}){{2,7}}?){_ENDS}",
         is_spoken_phrase,
         guessable=True,
         back=0,
@@ -489,7 +489,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "mud|alter|troqu|cambi|chang|modifi|remplac|сменил|поменял|изменил",
-        rf"{_CHANGED_TO}{_NAMED_IN_TEN}{_FOR_WHAT} (?i:a|en|para|per|por|par|pour|na|на) {_ASCII_VALUE}",
+        rf"{_CHANGED_TO}{NAMED_IN_TEN}{_FOR_WHAT} (?i:a|en|para|per|por|par|pour|na|на) {_ASCII_VALUE}",
         is_written,
         guessable=True,
         back=0,
@@ -497,7 +497,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "cambiat|modificat",
-        rf"(?i:cambiat|modificat)[aoie] [^\n.:;]{{0,24}}?{_NAMED_IN_TEN}{_FOR_WHAT} (?i:in|con) {_ASCII_VALUE}",
+        rf"(?i:cambiat|modificat)[aoie] [^\n.:;]{{0,24}}?{NAMED_IN_TEN}{_FOR_WHAT} (?i:in|con) {_ASCII_VALUE}",
         is_written,
         guessable=True,
         back=0,
@@ -514,7 +514,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)(?P<v>(?:[А-Яа-яЁё]{{3,24}}|[가-힣]{{2,12}}|"
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)(?P<v>(?:[А-Яа-яЁё]{{3,24}}|[가-힣]{{2,12}}|"
         rf"[A-Za-zÀ-ɏ]{{3,24}})"
         r"[!@#$%^&*_.-]?\d{1,8}[!@#$%^&*]?)(?![\w가-힣А-Яа-яЁё])",
         lambda v: not v.isascii() and not v.lower().startswith(("верси", "version")),

@@ -18,6 +18,7 @@ from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import Section, dump_mirror_line
 from nanomem_tui.memory import chat_logs, said_on
+from nanomem_tui.memory.secrets import mask_columns
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
@@ -132,7 +133,8 @@ def pieces(text: str, where: str, kind: str = "fact", *, by_line: bool = False) 
     problems: list[Problem] = []
     scope = ""
     named: list[tuple[int, str]] = []  # level and kind of the headings over a section that name a kind
-    for section in parts.sections(_without_talk(_readable(_HERMES.sub("", text)), where, problems)):
+    readable = mask_columns(_readable(_HERMES.sub("", text)))
+    for section in parts.sections(_without_talk(readable, where, problems)):
         title = _SCOPE.fullmatch(section.title)
         scope = section.title if title else ""
         named = [(level, word) for level, word in named if level < section.level]
