@@ -57,7 +57,9 @@ def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, code
     assert [clean(one["text"]) for one in found] == [True]
 
 
-@pytest.mark.parametrize(("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n")])
+@pytest.mark.parametrize(
+    ("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n"), ("utf-8", "\r")]
+)
 def test_the_block_of_a_turn_has_no_mark(memory: Path, codec: str, ends: str) -> None:
     before = encoded(NOTE, codec, ends)
     (memory / "MEMORY.md").write_bytes(before)
