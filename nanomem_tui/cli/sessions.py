@@ -108,7 +108,7 @@ def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
 
 
 def _note(info: SessionInfo) -> str:
-    damage = f"{words.counted(info.problems, 'unreadable line')}" if info.problems else ""
+    damage = f"{words.counted(info.problems, 'problem')}" if info.problems else ""
     return ", ".join(filter(None, [info.hidden_reason, damage, "turn in flight" if info.checkpoint else ""]))
 
 

@@ -16,6 +16,8 @@ from nanomem_tui.errors import BadInput, Problem
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"
+_LIST = b"[, \t]"
+"""What a list has between its objects and around them."""
 _OBJECT = re.compile(r'\{\s*"')
 _HEAD = re.compile(r'\{\s*"[^"\\]*"')
 _BETWEEN = re.compile(r"[\s\0\ufeff]*")
@@ -151,6 +153,7 @@ def _parted(number: int, raw: bytes, where: str, found: list[tuple[int, int, dic
     at = 0
     for start, end, value in [*found, (len(raw), len(raw), None)]:
         rest = raw[at:start].strip(_WHITE + b"\0").removeprefix(BOM)
+        rest = rest if rest.strip(_LIST) else b""
         if rest:
             begin = raw.index(rest, at)
             what = f"{len(rest)} bytes that are no object, at column {begin + 1}"
@@ -177,12 +180,13 @@ def _objects(raw: bytes) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 
 def _found(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    at, tries = 0, _MOST_TRIES
+    at, tries = (text.index("[") + 1 if _is_list(text) else 0), _MOST_TRIES
     while (at := _skipped(text, at)) < len(text) and tries:
         value, end = _whole(text, at)
         if value is not None:
             yield at, end, value
-            at = end
+            after = _skipped(text, end)
+            at = after + text.startswith(",", after)
             continue
         head = _HEAD.match(text, at)
         for place in _places(text, at, end, head[0] if head else None):
@@ -192,6 +196,17 @@ def _found(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
         else:
             return
         at = place
+
+
+def _is_list(text: str) -> bool:
+    """Whether a line is a list of nothing but objects."""
+    if text.lstrip()[:1] != "[" or text.rstrip()[-1:] != "]":
+        return False
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return bool(values) and all(isinstance(value, dict) and value for value in values)
 
 
 def _skipped(text: str, at: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.keep import NOTHING, merged, text_of, unknown, whole
 
 VERSION = 1
@@ -23,6 +24,8 @@ _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _LOST = "damaged"
 _DAMAGED = object()
 """Stands for an element that cannot be read."""
+_WIDE = "this file is UTF-16 or UTF-32, of which agents read nothing"
+_WIDE_FIX = "the next change of an item writes it as UTF-8"
 _FIX = "every item that could be read is shown; the next change of an item sets this file aside and writes a whole one"
 
 
@@ -76,7 +79,7 @@ class LtmSnapshot(NamedTuple):
 
 def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
     """The snapshot in `data`; `where` names the file in problems. Never raises: see `complete` and `problems`."""
-    body = data.removeprefix(b"\xef\xbb\xbf")
+    body = encoding.plain(data).removeprefix(b"\xef\xbb\xbf")
     text, problems = body.decode("utf-8", "surrogateescape"), list[Problem]()
     bad = _BAD_BYTE.search(text) if not text.isascii() else None
     if bad and not _valid(body):
@@ -87,7 +90,7 @@ def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
         return _salvaged(text, where, problems)
     if not isinstance(top, dict) or not isinstance(top.get("items", []), list):
         return LtmSnapshot((), complete=False, problems=(Problem("not a snapshot: no list of items", where),))
-    return _snapshot(top, top.get("items", []), where, problems)
+    return _snapshot(top, top.get("items", []), where, problems, wide=encoding.is_wide(data))
 
 
 def dump_snapshot(snapshot: LtmSnapshot) -> bytes:
@@ -100,7 +103,9 @@ def dump_snapshot(snapshot: LtmSnapshot) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
 
 
-def _snapshot(top: Mapping[str, Any], values: Sequence[object], where: str, problems: list[Problem]) -> LtmSnapshot:
+def _snapshot(
+    top: Mapping[str, Any], values: Sequence[object], where: str, problems: list[Problem], *, wide: bool = False
+) -> LtmSnapshot:
     items: list[LtmItem] = []
     damaged = bool(problems)
     for number, value in enumerate(values, 1):
@@ -111,6 +116,8 @@ def _snapshot(top: Mapping[str, Any], values: Sequence[object], where: str, prob
         elif isinstance(value, dict):
             items.append(LtmItem.from_dict(value, number))
     complete = not problems
+    if wide:
+        problems.append(Problem(_WIDE, where, 1, _WIDE_FIX, "warning"))
     seen: set[str] = set()
     for item in items:
         if item.id in seen:

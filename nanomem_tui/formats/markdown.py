@@ -19,7 +19,7 @@ _HEADING = r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*"
 _FENCE = r"[ \t]*(`{3,}|~{3,})"
 _COMMENT = r"[ \t]*(?:[-*+][ \t]+)?<!--"
 _BULLET = r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)"
-_DAILY = r"(\d{4})-(\d{2})-(\d{2})(?:[-_ .][^/\0]*)?\.md"
+_DAILY = r"(\d{4})([-_.]?)(\d{2})\2(\d{2})(?:(?:[-_ .]|T(?=\d))[^/\0]*)?\.md"
 _MIRROR = r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)"
 
 
@@ -147,10 +147,11 @@ def bullets(text: str) -> list[Bullet]:
 
 
 def daily_note_name(name: str) -> date | None:
-    """The day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, or None when it is no such name."""
+    """The day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, with other separators or none in the day; None
+    when it is no such name."""
     match = re.fullmatch(_DAILY, name)
     try:
-        return date(int(match[1]), int(match[2]), int(match[3])) if match else None
+        return date(int(match[1]), int(match[3]), int(match[4])) if match else None
     except ValueError:
         return None
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.jsonl import Record, dump_line_as_read, parse_jsonl, parse_object, shared_lines
 
 BOUNDARY_TEXT = "Continue the active task from the working-memory checkpoint above."
@@ -102,14 +103,15 @@ def compact(data: bytes, keep: int) -> Compacted:
 
 def without_unreadable(data: bytes) -> Mended:
     """The transcript without the lines that cannot be read and with one object a line, its offsets at the messages that
-    they pointed at; the same bytes where there is no such line."""
-    records = parse_jsonl(data, "")
+    they pointed at, in UTF-8; the same bytes where there is no such line and no other encoding."""
+    plain = encoding.plain(data)
+    records = parse_jsonl(plain, "")
     shared = shared_lines(records)
     head, body = _split(records)
     kept = [place for place, record in enumerate(body) if record.value is not None]
     lines = len(body) - len(kept)
     if not lines and not shared:
-        return Mended(data, 0, len(kept))
+        return Mended(plain, 0, len(kept))
     offsets = [_shifted(body, kept, offset) for offset in offsets_of(head, len(body))]
     whole = (*_head_lines(head, (offsets[0], offsets[1])), *(_line(body[place]) for place in kept))
     return Mended(b"".join(whole), lines, len(kept), shared)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.jsonl import BOM, Record, parse_object, records
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import (
@@ -48,6 +49,8 @@ __all__ = [
     "uncompact",
 ]
 
+_WIDE = "this file is {}, not UTF-8: agents read nothing of it"
+_WIDE_FIX = "`nanomem doctor --fix` makes it UTF-8"
 _META_START = b'{"_type"'
 
 
@@ -117,7 +120,9 @@ def parse_session(data: bytes, where: str, fallback_key: str) -> Session:
     provider_state, unreadable = False, 0
     messages: list[Message] = []
     problems: list[Problem] = []
-    for record in records(data, where):
+    if encoding.is_wide(data):
+        problems.append(Problem(_WIDE.format(encoding.encoding_of(data)[:6].upper()), where, 1, _WIDE_FIX))
+    for record in records(encoding.plain(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

@@ -107,16 +107,31 @@ def begins(lines: Sequence[str]) -> int | None:
     return whose[0][0] if len(whose) > 1 else None
 
 
+_PARTS_THAT_ASK = (
+    "user|human|me|you|benutzer|nutzer|usuario|usuária|usuário|utilisateur|utente|gebruiker|пользователь|用户|用戶|ユーザー|"
+    "사용자"
+)
+_PARTS_THAT_ANSWER = (
+    "assistant|ai|bot|agent|model|chatgpt|claude|gemini|copilot|grok|llama|nanobot|assistent|asistente|assistente|"
+    "ассистент|помощник|助手|助理|アシスタント|어시스턴트"
+)
 _ROLE = re.compile(
-    r"\s*(?:[-*>]\s+)?(?:#{1,6}\s+)?[*_]{0,2}(?P<role>user|human|assistant|ai|bot|agent|model|system|tool)[*_]{0,2}"
-    r"(?:\s?\([^()\n]{1,40}\))?\s?[:：][*_]{0,2}(?:\s|$)|\s*#{1,6}\s+(?P<head>user|human|assistant|ai)\s*$",
+    rf"\s*(?:[-*>]\s+)?(?:#{{1,6}}\s+)?(?:[\[(【]?{_STAMP}[\])】]?\s*[-–—|]?\s*)?[*_]{{0,2}}"
+    r"(?:[^\w\s*_#<>\[\](){}|\"'`:-]{1,4}\s*)?"  # a picture
+    rf"(?:(?P<role>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER}|system|tool)[*_]{{0,2}}(?:\s(?:said|wrote))?"
+    r"(?:\s?(?:\([^()\n]{1,40}\)|\[[^\[\]\n]{1,60}\]))?\s?(?:[:：][*_]{0,2}(?:\s|$)|：)|"
+    rf"<(?P<tag>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER})>|"
+    rf"\{{\s?\"role\":\s?\"(?P<field>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER})\")|"
+    rf"\s*#{{1,6}}\s+(?P<head>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER})\s*$",
     re.IGNORECASE,
 )
 """How a line of a transcript names who speaks by the part that he has."""
-_ASKS, _ANSWERS = frozenset({"user", "human"}), frozenset({"assistant", "ai", "bot", "agent", "model"})
+_BULLETED = re.compile(r"\s*[-*]\s+\w")
+_ASKS, _ANSWERS = frozenset(_PARTS_THAT_ASK.split("|")), frozenset(_PARTS_THAT_ANSWER.split("|"))
 _SAYS = re.compile(
-    rf"\s*(?:[-*>]\s+)?(?:[\[(【]{_STAMP}[\])】]|{_STAMP}\s*[-–—|]?)\s*[*_]{{0,2}}"
-    rf"(?:<(?P<nick>[^<>\s]{{1,32}})>|(?P<name>{_NAME})[*_]{{0,2}}\s?[:：])[*_]{{0,2}}\s",
+    rf"\s*(?:[-*>]\s+)?(?:(?:[\[(【]{_STAMP}[\])】]|{_STAMP}\s*[-–—|]?)\s*[*_]{{0,2}}"
+    rf"(?:<(?P<nick>[^<>\s]{{1,32}})>|(?P<name>{_NAME})[*_]{{0,2}}\s?[:：])[*_]{{0,2}}\s|"
+    rf"[*_]{{0,2}}(?P<before>{_NAME})[*_]{{0,2}}\s?[\[(]{_STAMP}[\])]\s?[:：][*_]{{0,2}}\s)",
     re.IGNORECASE,
 )
 """How a line of a transcript begins with when, and who."""
@@ -124,16 +139,26 @@ _SAYS = re.compile(
 
 def spoken(lines: Sequence[tuple[int, str]]) -> list[int]:
     """The numbers of the lines at which somebody begins to speak, where these lines hold a conversation: both parts of
-    one with an agent, or two lines with a time and a name. None where they hold none."""
+    one with an agent, an agent and somebody who speaks twice, or two lines with a time and a name. None where they hold
+    none."""
     roles: dict[int, str] = {}
     said: list[int] = []
+    named: dict[str, list[int]] = {}
     for at, line in lines:
         if role := _ROLE.match(line):
-            roles[at] = (role["role"] or role["head"]).casefold()
-        elif (says := _SAYS.match(line)) and not _is_told_of(says["nick"] or says["name"]):
-            said.append(at)
-    both = {*roles.values()} & _ASKS and {*roles.values()} & _ANSWERS
-    return sorted([*(roles if both else ()), *(said if both or len(said) > 1 else ())])
+            roles[at] = (role["role"] or role["tag"] or role["field"] or role["head"]).casefold()
+        elif says := _SAYS.match(line):
+            if not _is_told_of(says["nick"] or says["name"] or says["before"]):
+                said.append(at)
+        elif (speaker := _SPEAKER.match(line.lstrip("> "))) and not _is_told_of(speaker["name"]):
+            named.setdefault(speaker["name"].casefold(), []).append(at)
+    if len(roles) < 3 and all(_BULLETED.match(line) for at, line in lines if at in roles):
+        roles = {}  # a list that names a user and an agent
+    answers = bool({*roles.values()} & _ANSWERS)
+    twice = [at for places in named.values() if len(places) > 1 for at in places]
+    if answers and (said or twice or {*roles.values()} & _ASKS):
+        return sorted([*roles, *said, *twice])
+    return sorted(said if len(said) > 1 else ())
 
 
 def _first(speakers: Sequence[tuple[int, str]], at: int) -> int:

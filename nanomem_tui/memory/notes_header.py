@@ -41,6 +41,10 @@ class NotesHeader:
 
     def _read(self) -> str:
         with regular.opened(self._paths.memory_md) as file:
-            text = encoding.decode(file.read(MAX_NOTES), "replace").replace("\0", "")
-        text = "\n".join(line.removesuffix("\r") for line in text.split("\n"))
+            text = (
+                encoding.decode(file.read(MAX_NOTES), "replace")
+                .replace("\0", "")
+                .replace("\r\n", "\n")
+                .replace("\r", "\n")
+            )
         return forgotten.load(self._paths).taken_out(text)

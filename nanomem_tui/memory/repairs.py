@@ -347,6 +347,9 @@ def _transcripts(ws: Workspace) -> Iterator[Repair]:
         if not one.lines:
             lines = f"{counted(one.shared, 'line')} with several messages, which the agent skips"
             how = "each message gets a line of its own; undo brings the file back as it was"
+        if one.wide:
+            lines = "UTF-16 or UTF-32, of which agents read nothing" + (f"; {lines}" if one.lines or one.shared else "")
+            how = "it is written as UTF-8; undo brings the file back as it was"
         yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(session_mending.changes, ws, one))
 
 

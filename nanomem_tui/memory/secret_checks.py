@@ -93,8 +93,10 @@ _BOLD = re.compile(r"(\*{1,3})(.*)\1", re.DOTALL)
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
+    """Whether a value beside the word password is one: no placeholder, no address, no plain word or sentence."""
     bare = _BOLD.sub(r"\2", value.strip("\"'`"))
+    if re.match(r"(?:https?:)?//", bare):
+        return False
     return is_real(bare) and (
         any(c.isdigit() for c in bare)
         or (value[0] in "\"'`" and " " not in bare)

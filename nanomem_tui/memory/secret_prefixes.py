@@ -20,9 +20,15 @@ GitHub token            github_pat_                                   \w{40,255}
 GitLab token            glpat- glptt- gldt- glrt- glcbt- glsoat- glagent- glft- glimt- glffct- gloas-  [\w.-]{20,}
 Bitbucket token         ATBB                                          [A-Za-z0-9]{28,36}(?!\w)                       random
 Atlassian token         ATATT3 ATCTT3                                 [\w=-]{40,}
-Slack token             xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe. xapp-  [\w.-]{10,}
+Slack token             xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe. xapp-  [\w.-]{10,}
 Slack webhook           https://hooks.slack.com/                      (?:services|workflows|triggers)/[\w/+-]{20,}
 Discord webhook         https://discord.com/api/ https://discordapp.com/api/ https://ptb.discord.com/api/ https://canary.discord.com/api/  (?:v\d+/)?webhooks/\d{15,21}/[\w-]{40,}
+Zapier webhook          https://hooks.zapier.com/hooks/catch/         \d{5,9}/[\w/]{6,}
+Make webhook            https://hook.eu1.make.com/ https://hook.eu2.make.com/ https://hook.us1.make.com/ https://hook.us2.make.com/  [a-z0-9]{20,}
+Feishu webhook          https://open.feishu.cn/open-apis/bot/ https://open.larksuite.com/open-apis/bot/  (?:v\d/)?hook/[\w-]{20,}
+DingTalk webhook        https://oapi.dingtalk.com/robot/send?         access_token=[0-9a-f]{40,}
+WeCom webhook           https://qyapi.weixin.qq.com/cgi-bin/webhook/  send\?key=[\w-]{30,}
+IFTTT key               https://maker.ifttt.com/trigger/              [\w-]{1,60}/(?:json/)?with/key/[\w-]{20,}
 Google API key          AIza                                          [\w-]{35}(?![\w-])
 Google OAuth secret     GOCSPX-                                       [\w-]{20,}
 Google OAuth secret     ya29.                                         [\w-]{20,}
@@ -132,9 +138,13 @@ Tencent key             AKID                                          [A-Za-z0-9
 Yandex key              AQVN                                          [\w-]{35,38}(?![\w-])                          random
 Yandex key              y0_ t1.                                       [\w.-]{50,}                                    random
 Adobe secret            p8e-                                          [A-Za-z0-9]{32}(?!\w)                          random
+ntfy token              tk_                                           [a-z0-9]{29}(?!\w)                             random
+Nostr key               nsec1                                         [02-9ac-hj-np-z]{58}(?!\w)
+Google calendar address  https://calendar.google.com/calendar/ical/   [\w%.@-]{1,120}/private-[0-9a-f]{32}
+private key             LS0tLS1CRUdJTiBSU0EgUFJJVkFUR LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVE LS0tLS1CRUdJTiBFTkNSWVBURUQg  [A-Za-z0-9+/=]{40,}
 age key                 AGE-SECRET-KEY- AGE-PLUGIN-                   (?:PQ-|[A-Z]{2,12}-)?1[0-9A-Z]{40,}
 JSON web token          eyJ                                           [\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}
 Bitcoin key             5H 5J 5K                                      [1-9A-HJ-NP-Za-km-z]{49}(?!\w)                 random
 Bitcoin key             K L                                           [1-9A-HJ-NP-Za-km-z]{51}(?!\w)                 random
 Bitcoin key             xprv yprv zprv tprv                           [1-9A-HJ-NP-Za-km-z]{90,112}(?!\w)
-"""  # noqa: E501 -- a table: one form, one line  # noqa: E501 -- a table: one form, one line  # noqa: E501 -- a table: one form, one line
+"""  # noqa: E501 -- a table: one form, one line

@@ -251,7 +251,7 @@ _FORMS: tuple[Shape, ...] = (
 )
 
 
-_NAMED_IN_TEN = (
+NAMED_IN_TEN = (
     r"(?:(?i:(?<!/)passw(?:or)?[dt]|pass ?phrase|passcode|pwd|kennwort|codewort|losungswort|(?:master|"
     r"login)[- ]pass|contrase[ñÑn]a|(?:secret|safe|code|magic) ?word|frase (?:de contrase[ñÑn]a|de paso|de acesso|"
     r"secreta|segreta|d'accesso)|frase-(?:passe|senha)|(?:mi |tu )clave|clave (?:de (?:acceso|paso)|(?:del|de la|"
@@ -268,15 +268,19 @@ _NAMING_WORDS = (
     "패스워드|패스프레이즈|비번|암호|암구호"
 )
 _FOR_WHAT = (
-    r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?i:of|for|on|at|to|von|vom|f[üÜ]r|zu[mr]?|im|am|de|del|do|da|du|des|para|pour|"
-    r"per|di|della|dello|от|для|к|на)[ '’][^\n.:=：;!?\"|]{1,40}?)?"
+    r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?i:of|for|on|at|to|von|vom|f[üÜ]rs?|beim|zu[mr]?|im|am|"
+    r"van|voor|de|del|do|da|du|des|para|pour|"
+    r"per|di|della|dello|от|для|к|на)[ '’][^\n.:=：;!?\"|]{1,40}?|"
+    r" (?i:wi-?fi|wlan|vpn|nas|router|ssh|s?ftp|root|admin|e-?mail|imap|smtp|bank|banque|banco|netflix|spotify|"
+    r"amazon|gmail|github|icloud|paypal))?"
 )
 """What a password or a key is for."""
 _NOW = r"(?i:now|currently|still|again|jetzt|nun|noch|ahora|maintenant|toujours|agora|adesso|ora|теперь|сейчас)"
-_EQUALS = r"(?:[:：=]|=>|->|→|:=|[–—]|-(?=\s))"
+_EQUALS = r"(?:[:：](?!//)|=|=>|->|→|:=|[–—]|-(?=\s))"
 _IS_IN_TEN = (
-    rf"(?:(?:\\{{0,7}}[\"'`*]){{0,3}}\s*{_EQUALS}[*_]{{0,3}}\s*|\s+(?:{_NOW}\s+)?(?i:is|was|are|ist|lautet|war|sind|es|son|est|"
-    rf"sont|é|s[ãÃ]o|è|sono|era|это|будет)(?:\s+{_NOW})?\s*[:：=]?\s+|"
+    rf"(?:(?:\\{{0,7}}[\"'`*]){{0,3}}\s*{_EQUALS}[*_]{{0,3}}\s*|\s+(?:{_NOW}\s+)?(?i:is|was|are|used to be|"
+    rf"(?:was|used to be) \S{{1,64}},? (?:and|but)(?: {_NOW})?(?: it)?(?: {_NOW})? is|"
+    rf"ist|lautet|war|sind|es|son|est|sont|é|s[ãÃ]o|è|sono|era|это|будет)(?:\s+{_NOW})?\s*[:：=]?\s+|"
     r"\s*(?:就是|是|(?:设置|設置|设定|设|設|改|换|換)(?:为|為|成)了?|为|為|は、?|が|은|는|이|가)\s*[:：]?\s*|"
     r",?\s(?i:it is|it's|es ist|c'est)\s+)"
 )
@@ -402,7 +406,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
         "user|login|log-in|account|e-mail|email|correo|benutzer|nutzer|konto|usuario|usuário|cuenta|utilisateur|"
         "identifiant|compte|utente|conta|логин|пользователь|учётка|用户|用戶|账号|账户|帐号|帳號|ユーザー|"
         "アカウント|id|아이디|사용자|계정",
-        rf"{_USER_IN_TEN}\s*[:：=]?\s*[\w.@+-]{{2,64}}{_AND_ITS_WORD}\s*[:：=]?\s*{_ASCII_VALUE}",
+        rf"{_USER_IN_TEN}\s*[:：=]?\s*[\"'`*]{{0,3}}[\w.@+-]{{2,64}}[\"'`*]{{0,3}}{_AND_ITS_WORD}\s*[:：=]?\s*{_ASCII_VALUE}",
         is_mixed,
         guessable=True,
         back=0,
@@ -427,7 +431,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_QUOTED}",
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_QUOTED}",
         is_quoted_phrase,
         guessable=True,
         back=0,
@@ -435,7 +439,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN} {_QUOTED}",
+        rf"{NAMED_IN_TEN} {_QUOTED}",
         lambda v: v.count(" ") >= 2 and is_quoted_phrase(v),
         guessable=True,
         back=0,
@@ -443,7 +447,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}{_ASCII_VALUE}",
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|'s\s+){_ASCII_VALUE}",
         is_told,
         guessable=True,
         back=0,
@@ -451,7 +455,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}(?P<v>{_LETTERS}(?:[ -]{_LETTERS}){{2,7}}?){_ENDS}",
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}{_IS_IN_TEN}(?P<v>{_LETTERS}(?:[ -]{_LETTERS}){{2,7}}?){_ENDS}",
         is_spoken_phrase,
         guessable=True,
         back=0,
@@ -475,7 +479,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "密码|密碼|口令|暗号|通行码|パスフレーズ|合言葉",
-        r"(?:(?:密码|密碼|口令|暗号|通行码)(?:短语|短語)?\s*(?:就是|是|为|為|[:：=])\s*(?P<v>[\u4e00-\u9fff]{4,24})|"
+        r"(?:(?:密码|密碼|口令|暗号|通行码)(?:短语|短語)?\s*(?:(?:就是|是|为|為)\s*[:：]?|[:：=])\s*(?P<v>[\u4e00-\u9fff]{4,24})|"
         r"(?:パスフレーズ|合言葉)\s*[:：]\s*(?P<w>[\u3040-\u30ff\u4e00-\u9fff]{6,40}))(?=\s*(?:$|"
         r"[\n.,;!?。，、！？\"')]))",
         is_unspaced_phrase,
@@ -485,7 +489,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "mud|alter|troqu|cambi|chang|modifi|remplac|сменил|поменял|изменил",
-        rf"{_CHANGED_TO}{_NAMED_IN_TEN}{_FOR_WHAT} (?i:a|en|para|per|por|par|pour|na|на) {_ASCII_VALUE}",
+        rf"{_CHANGED_TO}{NAMED_IN_TEN}{_FOR_WHAT} (?i:a|en|para|per|por|par|pour|na|на) {_ASCII_VALUE}",
         is_written,
         guessable=True,
         back=0,
@@ -493,7 +497,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         "cambiat|modificat",
-        rf"(?i:cambiat|modificat)[aoie] [^\n.:;]{{0,24}}?{_NAMED_IN_TEN}{_FOR_WHAT} (?i:in|con) {_ASCII_VALUE}",
+        rf"(?i:cambiat|modificat)[aoie] [^\n.:;]{{0,24}}?{NAMED_IN_TEN}{_FOR_WHAT} (?i:in|con) {_ASCII_VALUE}",
         is_written,
         guessable=True,
         back=0,
@@ -510,7 +514,7 @@ _IN_TEN_LANGUAGES: tuple[Shape, ...] = (
     Shape(
         "password",
         _NAMING_WORDS,
-        rf"{_NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)(?P<v>(?:[А-Яа-яЁё]{{3,24}}|[가-힣]{{2,12}}|"
+        rf"{NAMED_IN_TEN}{_FOR_WHAT}(?:{_IS_IN_TEN}|\s)(?P<v>(?:[А-Яа-яЁё]{{3,24}}|[가-힣]{{2,12}}|"
         rf"[A-Za-zÀ-ɏ]{{3,24}})"
         r"[!@#$%^&*_.-]?\d{1,8}[!@#$%^&*]?)(?![\w가-힣А-Яа-яЁё])",
         lambda v: not v.isascii() and not v.lower().startswith(("верси", "version")),
@@ -580,12 +584,15 @@ _LABEL = (
 _OF_WHAT = r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?:of|for|on|to|at|in) [^\n.:=：]{1,48}?)?"
 """What a password is for, between its name and its value."""
 
-_OF_WHAT_ELSE = r"(?: (?:von|f[üu]r|zu[mr]?|du|de|del|pour|para|da|do)(?: \w{1,20}){1,3}?)?"
+_OF_WHAT_ELSE = r"(?: (?:von|van|voor|f[üu]r|zu[mr]?|du|de|del|pour|para|da|do)(?: \w{1,20}){1,3}?)?"
 """What a password may be of, in German, French, Spanish and Portuguese."""
 
 _IS = r"(?:is|was|ist|lautet|war|est|es|é|è)(?: (?:now|still|currently|again|just|simply|jetzt|noch|toujours|ahora))?"
-_BECOMES = r"(?:=>|->|[→⇒➜⟶]|:=|[:=：])"
+_BECOMES = r"(?:=>|->|[→⇒➜⟶]|:=|[:：](?!//)|=)"
 """What stands between the name of a secret and its value."""
+
+_BEFORE_OPTION = r"[^\n]{0,120}?\s"
+"""What of a command stands before the option that takes a password."""
 
 _LOCKS = r"(?:safe|strongbox|vault|alarm(?: system)?)"
 """What is opened with a code that nobody is told; the one of a gate or a building is told to guests."""
@@ -610,6 +617,7 @@ SHAPES: tuple[Shape, ...] = (
         is_random,
         back=28,
     ),
+    Shape("authorization header", "SSWS", r"\bSSWS\s+(?P<v>00[\w-]{38,42})(?![\w-])", back=0),  # Okta
     Shape(
         "authorization header",
         "asic|ASIC",
@@ -703,7 +711,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         "ogin|OGIN|redential|creds|Creds|sername|ser name",
-        r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b[\s:=：]*(?:is |are |as |with |"
+        r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b(?: (?:for|of|to|at) [^\n:：.]{1,40}(?=[:：]))?"
+        r"[\s:=：]*(?:is |are |as |with |"
         r"user )?)[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
         is_mixed,
         guessable=True,
@@ -716,6 +725,37 @@ SHAPES: tuple[Shape, ...] = (
         is_mixed,
         guessable=True,
         back=0,
+    ),
+    Shape(
+        "password",
+        "pw|PW|Pw",
+        r"(?i:\bpw\s+(?:is|ist|lautet)\b:?\s+)(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        is_strong,
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "password",
+        "wifi|wi-fi|wlan|ssid|hotspot",
+        r"(?i:\b(?:wi-?fi|wlan|ssid|hotspot)\b[^\n.]{0,48}?[,;/|] ?(?:and )?(?:(?:the|its) )?(?:key|psk|code|"
+        r"schl[üÜu]ssel|clave|cl[éÉe]|chave|chiave|ключ)(?:\s*[:=：]|\s+is)?\s+)(?P<v>[!-~]{8,64}(?<![.,;:?)]))",
+        is_network_key,
+        guessable=True,
+        back=0,
+    ),
+    Shape(
+        "password",
+        "redis-cli|docker|podman|ldap|smbclient|rpcclient|smbget|net use|sqlcmd|freerdp|rdesktop|unzip|openssl",
+        rf"\b(?:redis-cli\b{_BEFORE_OPTION}(?:-a|--pass)[ =]|(?:docker|podman)(?: \w+)? login\b{_BEFORE_OPTION}"
+        rf"(?:-p|--password)[ =]|ldap[a-z]{{3,9}}\b{_BEFORE_OPTION}-w ?|"
+        rf"(?:smbclient|rpcclient|smbget)\b{_BEFORE_OPTION}(?:-U|--user)[ =]?[\w.\\/@-]{{1,64}}%|"
+        rf"net use\b{_BEFORE_OPTION}/user:\S{{1,64}} |sqlcmd\b{_BEFORE_OPTION}-P ?|"
+        rf"(?:xfreerdp|wfreerdp)\b{_BEFORE_OPTION}/p:|rdesktop\b{_BEFORE_OPTION}-p ?|unzip\b{_BEFORE_OPTION}-P ?|"
+        r"openssl\b[^\n]{0,160}?\spass:)"
+        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|[^\s\"'$<-][^\s\"']{3,64})",
+        is_written,
+        guessable=True,
+        back=10,
     ),
     Shape(
         "password",

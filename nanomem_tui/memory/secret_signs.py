@@ -24,9 +24,9 @@ _SIGNS = (
     r"密语|通行码|言葉|パスワード|パスフレーズ|暗証番号|비밀번호|패스워드|패스프레이즈|비번|암호|암구호|핀|"
     r"סיסמה|סיסמא|كلمة|رمز|گذرواژه|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|"
     # who logs in, to what, and by which program
-    r"(?i:og-?in|redential|creds|sername|(?<![a-z])(?:mysql|mariadb|sshpass|curl|wget|log|code|codes|http|https|"
+    r"(?i:og-?in|redential|creds|sername|(?<![a-z])(?:mysql|mariadb|sshpass|redis-cli|ldap[a-z]{3,9}|smbclient|rpcclient|smbget|sqlcmd|[xw]freerdp|rdesktop|unzip|openssl|curl|wget|log|code|codes|http|https|"
     r"word|safeword|codeword)(?![a-z])|(?<!\S)(?:-a|--auth)(?![a-z])|cookie|wi-?fi|wlan|wpa|hotspot|combination|"
-    r"combo|basic)|(?<![A-Za-z])_?auth(?![a-z])|:(?:\d{3,5}|\*):|:[^\s@]{6,}@|"
+    r"combo|basic)|(?<![A-Za-z])_?auth(?![a-z])|:(?:\d{3,5}|\*):|:[^\s@]{6,}@|/user:|SSWS|"
     # second factors, codes to recover, cards, wallets
     r"(?i:2fa|mfa|totp|otp|unlock|ntsperrcode|sblocco|разблокировки|factor|faktor|factores|facteur|fatores|"
     r"fattori|uthenticat|authy|utenticad|utenticat|uthentifica|двухфактор|аутентификатор|recovery|back-?up|"

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory import secret_signs
+from nanomem_tui.memory import secret_columns, secret_signs
 from nanomem_tui.memory.secret_shapes import DIGITS, LONG, PERSONAL, SHAPES, Shape
 from nanomem_tui.text import FORGOTTEN
 
@@ -192,6 +192,9 @@ def _look(text: str, *, personal: bool) -> list[Secret]:
                 continue
             taken.insert(at, (start, end))
             found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.guessable)))
+    for start, end in secret_columns.passwords(text):
+        if _GONE not in text[start:end] and all(end <= begin or start >= last for begin, last in taken):
+            found.append(Secret("password", start, end, fingerprint(text[start:end], guessable=True)))
     return sorted(found, key=lambda secret: secret.start)
 
 
@@ -243,6 +246,15 @@ def mask(text: str, *, personal: bool = False) -> str:
     for secret in find(text, personal=personal):
         parts += [text[last : secret.start], f"[{secret.kind} #{secret.fingerprint}]"]
         last = secret.end
+    return "".join((*parts, text[last:]))
+
+
+def mask_columns(text: str) -> str:
+    """`text` with the passwords of its tables masked, for one whose rows part from the head that names them."""
+    parts, last = [], 0
+    for start, end in secret_columns.passwords(text):
+        parts += [text[last:start], f"[password #{fingerprint(text[start:end], guessable=True)}]"]
+        last = end
     return "".join((*parts, text[last:]))
 
 

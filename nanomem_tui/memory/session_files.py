@@ -10,10 +10,12 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import regular
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.agent_home import NOT_READ, Layout, session_folders
 from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.keep import text_of
@@ -142,8 +144,11 @@ def summarise(file: SessionFile) -> Summary:
     long = file.stamp[1] > WHOLE
     header: dict[str, Any] | None = None
     keys: list[str] = []
-    messages = problems = 0
-    for chunk in chunks(file.path):
+    pieces = chunks(file.path)
+    first = next(pieces, b"")
+    wide = encoding.is_wide(first)
+    messages, problems = 0, int(wide)
+    for chunk in [encoding.plain(b"".join([first, *pieces]))] if wide else chain([first], pieces):
         if long and (plain := plain_messages(chunk)) is not None:
             messages += plain
             continue

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import Conflict
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats.session_compaction import without_unreadable
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
 
 
 class Broken(NamedTuple):
-    """A transcript that holds lines which cannot be read, or several objects on a line (`shared`): whose it is, its
-    file, and how many such lines."""
+    """A transcript that holds lines which cannot be read, or several objects on a line (`shared`), or that is in UTF-16
+    or UTF-32 (`wide`): whose it is, its file, and how many such lines."""
 
     key: str
     file: SessionFile
     lines: int
     shared: int = 0
+    wide: bool = False
 
 
 def broken(ws: Workspace) -> Iterator[Broken]:
@@ -36,9 +38,10 @@ def broken(ws: Workspace) -> Iterator[Broken]:
     for file, summary, unreadable in ws.sessions.summaries():
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
         if not hidden and summary.problems:
-            found = without_unreadable(read_log(file.path))
-            if found.lines or found.shared:
-                yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared)
+            data = read_log(file.path)
+            found, wide = without_unreadable(data), encoding.is_wide(data)
+            if found.lines or found.shared or wide:
+                yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared, wide)
 
 
 def changes(ws: Workspace, one: Broken) -> list[Change]:

@@ -57,7 +57,9 @@ def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, code
     assert [clean(one["text"]) for one in found] == [True]
 
 
-@pytest.mark.parametrize(("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n")])
+@pytest.mark.parametrize(
+    ("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n"), ("utf-8", "\r")]
+)
 def test_the_block_of_a_turn_has_no_mark(memory: Path, codec: str, ends: str) -> None:
     before = encoded(NOTE, codec, ends)
     (memory / "MEMORY.md").write_bytes(before)
@@ -140,3 +142,43 @@ def test_an_archive_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, mem
     assert [one["text"] for one in run("history", "list", "--json").json] == ["the café"]
     assert run("doctor", "--fix", "--yes").out.count("Fixed: memory/history.jsonl") == 1
     assert json.loads(path.read_bytes()) == entry
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-32"])
+def test_a_session_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, workspace: Path, codec: str) -> None:
+    lines = (
+        '{"_type": "metadata", "key": "telegram:7", "created_at": "2026-03-01T10:00:00", "metadata": {}}\n'
+        '{"role": "user", "content": "the café", "timestamp": "2026-03-01T10:00:00"}\n'
+        '{"role": "assistant", "content": "at 8", "timestamp": "2026-03-01T10:00:01"}\n'
+    )
+    path = workspace / "sessions" / "telegram_7.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(before := encoded(lines, codec))
+    shown = run("session", "show", "telegram:7").out
+    assert "the café" in shown
+    assert "at 8" in shown
+    assert "UTF-" in run("doctor").out
+    run("doctor", "--fix", "--yes")
+    assert path.read_text() == lines
+    assert run("undo").code == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_an_items_file_of_an_agent_is_read_in_its_encoding(run: Run, memory: Path, codec: str) -> None:
+    item = {"id": "ltm_1", "text": "likes café", "source": "explicit_user", "updated_at": "2026-03-01T10:00:00"}
+    text = json.dumps({"version": 1, "items": [item]}, ensure_ascii=False)
+    (memory / "LTM_SNAPSHOT.json").write_bytes(encoded(text, codec))
+    assert [one["text"] for one in run("memory", "list", "--json").json] == ["likes café"]
+    assert ("UTF-16" in run("doctor").out) == (codec not in ("utf-8", "utf-8-sig"))
+
+
+def test_a_list_of_entries_or_a_comma_between_them_costs_none(run: Run, memory: Path) -> None:
+    entries = [
+        json.dumps({"cursor": n, "timestamp": "2026-03-01 10:00", "content": f"- fact {n}"}) for n in range(1, 6)
+    ]
+    one, two, three, four, five = entries
+    (memory / "history.jsonl").write_text(f"{one}, {two}\n[{three}, {four}]\n{five},\n")
+    assert [entry["cursor"] for entry in run("history", "list", "--json").json] == [5, 4, 3, 2, 1]
+    run("doctor", "--fix", "--yes")
+    assert [entry["cursor"] for entry in run("history", "list", "--json").json] == [5, 4, 3, 2, 1]

@@ -107,6 +107,67 @@ def test_strange_markdown_is_no_error(text: str) -> None:
         assert piece.text.strip()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> ana: I moved to Porto\n> bot: great\n> ana: yes",
+        "You said:\nI moved to Porto\nChatGPT said:\nGreat city",
+        "Ana (10:31): I moved to Porto\nBot (10:32): great",
+        "👤 User: I moved to Porto\n🤖 Assistant: great",
+        "用户：我搬到波尔图\n助手：好的",
+        "Benutzer: ich wohne in Porto\nAssistent: gut",
+        "[2026-02-26 01:51] USER: I moved to Porto\n[2026-02-26 01:52] ASSISTANT [tools: exec]: great",
+        '{"role": "user", "content": "I moved to Porto"}\n{"role": "assistant", "content": "great"}',
+        "Me: I moved to Porto\nClaude: great",
+        "<user>I moved to Porto</user>\n<assistant>great</assistant>",
+    ],
+)
+def test_what_was_said_in_a_conversation_is_no_memory(text: str) -> None:
+    found, problems = markdown.pieces(f"# Notes\n\n{text}\n", "x")
+    assert found == []
+    assert [problem.what for problem in problems] == ["a conversation is left out"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- Model: gpt-4o\n- User: ana\n- Host: pi",
+        "- User: Ana\n- Assistant: nanobot",
+        "- Bot: @anabot\n- Server: pi\n- Router: fritz",
+        "- Claude: used for code\n- Gemini: used for pictures",
+    ],
+)
+def test_a_list_that_names_a_user_and_an_agent_is_no_conversation(text: str) -> None:
+    found, problems = markdown.pieces(f"# Notes\n\n{text}\n", "x")
+    assert len(found) == text.count("\n") + 1
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("- ~Bob is gone~\n- costs ~5 to ~7 euros", ["costs ~5 to ~7 euros"]),
+        ("![plan](a.png)\n[ref]: http://x.example\n- Ana lives in Porto", ["Ana lives in Porto"]),
+        ("[Ana]: engineer in Porto", ["[Ana]: engineer in Porto"]),
+        ("> [!note] Title\n> Ana lives in Porto", ["Ana lives in Porto"]),
+        ("+------+----+\n| Node | IP |\n+======+====+\n| Pi   | 1a |\n+------+----+", ["Pi   | 1a"]),
+    ],
+)
+def test_what_only_marks_up_a_page_is_no_memory(text: str, kept: list[str]) -> None:
+    assert [piece.text for piece in markdown.pieces(text, "x")[0]] == kept
+
+
+@pytest.mark.parametrize(
+    "name", ["2026-03-01-trip.md", "2026_03_01.md", "2026.03.01.md", "20260301.md", "2026-03-01T10-31.md"]
+)
+def test_a_note_is_dated_by_its_name_with_other_separators(tmp_path: Path, name: str) -> None:
+    home = make_home(tmp_path, items=0, lessons=0)
+    (home / "memory" / name).write_text("- Ana bought a bike\n")
+    with open_workspace(home) as ws:
+        run_once(ws)
+        assert [item.created_at[:10] for item in ws.items.all()] == ["2026-03-01"]
+
+
 def test_the_preview_shows_new_items_with_their_place(ws: Workspace) -> None:
     plan = backfill.preview(ws.store, ws.paths, ws.settings)
     assert plan.files == ("memory/MEMORY.md", "memory/2025-01-02.md", "memory/projects.md")

@@ -6,6 +6,7 @@ import pytest
 
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.memory.secrets import find, mask
+from nanomem_tui.memory.transfer import markdown
 from tests.poison import labelled_secrets
 from tests.poison.labelled_secrets import LANGUAGES
 
@@ -91,3 +92,27 @@ def test_more_ways_to_say_one(text: str, value: str) -> None:
 )
 def test_more_talk_about_secrets_is_none(text: str) -> None:
     assert find(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("| Service | Password |\n|---|---|\n| NAS | Apfel!9931 |", "Apfel!9931"),
+        ("Service | User | **Passwort**\n--- | :-: | ---\nNAS | ana | `Birne!9932`\nWLAN | - | 88213344", "Birne!9932"),
+        ("| 密码 | 用户 |\n| --- | --- |\n| Xk9lotus22 | ana |", "Xk9lotus22"),
+    ],
+)
+def test_a_password_in_a_column_that_is_named_so_is_masked(text: str, value: str) -> None:
+    assert value not in mask(text)
+    assert find(mask(text)) == []
+    pieces = [piece.text for piece in markdown.pieces(text, "x")[0]]
+    assert pieces
+    assert not any(value in piece for piece in pieces)
+
+
+def test_a_table_about_passwords_is_none() -> None:
+    assert find("| Service | Password |\n|---|---|\n| NAS | in the safe |\n| Mail | unknown |\n| VPN | - |") == []
+    assert (
+        find("| Node | IP |\n|---|---|\n| Pi | 10.0.0.21 |\n\n| Password rule | Length |\n|--|--|\n| v2 | 12chars |")
+        == []
+    )

@@ -18,6 +18,7 @@ from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import Section, dump_mirror_line
 from nanomem_tui.memory import chat_logs, said_on
+from nanomem_tui.memory.secrets import mask_columns
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
@@ -43,16 +44,19 @@ _KINDS = (
 _SCOPE = re.compile(r"channel:([^:\s]+):(chat|user):(.+)")
 _BULLET = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}|[|:\- \t]*\|[|:\- \t]*")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}|[|:\- \t]*\|[|:\- \t]*|\+(?:[-=:]+\+)+")
 _STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)")
 _DATED = re.compile(rf"- {_STAMP.pattern}")
 _COMMENT = re.compile(
     rf"^{_DATED.pattern}$|(?:<!--(?s:.*?)(?:-->|\Z)|^%%[^%]*%%[ \t]*$"
-    r"|^\[[^\]\n]*\]: *(?:#|<>) *[(\"'].*$|~~(?=\S)[^~\n]+~~|(?i:<(del|s|strike)>.*?</\3>))[ \t]*",
+    r"|^ {0,3}\[[^\]\n]*\]: *(?:<[^<>\n]*>|#|[^\s@]*[./][^\s@]*)(?: +[(\"'].*)?$"
+    r"|^ {0,3}!\[[^\]\n]*\]\([^()\n]*\)[ \t]*$"
+    r"|^ {0,3}(?:>[ \t]*)+\[![\w-]+\][-+]?.*$"
+    r"|(?<!~)(~~?)(?=[^\s~])[^~\n]*(?<=[^\s~])\3(?!~)|(?i:<(del|s|strike)>.*?</\4>))[ \t]*",
     re.MULTILINE,
 )
-"""A comment, what is struck out, or a line of the mirrors' form: what stands in such a line is the memory's own, also
-`<!--`."""
+"""A comment, the target of a link, a picture, the title of a callout, what is struck out, or a line of the mirrors'
+form: what stands in such a line is the memory's own, also `<!--`."""
 _FRONT_MATTER = re.compile(
     r"\s*(?:---[ \t]*\n(.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(.*?)^\+\+\+)[ \t]*$", re.DOTALL | re.MULTILINE
 )
@@ -129,7 +133,8 @@ def pieces(text: str, where: str, kind: str = "fact", *, by_line: bool = False) 
     problems: list[Problem] = []
     scope = ""
     named: list[tuple[int, str]] = []  # level and kind of the headings over a section that name a kind
-    for section in parts.sections(_without_talk(_readable(_HERMES.sub("", text)), where, problems)):
+    readable = mask_columns(_readable(_HERMES.sub("", text)))
+    for section in parts.sections(_without_talk(readable, where, problems)):
         title = _SCOPE.fullmatch(section.title)
         scope = section.title if title else ""
         named = [(level, word) for level, word in named if level < section.level]
@@ -227,7 +232,7 @@ def _blocks(section: Section, where: str, problems: list[Problem], *, by_line: b
 
 def _is_heading(line: str, under: str) -> bool:
     """Whether a line is underlined: as the head of a table, or as a title, which ends in no full stop."""
-    if "|" in line and "|" in under:
+    if "|" in line and ("|" in under or under.startswith("+=")):
         return _RULE.fullmatch(under) is not None
     return _UNDERLINE.fullmatch(under) is not None and ("=" in under or line.rstrip()[-1:] not in ".!?。！？")
 
