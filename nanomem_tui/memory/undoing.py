@@ -26,7 +26,8 @@ def as_merged(operation: Operation, back: Sequence[Change], rows: Snapshot, hist
     Raises Conflict where a row was deleted since: nobody would see what is taken back in it."""
     for change in back:
         row = rows.table(change.layer).get(change.key) if change.layer in ROW_LAYERS else None
-        is_edit = bool(change.before and change.after) and "is_deleted" not in {**change.before, **change.after}
+        values = {**(change.before or {}), **(change.after or {})}
+        is_edit = bool(change.before and change.after) and "is_deleted" not in values
         if row is not None and row.is_deleted and is_edit:
             raise Conflict("it was deleted since", change.key, "undo the deletion first")
     return [_fitted(operation, change, rows, history) for change in back]
