@@ -62,6 +62,11 @@ def annotated(text: str, said_on: str, *, is_rule: bool = False) -> str:
     return _Annotation(day, is_rule=is_rule).of(text)
 
 
+def unannotated(text: str) -> str:
+    """A text without the dates that `annotated` puts behind relative ones."""
+    return _ANNOTATION.sub("", text)
+
+
 def has_relative(text: str) -> bool:
     """Whether a text holds words that may be a relative date."""
     return may_tell(text) and _any().search(text) is not None
@@ -135,7 +140,8 @@ class _Annotation(_Telling):
 
     def _plain(self, text: str) -> str:
         sentences = re.split(r"((?<=[.!?])\s+|(?<=[。！？]))", text)
-        return "".join(one if _routine().search(one) else _any().sub(self._one, one) for one in sentences)
+        said = "".join(one if _routine().search(one) else _any().sub(self._one, one) for one in sentences)
+        return _OWNED.sub(r"\g<s>\g<date>", said)
 
     def _one(self, found: re.Match[str]) -> str:
         is_open = found.lastgroup in ("open", "weekday", "zh_weekday_alone")
@@ -357,6 +363,12 @@ _LOOKS_BACK = re.compile(
 """A sentence about what was: which Friday it means, and whether `in 3 days` is how long it took, is open."""
 _DATED = re.compile(r" ?[(（](?:as of |around |week of |weekend of |约 )?\d{4}")
 """What stands behind an expression that has its date already."""
+_ANNOTATION = re.compile(
+    r" ?\((?:around |week of |weekend of |约 )?\d{4}(?:-\d{2}(?:-\d{2})?|年(?:\d{1,2}月)?)?(?: or \d{4}-\d{2}-\d{2})?"
+    r"(?: 那个周末| 那一周)?\)"
+)
+_OWNED = re.compile(rf"(?P<date>{_ANNOTATION.pattern})(?P<s>['’]s\b)")
+"""A date within a word: `today (2026-03-02)'s`."""
 _BEGINS_DATED = re.compile(r"\W*(\d{4}-\d{2}-\d{2})\b")
 _MARK = re.compile("\0")
 _JOINED_BEFORE = re.compile(r"[\w./@#\\$=&+-]$")

@@ -16,7 +16,8 @@ LONGEST = 1_000
 FEW = 8
 """Words of a message that says "done" and names nothing that waits, and is still about what waits longest."""
 _TODO = re.compile(
-    r"(?<!\w)(?:to-?do|remind me|remember to|don['’]?t (?:let me )?forget|do not forget|erinner[en]? mich|"
+    r"(?<!\w)(?:to-?do|(?<!n't )(?<!n’t )(?<!not )(?<!never )(?<!need to )(?<!dont )remind me|remember to|"
+    r"don['’]?t (?:let me )?forget|do not forget|erinner[en]? mich(?! nicht)|"
     r"recuérd[ae]me|rappelle[sz]?-moi|lembr[ae]-me|ricordami|напомни(?:те)?|не забудь(?:те)?)(?!\w)|"
     r"待办|待辦|提醒我|请提醒|請提醒|别忘了|別忘了|記得要|记得要|リマインド|忘れないで",
     re.IGNORECASE,

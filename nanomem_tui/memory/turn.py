@@ -220,8 +220,9 @@ class Engine:
         return begun._replace(clipped=given.clipped, problems=given.problems, related=near)
 
     def _resolved(self, turn: Exchange) -> Exchange:
-        """A turn with the date behind each relative one in its words."""
-        day = said_on.day_of(turn.at, self.zone) if turn.at else ""
+        """A turn with the date behind each relative one in its words, from the day in the zone in which it was said."""
+        logged = self.traces.injections.get(turn.turn) if turn.turn else None
+        day = (logged.said_on if logged else "") or (said_on.day_of(turn.at, self.zone) if turn.at else "")
         answer = None if turn.assistant is None else dates.annotated(turn.assistant, day)
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 
@@ -342,10 +343,13 @@ class Engine:
             return kept.ended._replace(operation=done.id)
 
     def _with_todos(self, end: TurnEnd, given: TurnInput) -> TurnEnd:
-        """The end with what the message itself asks to be done later, and what it says to be done."""
+        """The end with what the message itself asks to be done later, and what it says to be done. An item that waits
+        has the date behind each relative one: nothing else tells later on which day it was said."""
+        waits = tuple(dates.annotated(item, given.said_on) for item in end.pending_actions)
+        end = end._replace(pending_actions=waits)
         if given.speaker == names.SYSTEM:
             return end
-        asked = todos.asked(given.text)
+        asked = dates.annotated(todos.asked(given.text), given.said_on)
         told = any(same_words(item) in same_words(asked) for item in end.pending_actions)  # by the agent
         recovered = (one.text for one in self.traces.pending.of(given.state_key))
         done = todos.finished(given.text, (*recovered, *self.working.pending(given.state_key)))

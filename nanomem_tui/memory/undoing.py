@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nanomem_tui.errors import Conflict
 from nanomem_tui.memory import unsettled
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.oplog import LogEntry
@@ -20,7 +21,15 @@ History = Callable[[str], Sequence[LogEntry]]
 
 
 def as_merged(operation: Operation, back: Sequence[Change], rows: Snapshot, history: History) -> Sequence[Change]:
-    """The changes `back`, which take the operation back, as fits rows that hold what another one made of them."""
+    """The changes `back`, which take the operation back, as fits rows that hold what another one made of them.
+
+    Raises Conflict where a row was deleted since: nobody would see what is taken back in it."""
+    for change in back:
+        row = rows.table(change.layer).get(change.key) if change.layer in ROW_LAYERS else None
+        values = {**(change.before or {}), **(change.after or {})}
+        is_edit = bool(change.before and change.after) and "is_deleted" not in values
+        if row is not None and row.is_deleted and is_edit:
+            raise Conflict("it was deleted since", change.key, "undo the deletion first")
     return [_fitted(operation, change, rows, history) for change in back]
 
 

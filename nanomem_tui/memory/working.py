@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, dates
 from nanomem_tui.formats.wal_state import Turn, WalState
 from nanomem_tui.memory import secrets
 
@@ -180,8 +180,9 @@ def _is(exchange: Exchange, at: str, turn: str) -> bool:
 
 
 def same_words(text: str) -> str:
-    """The form in which two pending items are the same: case, white space, secrets and marks at the end left out."""
-    return _short(text).casefold().rstrip(" .!?,;:…。！？，；")
+    """The form in which two pending items are the same: case, white space, secrets, marks at the end and the dates that
+    were put behind relative ones left out."""
+    return _short(dates.unannotated(text)).casefold().rstrip(" .!?,;:…。！？，；")
 
 
 def _add(queue: deque[str], items: Iterable[str]) -> tuple[str, ...]:

@@ -225,7 +225,8 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         plan = await self.console.in_thread(lambda ws: self.part().compact_preview(limit))
         title = f"Compact: {len(plan.removed):,} of {len(plan.removed) + len(plan.kept):,} {self.NOUN}s would go"
         if not plan.removed:
-            say(self, f"Nothing to compact: no duplicates, and not more than {counted(plan.limit, self.NOUN)}")
+            beyond = f", and not more than {counted(plan.limit, self.NOUN)}" if plan.limit else ""
+            say(self, f"Nothing to compact: no duplicates{beyond}")
             return
         blocks: list[Block] = [Body("Duplicates and what is beyond the limit; pinned and disabled rows stay.", "dim")]
         for row, reason in plan.removed[:LISTED]:

@@ -145,6 +145,18 @@ def server_of(command: str, door: Door) -> Server:
     class Quiet(Server):
         """Says nothing of itself."""
 
+        async def _make_app(self) -> web.Application:
+            """The library's pages, and the same at the place that only the browser was told."""
+            app = await super()._make_app()
+            routes = (
+                http.get(f"{door.place}/", self.handle_index),
+                http.get(f"{door.place}/ws", self.handle_websocket),
+                http.get(f"{door.place}/download/{{key}}", self.handle_download),
+                http.static(f"{door.place}/static", self.statics_path),
+            )
+            app.add_routes(routes)
+            return app
+
         async def on_startup(self, app: web.Application) -> None:
             """Nothing to say: the command said it."""
 
@@ -197,7 +209,8 @@ def server_of(command: str, door: Door) -> Server:
                 elif kind in ("blur", "focus"):
                     await (service.blur() if kind == "blur" else service.focus())
 
-    return Quiet(command, host=HOST, port=door.port, title="nanomem", templates_path=PAGES)
+    at = f"http://{HOST}:{door.port}{door.place}"
+    return Quiet(command, host=HOST, port=door.port, title="nanomem", templates_path=PAGES, public_url=at)
 
 
 def size_of(given: object, otherwise: int, most: int) -> int:
@@ -218,6 +231,9 @@ class Door:
         self._word = word
         self._cookie = f"nanomem-{port}"  # cookies know no ports: two servers must not overwrite each other's
         self._ticket = f"{port}.{secrets.token_urlsafe(32)}"
+        self.place = f"/{secrets.token_urlsafe(16)}"
+        """Where the pages are. A browser sends the cookie to other ports, too, but only to this path, which they do not
+        know."""
         self.half_open = HalfOpen()
         self._own = f"{HOST}:{port}"
         self._consoles: set[asyncio.Task[object]] = set()
@@ -265,7 +281,7 @@ class Door:
         origin = request.headers.get("Origin")
         if request.host != self._own or (origin is not None and origin != f"http://{self._own}"):
             return web.Response(status=403, text=f"nanomem answers at http://{self._own}/ and to its own pages alone\n")
-        if request.path == "/ws" and origin is None:
+        if request.path.endswith("/ws") and origin is None:
             return web.Response(status=403, text="a console is for a page of nanomem\n")
         return None
 
@@ -275,11 +291,11 @@ class Door:
 
         given = request.query.get("token", "")
         if request.path == "/" and given and token.matches(given, self._word):
-            answer = web.Response(status=303, headers={"Location": "/"})  # and the token is out of the address
-            answer.set_cookie(self._cookie, self._ticket, httponly=True, samesite="Strict", path="/")
+            answer = web.Response(status=303, headers={"Location": f"{self.place}/"})  # the token is out of the address
+            answer.set_cookie(self._cookie, self._ticket, httponly=True, samesite="Strict", path=self.place)
             return answer
         if token.matches(request.cookies.get(self._cookie, ""), self._ticket):
-            if request.path == "/ws" and len(self._consoles) >= MOST_AT_ONCE:
+            if request.path.endswith("/ws") and len(self._consoles) >= MOST_AT_ONCE:
                 return web.Response(status=503, text=f"{MOST_AT_ONCE} consoles are open: close one\n")
             return None
         said = "a token is needed: open the address that `nanomem serve web` printed, with ?token= and the token\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import dates, open_workspace
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.server.tools import Tools
 from nanomem_tui.workspace import Workspace
@@ -165,3 +165,44 @@ def test_an_echo_of_a_line_of_the_block_is_no_news(workspace: Path) -> None:
         ended = end(ws, begun.turn, line)
         assert (ended.saved, ended.quarantined) == ((), ())
         assert len(ws.items.all()) == 1
+
+
+def test_a_turn_told_again_means_the_same_day_as_its_memory(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, PLUMBER, at="2026-03-01T23:30:00-08:00")
+        turn(ws, "Remember: yesterday I paid the rent", at="2026-03-04T00:30:00+09:00")
+        turn(ws, "Merk dir: übermorgen fahre ich weg", at="2026-03-01T23:30:00-03:30")
+        given = turn_input({"session_key": "telegram:42", "sender_id": "ana", "text": "when does the plumber come?"})
+        told = [line for line in ws.engine.preview(given).block.split("\n") if line.startswith("- user:")]
+    assert "tomorrow (2026-03-02)" in told[0]
+    assert "yesterday (2026-03-03)" in told[1]
+    assert "übermorgen (2026-03-03)" in told[2]
+
+
+def test_what_waits_to_be_done_carries_the_day_it_means(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        begun = begin(ws, "remind me to call mum tomorrow", at="2026-03-01T23:30:00-08:00")
+        end(ws, begun.turn, "ok", pending_actions=["buy milk tomorrow"])
+    with open_workspace(workspace) as ws:  # and after a restart
+        asked = begin(ws, "and now?", at="2026-11-01T10:00:00Z")
+        assert sorted(asked.pending) == [
+            "buy milk tomorrow (2026-03-02)",
+            "remind me to call mum tomorrow (2026-03-02)",
+        ]
+        ended = end(
+            ws, asked.turn, "ok", done_actions=["Buy milk tomorrow", "remind me to call mum tomorrow (2026-03-02)"]
+        )
+        assert ended.problems == ()
+        assert begin(ws, "and now?").pending == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("today's lunch is soup", "today's (2026-03-01) lunch is soup"),
+        ("tomorrow’s train leaves at nine", "tomorrow’s (2026-03-02) train leaves at nine"),
+        ("last week's invoice is open", "last week's (week of 2026-02-16) invoice is open"),
+    ],
+)
+def test_the_day_stands_behind_a_word_and_not_within_it(text: str, shown: str) -> None:
+    assert dates.annotated(text, "2026-03-01") == shown

@@ -60,6 +60,9 @@ def test_what_a_message_asks_for_later_waits_until_it_is_done(workspace: Path, t
     "text",
     [
         "What is on my todo list?",
+        "don't remind me again",
+        "No need to remind me of the milk",
+        "Erinnere mich nicht mehr daran",
         "I bought milk today",
         "The word stodolist means nothing",
         "```\n# TODO: refactor this\n```",

@@ -127,7 +127,9 @@ def test_nobody_gets_in_without_the_token(server: Server) -> None:
 
 def test_the_token_is_given_once_and_leaves_the_address(server: Server) -> None:
     answer = server.get(f"?token={WORD}")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    place = answer.headers["location"]
+    assert (answer.status_code, WORD in place) == (303, False)
+    assert server.get(place[1:], Cookie=server.ticket).status_code == 200
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
@@ -135,6 +137,22 @@ def test_the_token_is_given_once_and_leaves_the_address(server: Server) -> None:
     page = server.get(Cookie=server.ticket)
     assert page.status_code == 200
     assert WORD not in page.text
+
+
+def test_a_browser_gives_its_cookie_to_no_other_port(server: Server) -> None:
+    import httpx
+
+    with httpx.Client(timeout=30) as browser:
+        browser.get(f"{server.url}?token={WORD}")
+        page = browser.get(server.url + browser.get(f"{server.url}?token={WORD}").headers["location"][1:])
+        assert page.status_code == 200
+        linked = re.findall(r"""(?:href|src|url)="([^"]+)""", page.text)
+        for one in (one for one in linked if "/static/" in one):
+            assert browser.get(one).status_code == 200, "the page's own parts come with it"
+        for path in ("/", "/ws", "/static/js/textual.js", "/console"):
+            asked = browser.build_request("GET", f"http://127.0.0.1:9{path}")
+            assert "cookie" not in asked.headers, path
+        assert browser.get(server.url).status_code == 401
 
 
 def test_a_page_of_another_site_gets_nothing(server: Server) -> None:
@@ -156,7 +174,8 @@ def test_nothing_is_loaded_from_a_network(server: Server) -> None:
     asked = [one for one in linked if not one.startswith("data:")]
     assert len(asked) == 2, "the library's script and style"
     for one in asked:
-        assert one.startswith(f"{server.url}static/")
+        assert one.startswith(server.url)
+        assert "/static/" in one
         assert server.get(one.removeprefix(server.url), Cookie=server.ticket).status_code == 200
 
 

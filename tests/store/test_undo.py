@@ -228,6 +228,32 @@ def test_an_undo_that_meets_a_later_change_refuses_and_changes_nothing(tmp_path:
             ws.undo(operation.id)
 
 
+@pytest.mark.parametrize("kind", ["edit", "disable", "pin", "lesson", "fact"])
+def test_an_undo_of_a_change_in_what_was_deleted_since_is_refused(tmp_path: Path, kind: str) -> None:
+    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
+        if kind == "lesson":
+            key = ws.lessons.add("tool:x", "first").changes[0].key
+            changed, gone = ws.lessons.edit(key, better_action="second"), ws.lessons.delete([key])
+        elif kind == "fact":
+            ws.facts.set("C", "k", "first", domain="D")
+            changed, fact, _ = ws.facts.set("C", "k", "second", domain="D")
+            gone = ws.facts.delete([fact.id])
+        else:
+            _, item, _ = ws.items.add("first")
+            if kind == "edit":
+                changed = ws.items.edit(item.id, text="second")
+            elif kind == "disable":
+                changed = ws.items.set_enabled([item.id], False)
+            else:
+                changed = ws.items.set_pinned([item.id], True)
+            gone = ws.items.delete([item.id])
+        with pytest.raises(Conflict, match="deleted since"):
+            ws.undo(changed.id)
+        assert (ws.items.all(), ws.lessons.all(), ws.facts.all()) == ([], [], [])
+        ws.undo(gone.id)
+        ws.undo(changed.id)  # and then it can be taken back
+
+
 def test_an_undo_takes_back_no_hits_that_a_turn_counted_meanwhile(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
