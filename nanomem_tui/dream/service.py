@@ -147,8 +147,10 @@ class Dreams:
             problem = {"what": error.what, "where": error.where, "fix": error.fix}
         dreams = [commit for commit in commits if commit.is_dream]
         ahead = queue.too_far(None if problem else self._opened)
+        # The record of Dreams is loaded only where there may be one: every Dream of ours leaves a cursor.
+        recorded = self._log.ran() if not self._opened and self._paths.dream_cursor.exists() else 0
         return {
-            "runs": None if problem else len(dreams) if self._opened else self._log.ran(),
+            "runs": None if problem else len(dreams) if self._opened else recorded,
             "commits": None if problem else len(commits),
             "cursor": queue.cursor,
             "latest": queue.latest,
