@@ -218,7 +218,7 @@ def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(pl
 
 
 REFERENCES = [
-    ("task", "goal_id", "no such goal (`goal_id` of a task): g9 (nanomem record goal list shows the ids"),
+    ("task", "goal_id", "no such goal (`goal_id` of a task): g9. Fix: nanomem record goal list shows the ids"),
     ("task", "procedure_id", "no such procedure (`procedure_id` of a task): g9"),
     ("tool-call", "task_id", "no such task (`task_id` of a tool-call): g9"),
     ("decision", "task_id", "no such task (`task_id` of a decision): g9"),

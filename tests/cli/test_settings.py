@@ -140,7 +140,7 @@ def test_a_table_is_set_as_people_write_it(file: Path, run: Run, text: str, valu
         ("capture_scopes", "[1]", "must be a table of texts"),
         ("capture_scopes", '{"fact": 3}', "must be a table of texts"),
         ("keys", '{"undo": 3}', "must be a table of texts"),
-        ("keys", '{"nosuch": "a"}', "there is no action `nosuch`: keys (docs/keys.md"),
+        ("keys", '{"nosuch": "a"}', "there is no action `nosuch`: keys. Fix: docs/keys.md"),
         ("keys", "unda=a", "did you mean `undo`?"),
         ("keys", "undo=", "no key is given for “undo”"),
         ("keys", "undo=q", "q is both"),
