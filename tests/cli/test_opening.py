@@ -191,6 +191,8 @@ def test_sessions_that_lie_nowhere_are_a_finding_and_left_by_forget(
         assert "--config FILE" in told.err
     assert f"warning  .nanobot/workspace-id: no sessions of the id {ID} were found" in run("doctor", *at).out
     assert ID in run("session", "rescue", *at).out
+    found = run("find", "bicycle", "--in", "session", *at)
+    assert (found.code, "Nothing found in what could be read." in found.out, ID in found.err) == (1, True, True)
     assert any(ID in one["what"] for one in run("memory", "status", "--json", *at).json["problems"])
     done = run("forget", "--text", "blue bicycle", "--yes", "--json", *at)
     assert done.code == 1
