@@ -293,16 +293,24 @@ class GitHistory:
     def changed(self, sha: str) -> list[BlobChange]:
         """The files that the commit changed against its first parent, by path; above the workspace only VERSIONED.
 
-        A folder below the top that cannot be read stands for all in it: its path ends in a slash, both of its ids are
-        that of the object that cannot be read.
+        A folder below the top that cannot be read stands for all in it: its path ends in a slash (above the workspace:
+        it is that of each of our files in it), both of its ids are that of the object that cannot be read.
         """
         commit = self._objects.commit(sha)
         before = self._objects.commit(commit.parents[0]).tree if commit.parents else None
         if self.inside:
-            pairs = [
-                (name, self._blob_in(before, name), self._blob_in(commit.tree, name)) for name in sorted(VERSIONED)
-            ]
-            return [change for change in pairs if change[1] != change[2]]
+            found, errors = list[BlobChange](), list[DamagedGit]()
+            for name in sorted(VERSIONED):
+                try:
+                    old, new = self._blob_in(before, name), self._blob_in(commit.tree, name)
+                except DamagedGit as error:
+                    errors.append(error)
+                    found.append((name, error.where, error.where))
+                else:
+                    found += [(name, old, new)] if old != new else []
+            if len(errors) == len(VERSIONED):
+                raise errors[0]
+            return found
         return [(self.prefix + path, old, new) for path, old, new in self._tree_changes(before, commit.tree, "")]
 
     def _blob_in(self, tree: str | None, path: str) -> str | None:

@@ -246,3 +246,19 @@ def test_blame_says_where_older_versions_cannot_be_read(lost: str, workspace: Pa
     assert f"{newer[:8]}: the version before it cannot be read" in blame.err
     assert run("blame", "USER.md:1").err == blame.err
     assert run("blame", "SOUL.md").err == "" or lost != "HEAD~2:USER.md"
+
+
+def test_a_missing_folder_above_the_workspace_costs_only_the_files_in_it(tmp_path: Path, run) -> None:
+    inner = tmp_path / "outer" / "w"
+    (inner / "memory").mkdir(parents=True)
+    git(tmp_path / "outer", "init", "-q", "-b", "main")
+    for at in ("one", "two"):
+        write(inner, {"USER.md": f"# U\n- {at}\n", "memory/MEMORY.md": f"# Memory\n- {at}\n"})
+        git(tmp_path / "outer", "add", "-A")
+        git(tmp_path / "outer", "commit", "-q", "-m", f"dream: {at}")
+    remove(tmp_path / "outer", "HEAD:w/memory")
+    shown = run("dream", "show", "--workspace", inner)
+    assert (shown.code, "+- two" in shown.out) == (0, True)
+    assert "memory/MEMORY.md cannot be read" in shown.out
+    doctor = run("doctor", "--workspace", inner)
+    assert (doctor.code, named(tmp_path / "outer", "HEAD:w/memory") in doctor.out) == (1, True)

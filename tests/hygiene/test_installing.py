@@ -101,4 +101,4 @@ def test_an_error_of_a_missing_part_ends_with_the_command(monkeypatch: pytest.Mo
     for module, extra in (("server.web", "web"), ("server.mcp", "mcp")):
         with pytest.raises(MissingExtra) as raised:
             import_module(f"nanomem_tui.{module}").needed()
-        assert raised.value.line().endswith(f"(in a clone of nanomem: pip install '.[{extra}]')")
+        assert raised.value.line().endswith(f"Fix: in a clone of nanomem: pip install '.[{extra}]'")
