@@ -208,12 +208,14 @@ class Paths(NamedTuple):
 
     def problems(self) -> list[Problem]:
         """What is ambiguous in the folder that was named: the workspaces that lie there and were not opened."""
-        return [
-            Problem(f"another workspace, not opened: the one in use is {self.workspace}", str(other), None,
-                    f"--workspace {shlex.quote(str(other))} opens it; move away the one that you do not use",
-                    "warning" if holds_memory(other) else "note")
-            for other in self.others
-        ]  # fmt: skip
+        found = []
+        for other in self.others:
+            fix = f"--workspace {shlex.quote(str(other))} opens it"
+            if not (self.workspace.name == "memory" and self.workspace.parent == other):
+                fix += "; move away the one that you do not use"
+            what = f"another workspace, not opened: the one in use is {self.workspace}"
+            found.append(Problem(what, str(other), None, fix, "warning" if holds_memory(other) else "note"))
+        return found
 
 
 def workspace_id(found: Paths) -> str:
@@ -347,6 +349,10 @@ def locate(path: Path | str | None = None, *, starting: bool = False, config: Pa
     try:
         if not named.exists():
             make = f"make it: mkdir -p {shlex.quote(str(named))}" if starting else _beside(named, named.parent)
+            if path is None and config_file is not None and configured_workspace(config_file) == named:
+                fix = f"name its folder with --workspace PATH, or make it: mkdir -p {shlex.quote(str(named))}"
+                what = f"the workspace that {config_file} names is not there"
+                raise WorkspaceMissing(what, os.path.abspath(named), fix)
             usual = "name one with --workspace PATH, or try `nanomem --demo`"
             raise WorkspaceMissing("no workspace", str(named), make or usual)
         if not named.is_dir():
@@ -436,7 +442,8 @@ def _workspace_in(folder: Path, *, starting: bool) -> tuple[Path, tuple[Path, ..
              if path != folder and os.path.isdir(path)]  # fmt: skip
     full = [path for path in inner if holds_memory(path)]
     if holds_memory(folder):
-        return folder, tuple(path for path in inner if path in full or _has(path, ("SOUL.md", "USER.md")))
+        above = [folder.parent] if folder.name == "memory" and _has(folder.parent, ("SOUL.md", "USER.md")) else []
+        return folder, (*above, *(path for path in inner if path in full or _has(path, ("SOUL.md", "USER.md"))))
     own = _has(folder, ("SOUL.md", "USER.md"))
     if len(full) > 1 and full[0] not in named:
         both = f"{full[0]} and {full[1]}"
@@ -445,7 +452,7 @@ def _workspace_in(folder: Path, *, starting: bool) -> tuple[Path, tuple[Path, ..
         return full[0], (*full[1:], *([folder] if own else []))
     for path in (*([folder] if own else []), *inner, folder):
         if _has(path, WORKSPACE_SIGNS) and not (path == folder and named and not own):
-            return path, ()
+            return path, tuple(other for other in inner if other != path and _has(other, ("SOUL.md", "USER.md")))
     if starting:
         for path in (*inner, folder) if inner else (folder,):
             if not any(name[0] != "." for name in os.listdir(path)):

@@ -57,11 +57,13 @@ def blame(state: State, place: str | None, session_key: str | None, message: int
         elif state.json:
             lines = ws.dream.with_messages(lines)
         none = ws.dream.why_none()
+        doubts = ws.dream.doubts(lines)
     body = [line.to_json() for line in lines]
     if match:
         state.show(body[0], lambda: _line_lines(lines[0], none))
     else:
         state.show(body, lambda: [*(_table(lines) or ["The file is empty."]), *([none] if none else [])])
+    output.notes(f"Note: {doubt}" for doubt in doubts)
     return None
 
 

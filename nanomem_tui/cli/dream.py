@@ -333,7 +333,7 @@ def status(state: State) -> None:
         found = values.plain({**ws.dream.status(), **above, **schedules})
     last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
     pairs = [
-        ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
+        ("Dreams", "unknown" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
         ("Cursor", _line(ahead) if ahead else f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
         ("Not read", _not_read(found["unread"])),
         ("Running", "yes" if found["running"] else "no"),

@@ -49,24 +49,28 @@ def find(
 def _here(state: State, query: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
     from nanomem_tui.curation.places import Found, Places
+    from nanomem_tui.formats.agent_home import missing_sessions, not_read
 
     found = Found((), 0, done=True)
     with state.open() as ws:
         for step in Places(lambda: ws, SCREENS).find(query, limit):
             found = step
+        unread = list(filter(None, (missing_sessions(ws.layout), not_read(ws.layout))))
+    output.notes(f"Note: {problem.text()}" for problem in unread)
     if found.left_out:
         output.notes([f"Note: not looked at, for it cannot be read: {found.left_out}"])
+    left_out = ", ".join(filter(None, [found.left_out, *(str(problem.where) for problem in unread)]))
     body = {
         "total": found.total,
         "similar": found.fuzzy,
-        "left_out": found.left_out,
+        "left_out": left_out,
         "places": [_place(one) for one in found.places],
     }
     columns = [Column("What"), Column("ID", limit=40, least=12), Column("Words", limit=100, least=20)]
     cells = [_cells(one) for one in found.places]
-    state.show(body, lambda: table(columns, cells, output.terminal_width()) or [_none(found.left_out)])
+    state.show(body, lambda: table(columns, cells, output.terminal_width()) or [_none(left_out)])
     _tell_similar(similar=found.fuzzy and bool(found.places))
-    return 1 if found.left_out else 0
+    return 1 if left_out else 0
 
 
 def _everywhere(state: State, query: str, limit: int) -> int:

@@ -21,7 +21,7 @@ from nanomem_tui.curation.values import KINDS, Decision, Finding, How
 if TYPE_CHECKING:
     from nanomem_tui.curation.queue import Done, Triage
 
-NOTHING = "Nothing wants a person."
+NOTHING = "Nothing to review."
 ids_argument = click.argument("ids", metavar="[ID]...", type=Words(), nargs=-1)
 kind_option = click.option("--kind", "kinds", type=click.Choice(list(KINDS)), multiple=True, help="Only this kind.")
 all_option = click.option("--all", "everything", is_flag=True, help="Everything, or all of --kind.")

@@ -68,6 +68,14 @@ class Blames:
             return [BlamedLine(name, number, text, None) for number, text, _ in placed]
         return [work.line(number, text, written) for number, text, written in placed]
 
+    def doubts(self, lines: Iterable[BlamedLine]) -> list[str]:
+        """Return which commits may not have written the lines that they are named for: the version before is lost."""
+        git = self._git()
+        named = dict.fromkeys((one.sha, line.file) for line in lines for one in (line.writer, line.first) if one)
+        doubts = ((sha, git.doubt(sha, file)) for sha, file in named) if git is not None else ()
+        what = "the version before it cannot be read, its lines may be older"
+        return [f"{sha[:8]}: {what}: {why}" for sha, why in doubts if why]
+
     def own_headings(self, file: str) -> frozenset[int]:
         """The lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one proposed."""
         _, work, placed = self._placed(file)

@@ -34,7 +34,7 @@ from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.git_history import GitHistory, covers
 from nanomem_tui.store.git_objects import DamagedGit
 from nanomem_tui.store.git_values import Commit, FileDiff
 from nanomem_tui.text import counted
@@ -106,8 +106,9 @@ class DreamRestore:
             raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
         if hunk is not None and edit is not None:
             raise BadInput("a hunk and an edit of it", "", "name one of them")
-        diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
-        hurt = [diff for diff in diffs if diff.damage and (file is None or _is_named(diff, file))]
+        every = git.diff(commit.sha)
+        diffs = [diff for diff in every if diff.path in TRACKED_FILES]
+        hurt = [diff for diff in every if diff.damage and _concerns(diff, file)]
         if hurt and not whole:
             fix = "name with --file another file of it, or `git fsck` says what is lost"
             raise Refused(f"what it changed cannot be read: {hurt[0].damage}", hurt[0].path, fix)
@@ -302,6 +303,12 @@ def _is_named(diff: FileDiff, file: str) -> bool:
     return file in (diff.path, diff.path.rsplit("/", 1)[-1])
 
 
+def _concerns(diff: FileDiff, file: str | None) -> bool:
+    """Return whether a diff is of the file that was named (None: any memory file), or of the folder that holds it."""
+    names = TRACKED_FILES if file is None else [n for n in TRACKED_FILES if file in (n, n.rsplit("/", 1)[-1])]
+    return any(covers(diff.path, name) for name in names)
+
+
 def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Callable[[], str]]]:
     """The edits that a commit is made of, in the order of its files, and what makes the file without each. A heading
     that came with lines is none."""
@@ -354,6 +361,6 @@ def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Com
             changed = {path for path, _, _ in git.changed(later.sha)}
         except DamagedGit:  # it may have
             changed = wanted
-        if changed & wanted:
+        if any(covers(path, name) for path in changed for name in wanted):
             found.append(later)
     return tuple(found)

@@ -272,6 +272,10 @@ class Dreams:
         assert self._make_blames is not None, "who makes the Dreams of a workspace hands it over"
         return self._make_blames(self._sound)
 
+    def doubts(self, lines: Iterable[BlamedLine]) -> list[str]:
+        """Return for which commits the lines may be older than said. See `Blames.doubts`."""
+        return self._blames.doubts(lines)
+
     def blame(self, file: str) -> list[BlamedLine]:
         """Who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
         return self._blames.blame(file)

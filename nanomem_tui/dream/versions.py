@@ -20,7 +20,7 @@ from nanomem_tui.formats import encoding
 from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.git_history import GitHistory, covers
 from nanomem_tui.store.git_objects import DamagedGit
 from nanomem_tui.store.git_values import Commit
 
@@ -153,9 +153,15 @@ def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
 def _blobs(git: GitHistory, commit: Commit) -> dict[str, Blobs]:
     """The memory files that a commit changed; all that it holds where what came before cannot be read."""
     try:
-        found = {path: (old, new) for path, old, new in git.changed(commit.sha)}
-    except DamagedGit:  # what came before cannot be read
-        found = {}
-        with suppress(DamagedGit):
-            found = {path: (None, git.blob_id(commit.sha, path)) for path in TRACKED_FILES}
-    return {path: blobs for path, blobs in found.items() if path in TRACKED_FILES}
+        changes = git.changed(commit.sha)
+    except DamagedGit:
+        changes = [("/", None, None)]
+    found: dict[str, Blobs] = {}
+    for name in TRACKED_FILES:
+        change = next((change for change in changes if change[0] == "/" or covers(change[0], name)), None)
+        if change is not None and change[0] == name:
+            found[name] = change[1:]
+        elif change is not None:  # what came before cannot be read
+            with suppress(DamagedGit):
+                found[name] = (None, git.blob_id(commit.sha, name))
+    return found

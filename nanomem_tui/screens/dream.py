@@ -384,4 +384,4 @@ def _lines(row: Commit) -> str:
 
 def _files(row: Commit) -> str:
     names = [stat.path.rpartition("/")[2].removesuffix(".md") for stat in row.files if stat.path != DREAM_CURSOR]
-    return ", ".join(names) or "(cursor only)"
+    return ", ".join(names) or ("(cannot be read)" if row.damage else "(cursor only)")

@@ -71,6 +71,11 @@ BlobChange = tuple[str, str | None, str | None]
 """A path and the ids of its blobs before and after, None where it was absent."""
 
 
+def covers(changed: str, path: str) -> bool:
+    """Return whether a changed path is this file, or a folder around it that cannot be read."""
+    return changed == path or (changed.endswith("/") and path.startswith(changed))
+
+
 class Opened(NamedTuple):
     """What was found: a readable history or none, and why one that is there cannot be read or is not used.
 
@@ -286,14 +291,26 @@ class GitHistory:
         return entry
 
     def changed(self, sha: str) -> list[BlobChange]:
-        """The files that the commit changed against its first parent, by path; above the workspace only VERSIONED."""
+        """The files that the commit changed against its first parent, by path; above the workspace only VERSIONED.
+
+        A folder below the top that cannot be read stands for all in it: its path ends in a slash (above the workspace:
+        it is that of each of our files in it), both of its ids are that of the object that cannot be read.
+        """
         commit = self._objects.commit(sha)
         before = self._objects.commit(commit.parents[0]).tree if commit.parents else None
         if self.inside:
-            pairs = [
-                (name, self._blob_in(before, name), self._blob_in(commit.tree, name)) for name in sorted(VERSIONED)
-            ]
-            return [change for change in pairs if change[1] != change[2]]
+            found, errors = list[BlobChange](), list[DamagedGit]()
+            for name in sorted(VERSIONED):
+                try:
+                    old, new = self._blob_in(before, name), self._blob_in(commit.tree, name)
+                except DamagedGit as error:
+                    errors.append(error)
+                    found.append((name, error.where, error.where))
+                else:
+                    found += [(name, old, new)] if old != new else []
+            if len(errors) == len(VERSIONED):
+                raise errors[0]
+            return found
         return [(self.prefix + path, old, new) for path, old, new in self._tree_changes(before, commit.tree, "")]
 
     def _blob_in(self, tree: str | None, path: str) -> str | None:
@@ -312,7 +329,10 @@ class GitHistory:
             folders = [e.sha if e is not None and e.is_folder else None for e in (one, two)]
             files = [e.sha if e is not None and e.is_file else None for e in (one, two)]
             if any(folders):
-                yield from self._tree_changes(folders[0], folders[1], f"{base}{name}/")
+                try:
+                    yield from list(self._tree_changes(folders[0], folders[1], f"{base}{name}/"))
+                except DamagedGit as error:
+                    yield f"{base}{name}/", error.where, error.where
             if files[0] != files[1]:
                 yield f"{base}{name}", files[0], files[1]
 
@@ -328,7 +348,8 @@ class GitHistory:
             except NanomemError as error:
                 diffs, self._damage[sha] = [], error.line()
             for diff in diffs:
-                rows.append(FileStat(diff.path, *merge.count_changes(diff.before or "", diff.after or "")))
+                if not diff.path.endswith("/"):
+                    rows.append(FileStat(diff.path, *merge.count_changes(diff.before or "", diff.after or "")))
                 if diff.damage:
                     self._damage[sha] = f"{diff.path}: {diff.damage}"
             found = self._stats[sha] = tuple(rows)
@@ -338,6 +359,16 @@ class GitHistory:
         """Return why the lines of a file of the commit cannot be counted, "" where all are."""
         self.stats(sha)
         return self._damage.get(sha, "")
+
+    def doubt(self, sha: str, path: str) -> str:
+        """Return why the version of a file before this commit cannot be read, "" where it can."""
+        try:
+            for changed, old, _ in self.changed(sha):
+                if old is not None and covers(changed, path):
+                    self._objects.blob(old)
+        except NanomemError as error:
+            return error.line()
+        return ""
 
     def lost(self) -> Iterator[tuple[str, str, str]]:
         """Yield (what, object, needed for) of each object that the versions need and that cannot be read."""

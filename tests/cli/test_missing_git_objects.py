@@ -198,3 +198,67 @@ def test_a_corrupt_copy_is_passed_over_where_a_pack_has_a_sound_one(workspace: P
     path.write_bytes(b"\0" * 20)
     log = run("dream", "log")
     assert (log.code, log.err) == (0, "")
+
+
+@pytest.mark.parametrize("spoil", [remove, corrupt, empty])
+def test_a_folder_whose_tree_is_missing_costs_only_what_is_in_it(
+    spoil: Callable[[Path, str], None], workspace: Path, run
+) -> None:
+    (workspace / "skills").mkdir()
+    write(workspace, {"skills/tea.md": "Boil.\n", "USER.md": "# U\n- User prefers coffee\n"})
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-q", "-m", "dream: with a skill")
+    sha, tree = named(workspace, "HEAD"), named(workspace, "HEAD:skills")
+    spoil(workspace, "HEAD:skills")
+    (newest, *_) = json.loads(run("dream", "log", "--json").out)
+    assert (newest["files"], newest["added"]) == (["USER.md"], 1)
+    shown = run("dream", "show", sha)
+    assert (shown.code, "+- User prefers coffee" in shown.out) == (0, True)
+    assert "skills/ cannot be read" in shown.out
+    doctor = run("doctor")
+    assert f"{tree}: " in doctor.out
+    assert f"skills/ in commit {sha[:8]} cannot be read" in doctor.out
+    assert run("dream", "restore", sha, "--yes").code == 0
+    assert (workspace / "USER.md").read_text("utf-8") == "# U\n- User prefers tea\n"
+
+
+def test_a_dream_whose_memory_folder_cannot_be_read_is_taken_back_only_elsewhere(workspace: Path, run) -> None:
+    write(workspace, {"memory/MEMORY.md": "# Memory\n- Rex is a dog\n", "USER.md": "# U\n- User prefers coffee\n"})
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-q", "-m", "dream: both")
+    remove(workspace, "HEAD~1:memory")
+    sha = named(workspace, "HEAD")
+    for words in ((), ("--file", "MEMORY.md")):
+        refused = run("dream", "restore", sha, *words, "--yes")
+        assert (refused.code, "memory/" in refused.err) == (2, True)
+    assert "Rex" in (workspace / "memory" / "MEMORY.md").read_text("utf-8")
+    assert run("dream", "restore", sha, "--file", "USER.md", "--yes").code == 0
+    assert "coffee" not in (workspace / "USER.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("lost", ["HEAD~2:USER.md", "HEAD~2^{tree}", "HEAD~2"])
+def test_blame_says_where_older_versions_cannot_be_read(lost: str, workspace: Path, run) -> None:
+    assert run("blame", "USER.md").err == ""
+    newer = named(workspace, "HEAD~1")
+    remove(workspace, lost)
+    blame = run("blame", "USER.md")
+    assert blame.code == 0
+    assert f"{newer[:8]}: the version before it cannot be read" in blame.err
+    assert run("blame", "USER.md:1").err == blame.err
+    assert run("blame", "SOUL.md").err == "" or lost != "HEAD~2:USER.md"
+
+
+def test_a_missing_folder_above_the_workspace_costs_only_the_files_in_it(tmp_path: Path, run) -> None:
+    inner = tmp_path / "outer" / "w"
+    (inner / "memory").mkdir(parents=True)
+    git(tmp_path / "outer", "init", "-q", "-b", "main")
+    for at in ("one", "two"):
+        write(inner, {"USER.md": f"# U\n- {at}\n", "memory/MEMORY.md": f"# Memory\n- {at}\n"})
+        git(tmp_path / "outer", "add", "-A")
+        git(tmp_path / "outer", "commit", "-q", "-m", f"dream: {at}")
+    remove(tmp_path / "outer", "HEAD:w/memory")
+    shown = run("dream", "show", "--workspace", inner)
+    assert (shown.code, "+- two" in shown.out) == (0, True)
+    assert "memory/MEMORY.md cannot be read" in shown.out
+    doctor = run("doctor", "--workspace", inner)
+    assert (doctor.code, named(tmp_path / "outer", "HEAD:w/memory") in doctor.out) == (1, True)

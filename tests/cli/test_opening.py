@@ -56,6 +56,30 @@ def test_a_folder_that_holds_memory_opens_whatever_lies_in_it(tmp_path: Path, ru
         assert ws.paths.workspace == outer
 
 
+def test_the_memory_folder_of_a_workspace_opens_and_the_workspace_around_it_is_named(tmp_path: Path, run: Run) -> None:
+    outer = soul(remember(tmp_path / "agent"))
+    told = run("memory", "status", "--workspace", outer / "memory")
+    assert f"Workspace   {outer / 'memory'}\n" in told.out
+    assert f"--workspace {outer} opens it" in told.err
+    assert "move away" not in told.err, "what would be moved is its memory"
+
+
+def test_a_workspace_without_memory_names_another_one_in_it(tmp_path: Path, run: Run) -> None:
+    outer = soul(tmp_path / "agent")
+    soul(outer / "workspace")
+    told = run("memory", "status", "--workspace", outer)
+    assert f"Workspace   {outer}\n" in told.out
+    assert f"--workspace {outer / 'workspace'} opens it" in told.err
+
+
+@pytest.mark.parametrize("there", ["../gone", "~/gone"])
+def test_a_configuration_is_named_whose_workspace_is_not_there(tmp_path: Path, run: Run, there: str) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"agents": {"defaults": {"workspace": there}}}))
+    refused = run("memory", "status", "--config", config)
+    assert (refused.code, f"the workspace that {config} names is not there" in refused.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     "sign",
     ["memory/history.jsonl", "memory/2026-01-02.md", "MEMORY.md", ".nanobot/workspace-id", "memory/LESSONS.jsonl"],
@@ -191,6 +215,8 @@ def test_sessions_that_lie_nowhere_are_a_finding_and_left_by_forget(
         assert "--config FILE" in told.err
     assert f"warning  .nanobot/workspace-id: no sessions of the id {ID} were found" in run("doctor", *at).out
     assert ID in run("session", "rescue", *at).out
+    found = run("find", "bicycle", "--in", "session", *at)
+    assert (found.code, "Nothing found in what could be read." in found.out, ID in found.err) == (1, True, True)
     assert any(ID in one["what"] for one in run("memory", "status", "--json", *at).json["problems"])
     done = run("forget", "--text", "blue bicycle", "--yes", "--json", *at)
     assert done.code == 1

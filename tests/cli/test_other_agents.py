@@ -139,3 +139,12 @@ def test_doctor_never_sends_to_a_rescue_that_has_nothing_to_do(tmp_path: Path, r
     assert sent is ("Would bring back" in rescued.out)
     if "does not find session" in told.out or "does not list" in told.out:
         assert "The agent finds every session" not in rescued.out
+
+
+@pytest.mark.parametrize("home", ["hermes", "openclaw"])
+def test_find_says_which_memory_it_could_not_look_into(home: str, request: pytest.FixtureRequest, run: Run) -> None:
+    at = ("--workspace", request.getfixturevalue(home))
+    found = run("find", "kayak", *at)
+    assert (found.code, "Nothing found in what could be read." in found.out) == (1, True)
+    assert "MEMORY.md is not read yet" in found.err
+    assert json.loads(run("find", "kayak", "--json", *at).out)["left_out"].endswith("MEMORY.md")

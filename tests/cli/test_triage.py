@@ -98,7 +98,7 @@ def test_what_takes_away_asks_first(workspace: Path, run: Run) -> None:
     assert len(ids(run, "long")) == 2
     assert run("triage", "delete", "--kind", "long", "--all", "--yes").out == "delete 2 findings\n"
     assert ids(run, "long") == []
-    assert run("triage", "delete", "--kind", "long", "--all", "--yes").out == "Nothing wants a person.\n"
+    assert run("triage", "delete", "--kind", "long", "--all", "--yes").out == "Nothing to review.\n"
 
 
 def test_ids_and_all_are_one_or_the_other(workspace: Path, run: Run) -> None:

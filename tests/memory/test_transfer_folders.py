@@ -112,3 +112,25 @@ def test_what_nobody_filled_in_is_no_memory() -> None:
     assert [piece.text for piece in markdown.pieces(text, "USER.md")[0]] == [
         "**Role**: cook (in Rome)", "Expert", "call Ana"
     ]  # fmt: skip
+
+
+def test_every_file_and_folder_of_an_agents_home_is_taken_or_named(tmp_path: Path) -> None:
+    home = tmp_path / "theirs"
+    for name in ("memory/deep", "projects", "skills"):
+        (home / name).mkdir(parents=True)
+    texts = {"SOUL.md": "# Soul\n", "USER.md": "- User is Rob\n", "memory/2026-03-01.md": "- Rex barked\n",
+             "memory/history.jsonl": "", "memory/deep/b.md": "- deep\n", "memory/other.json": "{}\n",
+             "projects/a.md": "- Falcon\n", "skills/tea.md": "Boil.\n"}  # fmt: skip
+    for name, text in texts.items():
+        (home / name).write_text(text, "utf-8")
+    with open_workspace(home) as own:
+        own.items.add("Ours is no file of theirs")
+    with open_workspace(make_home(tmp_path, items=0)) as ws:
+        found, left, _ = ws.transfer.preview(home).notes
+    assert found == "Found in theirs: USER.md, memory/2026-03-01.md."
+    assert left == "Not taken: memory/deep/b.md, memory/other.json, projects (a folder); name one to import it."
+
+
+def test_markdown_beside_a_snapshot_is_named_as_not_taken(preview: Callable[[str], ImportPlan]) -> None:
+    (left,) = [note for note in preview("ramfirst/home/.nanobot/workspace").notes if note.startswith("Not taken")]
+    assert "memory/MEMORY.md" in left

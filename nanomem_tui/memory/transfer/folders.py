@@ -32,6 +32,10 @@ _OF_AGENT = {"config.json": "the agent's settings", "reply_context.db": "never o
 """What an agent keeps beside its memory, and why it is not taken."""
 _OF_OTHERS = ("memories", "memory", "users", "pending")
 """Folders of a home that is not read yet in which memories may lie."""
+_AGENT_FOLDERS = frozenset(
+    "cron home media memories memory nanomem pending prompts sessions skills users workspace".split()
+)
+"""Folders of an agent's home that are read where they are, hold no memories, or are named file by file."""
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
@@ -58,9 +62,7 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
     told = [f"Found in {folder.resolve().name or folder}: {', '.join(names)}."] if names else []
     home = _home(folder)
     if home is None:
-        inside = [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.is_dir()]
-        closed = [path for path in inside if not any(one.is_relative_to(path.resolve()) for one in taken)]
-        whys = {**refused, **dict.fromkeys(closed, "a folder")}
+        whys = {**refused, **dict.fromkeys(_closed(folder, taken), "a folder")}
         return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
     layout = agent_home.detect(home)
     here = [name for name in INSTRUCTIONS if (home.workspace / name).is_file()]
@@ -68,6 +70,8 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
     if layout.release in agent_home.NOT_READ:
         beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
     named = [(path.relative_to(folder.resolve()).as_posix(), _OF_AGENT.get(path.name)) for path in beside]
+    named += [(name, None) for name in _in_memory(home, folder.resolve(), taken)]
+    named += [(path.name, "a folder") for path in _closed(folder, taken) if path.name not in _AGENT_FOLDERS]
     told += _not_taken([f"{name} ({why})" if why else name for name, why in named], "; name one to import it")
     here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
     sessions = sum(1 for place in agent_home.session_folders(home, layout) for _ in place.glob("*.jsonl"))
@@ -76,6 +80,23 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
         way = f"nanomem recall MESSAGE --in all --workspace {home.workspace}"
         told.append(f"Not imported: {', '.join(here)}; they are read where they are ({way}).")
     return told
+
+
+def _closed(folder: Path, taken: Sequence[Path]) -> list[Path]:
+    """The folders directly in a folder out of which nothing is taken, hidden ones left out."""
+    inside = [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.is_dir()]
+    return [path for path in inside if not any(one.is_relative_to(path.resolve()) for one in taken)]
+
+
+def _in_memory(home: Paths, folder: Path, taken: Sequence[Path]) -> list[str]:
+    """The files below an agent's `memory/` that are not taken, but for its archive and our own data."""
+    memory = home.memory.resolve()
+    if not memory.is_dir() or not memory.is_relative_to(folder):
+        return []
+    below = [path for path in _below(memory) if path.resolve() not in taken and not path.name.endswith(_COMPANIONS)]
+    own = (home.data.resolve(), memory / "history.jsonl", memory / "HISTORY.md")
+    others = [path for path in below if not any(path.is_relative_to(one) for one in own)]
+    return [path.relative_to(folder).as_posix() for path in others]
 
 
 def _below(folder: Path) -> list[Path]:
