@@ -8,7 +8,7 @@ SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
-ON_BOTH := tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
+ON_BOTH := tests/database tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
 PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 
 # With it set, every start compiles the program again.

@@ -1,0 +1,1 @@
+"""The store on SQLModel: models, engines, operations, snapshot. See `store.Store`."""

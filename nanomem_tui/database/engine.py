@@ -1,0 +1,272 @@
+"""Connections to the database of one workspace: a file of SQLite or a schema on a PostgreSQL server.
+
+Owns the engines of SQLAlchemy and what a transaction is: who writes holds `store.lock` shared, so that nobody writes
+into a file that is being replaced. No session outlives its call. Must not know what the tables hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import Connection, Engine, create_engine, event, exc, pool, text
+
+from nanomem_tui.errors import Refused, StoreError
+from nanomem_tui.store import atomic, driver_errors
+
+BUSY_SECONDS = 5.0
+"""How long to wait for another writer before the change fails."""
+LOCK = "store.lock"
+
+
+class Database(Protocol):
+    """What the store asks of a database, whichever it is."""
+
+    @property
+    def where(self) -> str:
+        """What a person knows it by: the path of the file, or the server and schema."""
+
+    def prepare(self) -> None:
+        """Make the place for the tables where there is none: a private file, or the schema."""
+
+    def reading(self) -> contextlib.AbstractContextManager[Connection]:
+        """A transaction that sees one state of the database. Raises StoreError and its kin."""
+
+    def writing(self, *, durable: bool) -> contextlib.AbstractContextManager[Connection]:
+        """A transaction that commits at the end. `durable`: it survives a power cut; else only a kill. Raises
+        StoreError and its kin; nothing is written then."""
+
+    def changed(self) -> bool:
+        """Whether another connection committed since the last call; True where that cannot be told."""
+
+    def close(self) -> None:
+        """Let go of every connection."""
+
+
+class SqliteDatabase:
+    """One file of SQLite in WAL mode, and three ways to open it: read, full (fsync at commit), normal (no fsync).
+
+    SQLite before 3.51.3 can lose a commit when one connection checkpoints the WAL while another begins it anew. So no
+    connection ever checkpoints by itself; `checkpoint` does, while it keeps writers out.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._inode = _inode(file)
+        self._read = self._engine("FULL", "ro", "BEGIN")
+        self._full = self._engine("FULL", "rwc", "BEGIN IMMEDIATE")
+        self._normal = self._engine("NORMAL", "rwc", "BEGIN IMMEDIATE")
+        self._watching: sqlite3.Connection | None = None
+        self._version = -1
+
+    @property
+    def where(self) -> str:
+        return str(self.file)
+
+    def prepare(self) -> None:
+        """See `Database.prepare`. The folder is for the user alone (0700), and so is the file (0600)."""
+        atomic.make_folder(self.file.parent)
+        with contextlib.suppress(FileExistsError):
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+            os.close(os.open(self.file, flags, atomic.PRIVATE_FILE))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """See `Database.reading`. The file is opened read-only."""
+        self._reopen_if_replaced()
+        with self._in_our_words(), self._read.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, *, durable: bool) -> Iterator[Connection]:
+        """See `Database.writing`. Waits up to `BUSY_SECONDS` for another writer."""
+        with self.shared():
+            engine = self._full if durable else self._normal
+            with self._in_our_words(), engine.begin() as connection:
+                yield connection
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Keep the file from being replaced. Raises Refused when somebody is replacing it for too long."""
+        with self._locked(fcntl.LOCK_SH):
+            self._reopen_if_replaced()
+            yield
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep every other process out: for who replaces the file, or cuts the WAL. Raises Refused after a wait."""
+        with self._locked(fcntl.LOCK_EX):
+            self._reopen_if_replaced()
+            yield
+
+    def changed(self) -> bool:
+        """Whether another connection, of any process, committed since the last call."""
+        if self._reopen_if_replaced() or self._watching is None:
+            self._watching = self._connect("FULL", "ro")
+        with self._in_our_words():
+            version = int(self._watching.execute("PRAGMA data_version").fetchone()[0])
+        changed, self._version = version != self._version, version
+        return changed
+
+    def checkpoint(self) -> None:
+        """Move the WAL into the file, as far as no reader needs it, while no writer is at work."""
+        with self.writing(durable=True), contextlib.closing(self._connect("FULL", "rw")) as moving:
+            moving.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def close(self) -> None:
+        """Let go of every connection; the last one of all processes checkpoints the WAL and removes it."""
+        for engine in (self._read, self._full, self._normal):
+            engine.dispose()
+        if self._watching is not None:
+            self._watching.close()
+            self._watching = None
+
+    def _engine(self, synchronous: str, mode: str, begin: str) -> Engine:
+        """An engine whose connections are all made alike: `synchronous` cannot be changed inside a transaction."""
+        engine = create_engine(
+            "sqlite://", creator=lambda: self._connect(synchronous, mode),
+            poolclass=pool.QueuePool, pool_size=2, max_overflow=20,
+        )  # fmt: skip
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        return engine
+
+    def _connect(self, synchronous: str, mode: str) -> sqlite3.Connection:
+        made = sqlite3.connect(
+            self._uri(mode), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        made.execute(f"PRAGMA synchronous={synchronous}")
+        made.execute("PRAGMA wal_autocheckpoint=0")
+        if mode == "ro":
+            made.execute("PRAGMA query_only=1")
+        else:
+            made.execute("PRAGMA journal_mode=WAL")
+            made.execute("PRAGMA secure_delete=1")
+            made.execute("PRAGMA fullfsync=1")  # macOS: its fsync alone does not reach the disk
+        return made
+
+    def _uri(self, mode: str) -> str:
+        return f"{self.file.absolute().as_uri()}?mode={mode}"
+
+    def _reopen_if_replaced(self) -> bool:
+        """Let go of connections to a file that was replaced since."""
+        inode = _inode(self.file)
+        if inode == self._inode:
+            return False
+        self.close()
+        self._inode, self._version = inode, -1
+        return True
+
+    @contextlib.contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        lock = self.file.with_name(LOCK)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, atomic.PRIVATE_FILE)
+        try:
+            _wait_for(handle, how, lock)
+            yield
+        finally:
+            os.close(handle)
+
+    @contextlib.contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.DBAPIError as error:
+            found = error.orig
+            if isinstance(found, sqlite3.IntegrityError) or not isinstance(found, sqlite3.Error):
+                raise
+            raise driver_errors.in_our_words(found, self.file) from error
+        except sqlite3.Error as error:
+            raise driver_errors.in_our_words(error, self.file) from error
+
+
+class PostgresDatabase:
+    """One schema on a PostgreSQL server, named by the workspace's id.
+
+    Nothing is set beyond a transaction and nothing is prepared, so that it works behind a pool of transactions. Needs
+    the extra `postgres`.
+    """
+
+    def __init__(self, url: str, schema: str) -> None:
+        self.schema = schema
+        self._engine = create_engine(
+            _sqlalchemy_url(url), pool_size=5, max_overflow=20, connect_args={"prepare_threshold": None}
+        )
+        self._path = f'SET LOCAL search_path TO "{schema}"'
+
+    @property
+    def where(self) -> str:
+        url = self._engine.url
+        return f"{url.host or 'local'}/{url.database} (schema {self.schema})"
+
+    def prepare(self) -> None:
+        """See `Database.prepare`."""
+        with self._in_our_words(), self._engine.begin() as connection:
+            connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"'))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """See `Database.reading`: one state for the whole transaction."""
+        with self._in_our_words(), self._engine.begin() as connection:
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+            connection.execute(text(self._path))
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, *, durable: bool) -> Iterator[Connection]:
+        """See `Database.writing`. Not `durable`: the server may lose it in a crash of its own."""
+        with self._in_our_words(), self._engine.begin() as connection:
+            connection.execute(text(self._path))
+            if not durable:
+                connection.execute(text("SET LOCAL synchronous_commit TO off"))
+            yield connection
+
+    def changed(self) -> bool:
+        """True: only the revision in the database tells."""
+        return True
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.OperationalError as error:
+            what = " ".join(str(error.orig).split()) or "no answer"
+            raise StoreError(f"the database server does not answer ({what})", self.where, "try again") from error
+        except exc.ProgrammingError as error:
+            what = " ".join(str(error.orig).split())
+            raise StoreError(f"the database server refuses ({what})", self.where, "run `nanomem doctor`") from error
+
+
+def _sqlalchemy_url(url: str) -> str:
+    for scheme in ("postgresql://", "postgres://"):
+        if url.startswith(scheme):
+            return f"postgresql+psycopg://{url.removeprefix(scheme)}"
+    return url
+
+
+def _inode(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _wait_for(handle: int, how: int, lock: Path) -> None:
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(handle, how | fcntl.LOCK_NB)
+            return
+        if time.monotonic() > until:
+            raise Refused("the database is being repaired or moved", str(lock), "try again in a moment")
+        time.sleep(0.01)

@@ -1,0 +1,177 @@
+"""The log of operations in the database: writing one in its transaction, and asking what was done, undone, and by whom.
+
+Owns the tables `operations`, `operation_keys` and the turn of the writers in `meta`. Every function works inside the
+transaction of its caller. Must not know rows: `store` checks and writes those.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.sql.expression import ColumnElement
+
+from nanomem_tui import clock
+from nanomem_tui.database import models
+from nanomem_tui.database.rows import escaped
+from nanomem_tui.operations import Change, Operation
+
+OPERATIONS = models.table(models.OperationRow)
+KEYS = models.table(models.OperationKey)
+META = models.table(models.MetaRow)
+BATCHES = models.table(models.UsageBatch)
+
+BOOKKEEPING = ("undo", "redo", "void")
+"""Kinds that only say something about another operation."""
+FINAL = ("forget", "scrub")
+"""Kinds that nothing undoes: they took texts out for good."""
+DONE, PLANNED, STUCK = "done", "planned", "stuck"
+
+_TURN = select(META.c.revision, META.c.epoch, META.c.moved_to)
+_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*_TURN.selected_columns)
+_INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
+
+
+class Turn(NamedTuple):
+    """What a writer learns when its turn comes: the number of this commit, the epoch, and where the memory moved to."""
+
+    revision: int
+    epoch: str
+    moved_to: str
+
+
+class Entry(NamedTuple):
+    """An operation in the log; `undone`: nothing of it stands at present; `seq`: the order of commits."""
+
+    operation: Operation
+    undone: bool
+    seq: int
+    state: str = DONE
+
+
+def take_turn(connection: Connection) -> Turn:
+    """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits."""
+    return Turn(*connection.execute(_TAKE_TURN).one())
+
+
+def turn_of(connection: Connection) -> Turn:
+    """Return the number of the last commit, the epoch, and where the memory moved to."""
+    return Turn(*connection.execute(_TURN).one())
+
+
+def write(connection: Connection, seq: int, operation: Operation, *, state: str = DONE, writer: str = "") -> None:
+    """Insert an operation and what it touched. `writer`: the process that has still to finish one that is planned."""
+    connection.execute(
+        _INSERT,
+        {
+            "seq": seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
+            "label": escaped(operation.label), "state": state, "writer": writer, "undoes": operation.undoes,
+            "redoes": operation.redoes, "meta_json": _dumped(dict(operation.meta)), "touched": len(operation.changes),
+            "changes_json": _dumped(operation.to_json()["changes"]), "undone": 0,
+        },
+    )  # fmt: skip
+    touched = dict.fromkeys((change.layer, change.key) for change in operation.changes)
+    if touched:
+        connection.execute(
+            _INSERT_KEYS, [{"layer": layer, "key": key, "seq": seq, "undone": 0} for layer, key in touched]
+        )
+
+
+def mark(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *, undone: bool) -> None:
+    """Note which parts of an operation are undone, or stand again; it is undone when none of its parts stands."""
+    seq = connection.execute(select(OPERATIONS.c.seq).where(OPERATIONS.c.id == target)).scalar_one()
+    for layer, key in keys:
+        found = (KEYS.c.layer == layer) & (KEYS.c.key == key) & (KEYS.c.seq == seq)
+        connection.execute(update(KEYS).where(found).values(undone=int(undone)))
+    stands = connection.execute(select(KEYS.c.seq).where(KEYS.c.seq == seq, KEYS.c.undone == 0).limit(1)).first()
+    connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == seq).values(undone=int(stands is None)))
+
+
+def mark_undo_of(connection: Connection, target: str, parts: Iterable[tuple[str, str]]) -> None:
+    """Note that the newest undo of an operation was redone."""
+    undo = _first(connection, (OPERATIONS.c.undoes == target) & (OPERATIONS.c.undone == 0))
+    if undo is not None:
+        mark(connection, undo.operation.id, parts, undone=True)
+
+
+def set_state(connection: Connection, op_id: str, state: str) -> None:
+    """Note that a planned operation is done or stuck."""
+    connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == op_id).values(state=state))
+
+
+def standing(connection: Connection, seq: int) -> list[tuple[str, str]]:
+    """Return (layer, key) of each part of an operation that is not undone."""
+    asked = select(KEYS.c.layer, KEYS.c.key).where(KEYS.c.seq == seq, KEYS.c.undone == 0)
+    return [(layer, key) for layer, key in connection.execute(asked)]
+
+
+def find(connection: Connection, op_id: str) -> Entry | None:
+    """Find an operation by its id."""
+    return _first(connection, OPERATIONS.c.id == op_id)
+
+
+def log(connection: Connection, limit: int, offset: int = 0, key: str | None = None) -> list[Entry]:
+    """List operations, newest commit first. `key`: those that touched the thing of that id."""
+    asked = select(OPERATIONS).order_by(OPERATIONS.c.seq.desc()).limit(limit).offset(offset)
+    if key is not None:
+        asked = asked.where(OPERATIONS.c.seq.in_(select(KEYS.c.seq).where(KEYS.c.key == key)))
+    return [entry_of(row) for row in connection.execute(asked)]
+
+
+def newest_of_person(connection: Connection) -> Entry | None:
+    """Find what a person did last and what stands: undo without an id takes it back."""
+    person = (OPERATIONS.c.actor == "human") & OPERATIONS.c.kind.not_in(BOOKKEEPING)
+    return _first(connection, person & ((OPERATIONS.c.undone == 0) | OPERATIONS.c.kind.in_(FINAL)))
+
+
+def newest_undo(connection: Connection) -> Entry | None:
+    """Find the undo that a redo takes back: the last one that stands, unless a person did something new since."""
+    new = (OPERATIONS.c.actor == "human") & OPERATIONS.c.kind.not_in(BOOKKEEPING)
+    last = _first(connection, new | ((OPERATIONS.c.kind == "undo") & (OPERATIONS.c.undone == 0)))
+    return last if last is not None and last.operation.kind == "undo" else None
+
+
+def planned(connection: Connection) -> list[Entry]:
+    """List operations whose files are still to be written, or could not be, oldest first."""
+    asked = select(OPERATIONS).where(OPERATIONS.c.state != DONE).order_by(OPERATIONS.c.seq)
+    return [entry_of(row) for row in connection.execute(asked)]
+
+
+def writer_of(connection: Connection, seq: int) -> str:
+    """Return the name of the process that planned an operation."""
+    return str(connection.execute(select(OPERATIONS.c.writer).where(OPERATIONS.c.seq == seq)).scalar_one())
+
+
+def is_new_batch(connection: Connection, batch: str) -> bool:
+    """Note a batch of counters; return whether it was not noted before."""
+    if connection.execute(select(BATCHES.c.id).where(BATCHES.c.id == batch)).first() is not None:
+        return False
+    connection.execute(insert(BATCHES), {"id": batch, "at": clock.iso(clock.now())})
+    return True
+
+
+def last_of(connection: Connection, layer: str, key: str) -> Entry | None:
+    """Find the operation that touched a thing last."""
+    asked = select(KEYS.c.seq).where(KEYS.c.layer == layer, KEYS.c.key == key).order_by(KEYS.c.seq.desc()).limit(1)
+    seq = connection.execute(asked).scalar()
+    return _first(connection, OPERATIONS.c.seq == seq) if seq is not None else None
+
+
+def _first(connection: Connection, condition: ColumnElement[bool]) -> Entry | None:
+    row = connection.execute(select(OPERATIONS).where(condition).order_by(OPERATIONS.c.seq.desc()).limit(1)).first()
+    return entry_of(row) if row is not None else None
+
+
+def entry_of(row: Any) -> Entry:
+    """Return a row of the log as a value."""
+    changes = tuple(Change(layer, key, before, after) for layer, key, before, after in json.loads(row.changes_json))
+    operation = Operation(
+        row.id, row.at, row.actor, row.kind, row.label, changes, row.undoes, row.redoes, json.loads(row.meta_json)
+    )
+    return Entry(operation, bool(row.undone), row.seq, row.state)
+
+
+def _dumped(value: Sequence[Any] | dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

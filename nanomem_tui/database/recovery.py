@@ -1,0 +1,291 @@
+"""What brings a damaged database back: a daily copy of the file, and `operations.jsonl` beside it (SQLite only).
+
+Owns both, and the repair from them. Whoever commits appends every commit that the log lacks, in the order of commits,
+without fsync; the checkpoint fills the end and syncs. A line that the database does not have is a commit that a power
+cut took: it is made again before a process writes for the first time. Counters are in neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from sqlalchemy import func, select, update
+
+from nanomem_tui import clock
+from nanomem_tui.database import operations, rows
+from nanomem_tui.database.engine import SqliteDatabase
+from nanomem_tui.database.snapshot import patched
+from nanomem_tui.errors import StoreError
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import atomic
+
+LOG, LOCK = "operations.jsonl", "operations.lock"
+KEPT_COPIES = 3
+_TAIL = 1 << 16
+
+
+class Line(NamedTuple):
+    """A commit as the log beside the database has it."""
+
+    seq: int
+    operation: Operation
+
+    def to_bytes(self) -> bytes:
+        body = json.dumps({"seq": self.seq, **self.operation.to_json()}, ensure_ascii=False, separators=(",", ":"))
+        return f"{body}\n".encode("utf-8", "surrogatepass")
+
+    @classmethod
+    def parse(cls, data: bytes) -> Line | None:
+        """Return the line, or None for one that was cut or harmed."""
+        try:
+            body = json.loads(data.decode("utf-8", "surrogatepass"))
+            return cls(int(body["seq"]), Operation.from_json(body))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+class Repaired(NamedTuple):
+    """What a repair did: the copy that it began with, how many commits of the log it made again, where the damaged file
+    lies, and the numbers of commits that nobody has."""
+
+    copy: str
+    replayed: int
+    quarantined: str
+    missing: tuple[int, ...]
+
+
+class Recovery:
+    """The copies of one database and the log beside it."""
+
+    def __init__(self, database: SqliteDatabase, copies: Path, quarantine: Path) -> None:
+        self._database = database
+        self._log = database.file.with_name(LOG)
+        self._lock = database.file.with_name(LOCK)
+        self._copies = copies
+        self._quarantine = quarantine
+
+    # -- the log ------------------------------------------------------------------------------------------------
+
+    def append(self, newest: Line | None = None) -> int:
+        """Append every commit that the log does not have yet; return how many. `newest`: the one just made."""
+        with self._locked() as file:
+            last = _last_line(file)
+            seq = last.seq if last is not None else 0
+            found = [newest] if newest is not None and newest.seq == seq + 1 else self._since(seq)
+            if found:
+                file.seek(0, os.SEEK_END)
+                file.write(b"".join(line.to_bytes() for line in found))
+                file.flush()
+            return len(found)
+
+    def sync(self) -> int:
+        """Fill what is missing at the end of the log and make it durable; called by the checkpoint."""
+        count = self.append()
+        if self._log.exists():
+            atomic.sync_file(self._log)
+        return count
+
+    def make_lost_commits_again(self) -> int:
+        """Make the commits again that a power cut took from the database and not from the log; return how many."""
+        with self._locked() as file:
+            with self._database.reading() as connection:
+                newest = operations.turn_of(connection).revision
+            lost = [line for line in _lines(file) if line.seq > newest]
+            if lost:
+                with self._database.writing(durable=True) as connection:
+                    _replay(connection, lost)
+            return len(lost)
+
+    def _since(self, seq: int) -> list[Line]:
+        with self._database.reading() as connection:
+            asked = select(operations.OPERATIONS).where(operations.OPERATIONS.c.seq > seq)
+            found = [operations.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
+        return [Line(entry.seq, entry.operation) for entry in found]
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, atomic.PRIVATE_FILE)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            with open(os.open(self._log, flags, atomic.PRIVATE_FILE), "r+b") as file:
+                yield file
+        finally:
+            os.close(lock)
+
+    # -- copies -------------------------------------------------------------------------------------------------
+
+    def copy_if_due(self) -> Path | None:
+        """Copy the database once a day; keep the newest three copies, and of the log what is newer than the oldest."""
+        target = self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db"
+        return None if target.exists() else self._copy(target)
+
+    def _copy(self, target: Path) -> Path:
+        atomic.make_folder(self._copies)
+        temporary = target.with_name(f".{target.name}.nanomem-tmp")
+        temporary.unlink(missing_ok=True)
+        os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE))
+        with (
+            self._database.shared(),
+            contextlib.closing(
+                sqlite3.connect(f"{self._database.file.absolute().as_uri()}?mode=ro", uri=True)
+            ) as source,
+            contextlib.closing(sqlite3.connect(temporary)) as copied,
+        ):
+            source.backup(copied, pages=-1)
+            copied.execute("PRAGMA journal_mode=DELETE")
+        if not is_whole(temporary):
+            temporary.unlink()
+            raise StoreError(
+                "the database is damaged, so no copy was kept", self._database.where, "run `nanomem doctor`"
+            )
+        atomic.sync_file(temporary)
+        os.replace(temporary, target)
+        atomic.sync_folder(self._copies)
+        self._prune()
+        return target
+
+    def copies(self) -> list[Path]:
+        """List the copies, newest first."""
+        return sorted(self._copies.glob("nanomem-*.db"), reverse=True)
+
+    def _prune(self) -> None:
+        for old in self.copies()[KEPT_COPIES:]:
+            old.unlink()
+        oldest = self.copies()[-1]
+        with contextlib.closing(_open_to_read(oldest)) as connection:
+            (seq,) = connection.execute(str(select(operations.META.c.revision))).fetchone()
+        with self._locked() as file:
+            kept = [line for line in _lines(file) if line.seq > seq]
+            first = next(_lines(file), None)
+            if first is not None and first.seq <= seq:
+                atomic.write_atomic(self._log, b"".join(line.to_bytes() for line in kept))
+
+    # -- repair -------------------------------------------------------------------------------------------------
+
+    def repair(self) -> Repaired:
+        """Put the damaged database into the quarantine and make it anew from the newest whole copy and the log.
+
+        Raises StoreError where there is no whole copy; nothing is moved then.
+        """
+        with self._database.exclusive(), self._locked() as file:
+            start = next((copy for copy in self.copies() if is_whole(copy)), None)
+            if start is None:
+                raise StoreError("there is no whole copy of the database", str(self._copies), "restore a backup")
+            lines = list(_lines(file))
+            fresh = self._database.file.parent / "repaired.nanomem-tmp" / self._database.file.name
+            shutil.rmtree(fresh.parent, ignore_errors=True)
+            atomic.make_folder(fresh.parent)
+            shutil.copyfile(start, fresh)
+            fresh.chmod(atomic.PRIVATE_FILE)
+            repaired = SqliteDatabase(fresh)
+            try:
+                with repaired.writing(durable=True) as connection:
+                    since = operations.turn_of(connection).revision
+                    wanted = [line for line in lines if line.seq > since]
+                    _replay(connection, wanted)
+                    connection.execute(update(operations.META).values(epoch=os.urandom(8).hex()))
+            finally:
+                repaired.close()
+            with contextlib.closing(sqlite3.connect(fresh)) as whole:
+                whole.execute("PRAGMA journal_mode=DELETE")  # moves the WAL into the file that is to be renamed
+            seqs = {line.seq for line in wanted}
+            last = max(seqs, default=since)
+            missing = tuple(seq for seq in range(since + 1, last) if seq not in seqs)
+            aside = self._set_aside()
+            atomic.sync_file(fresh)
+            os.replace(fresh, self._database.file)
+            atomic.sync_folder(self._database.file.parent)
+            shutil.rmtree(fresh.parent)
+            return Repaired(start.name, len(wanted), aside, missing)
+
+    def _set_aside(self) -> str:
+        """Keep the damaged file and its WAL, under a name that says when."""
+        atomic.make_folder(self._quarantine)
+        stamp = clock.iso(clock.now())[:19].replace(":", "")
+        for suffix in ("", "-wal", "-shm"):
+            harmed = self._database.file.with_name(self._database.file.name + suffix)
+            if harmed.exists():
+                os.replace(harmed, self._quarantine / f"nanomem-{stamp}.db{suffix}")
+        return f"nanomem-{stamp}.db"
+
+
+def is_whole(file: Path) -> bool:
+    """Whether SQLite finds nothing wrong with a database; reads every page and looks up every row in its indexes."""
+    try:
+        with contextlib.closing(_open_to_read(file)) as connection:
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",))
+    except sqlite3.Error:
+        return False
+
+
+def _open_to_read(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _replay(connection: Any, lines: Sequence[Line]) -> None:
+    """Make commits again, in their order and under their numbers, without comparing: they were compared once."""
+    for line in lines:
+        operation = line.operation
+        for layer in rows.TABLES:
+            part = [change for change in operation.changes if change.layer == layer]
+            there = {row.id: row for row in rows.read(connection, layer, ids=[change.key for change in part])}
+            for change in part:
+                row = there.get(change.key)
+                if row is None and (change.before is not None or change.after is None):
+                    continue  # the line that made it is missing, and is named as such
+                made = patched(row, change, line.seq)
+                if row is None:
+                    rows.insert_rows(connection, layer, [made])
+                else:
+                    rows.update_row(connection, layer, made, made._fields)
+                there[change.key] = made
+        operations.write(connection, line.seq, operation)
+        parts = dict.fromkeys((change.layer, change.key) for change in operation.changes)
+        target = operation.undoes or operation.redoes
+        if target is not None and operations.find(connection, target) is not None:
+            operations.mark(connection, target, parts, undone=operation.undoes is not None)
+            if operation.redoes is not None:
+                operations.mark_undo_of(connection, target, parts)
+    newest = select(func.coalesce(func.max(operations.OPERATIONS.c.seq), 0)).scalar_subquery()
+    connection.execute(update(operations.META).values(revision=newest))
+
+
+def _lines(file: BinaryIO) -> Iterator[Line]:
+    """The whole lines of the log, in its order; what was cut or harmed is passed over."""
+    file.seek(0)
+    for data in file:
+        line = Line.parse(data)
+        if line is not None:
+            yield line
+
+
+def _last_line(file: BinaryIO) -> Line | None:
+    """The last whole line; a torn end is cut off, so that the next line begins anew."""
+    size = file.seek(0, os.SEEK_END)
+    reach = _TAIL
+    while size:
+        start = max(0, size - reach)
+        file.seek(start)
+        data = file.read(size - start)
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data) and (whole or not start):
+            size = start + len(whole)
+            file.truncate(size)
+            continue
+        for part in reversed(whole.splitlines()[0 if not start else 1 :]):
+            line = Line.parse(part)
+            if line is not None:
+                return line
+        if not start:
+            return None
+        reach *= 4
+    return None

@@ -1,0 +1,147 @@
+"""The rows in RAM (seed 000 §Architecture): what every read of the memory is answered from.
+
+Owns the rows by id, the counters that turns moved since the last checkpoint, and one lock. Reads and writes no disk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nanomem_tui.database.rows import COUNTERS
+from nanomem_tui.operations import Change
+from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
+
+Counts = dict[tuple[str, str], tuple[int, str]]
+"""(layer, id) → how many hits more, and the time of the last."""
+_SET_BY_WRITING = frozenset({"revision", "updated_at", "hits", "last_accessed_at", "last_applied_at"})
+"""Fields that a change does not compare: the time of a change is compared where it deletes."""
+
+
+class Snapshot:
+    """Items, lessons and records by id. Hold `lock` for reads that must agree with each other.
+
+    `counter` grows with every change, so that a view can tell whether what it shows is still true.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.items: dict[str, Item] = {}
+        self.lessons: dict[str, Lesson] = {}
+        self.records: dict[str, Record] = {}
+        self.counter = 0
+        self._counts: Counts = {}
+        self._watches: list[set[str]] = []
+
+    def table(self, layer: str) -> dict[str, Any]:
+        """Return the rows of one layer by id."""
+        tables: dict[str, dict[str, Any]] = {"item": self.items, "lesson": self.lessons, "record": self.records}
+        return tables[layer]
+
+    def watch(self) -> set[str]:
+        """Return a set that gets the id of every item that changes from now on; its owner empties it under `lock`."""
+        with self.lock:
+            self._watches.append(set())
+            return self._watches[-1]
+
+    def put(self, layer: str, rows: Iterable[AnyRow]) -> int:
+        """Take rows as the database has them now; return how many. Counters that are not saved yet stay added."""
+        count = 0
+        with self.lock:
+            table = self.table(layer)
+            for row in rows:
+                table[row.id] = self._with_counts(layer, row)
+                self._note(layer, row.id)
+                count += 1
+        return count
+
+    def clear(self) -> None:
+        """Forget every row, for who loads them anew; counters that are not saved yet stay."""
+        with self.lock:
+            for key in self.items:
+                self._note("item", key)
+            for table in (self.items, self.lessons, self.records):
+                table.clear()
+            self.counter += 1
+
+    def count(self, layer: str, key: str, hits: int, at: str) -> None:
+        """Add hits to a counter, the last one at a time (ISO, UTC). Saved by the next checkpoint."""
+        with self.lock:
+            row = self.table(layer).get(key)
+            if row is None:
+                return
+            known, last = self._counts.get((layer, key), (0, ""))
+            self._counts[layer, key] = (known + hits, max(last, at))
+            self.table(layer)[key] = _counted(layer, row, hits, at)
+            self._note(layer, key)
+
+    def unsaved_counts(self) -> Counts:
+        """Return the counters that the database does not have yet."""
+        with self.lock:
+            return dict(self._counts)
+
+    def saved(self, counts: Mapping[tuple[str, str], tuple[int, str]]) -> None:
+        """Take these off the unsaved counters: the database has them now."""
+        with self.lock:
+            for key, (hits, _) in counts.items():
+                known, last = self._counts.get(key, (0, ""))
+                if known > hits:
+                    self._counts[key] = (known - hits, last)
+                else:
+                    self._counts.pop(key, None)
+
+    def _with_counts(self, layer: str, row: AnyRow) -> AnyRow:
+        hits, last = self._counts.get((layer, row.id), (0, ""))
+        return _counted(layer, row, hits, last) if hits or last else row
+
+    def _note(self, layer: str, key: str) -> None:
+        self.counter += 1
+        if layer == "item":
+            for watch in self._watches:
+                watch.add(key)
+
+
+def difference(row: AnyRow, change: Change) -> str:
+    """Return the first field in which a row is not what a change starts from; "" when it can be made.
+
+    Only fields that the change touches are compared. A delete compares the time of the last change as well, so that to
+    undo an older delete never brings back what was written after it.
+    """
+    before = change.before or {}
+    deletes = "is_deleted" in before
+    for name, value in before.items():
+        if name in _SET_BY_WRITING and not (deletes and name == "updated_at"):
+            continue
+        if name in row._fields and getattr(row, name) != value:
+            return name
+    return ""
+
+
+def patched(row: AnyRow | None, change: Change, revision: int) -> AnyRow:
+    """Return the row with a change made to it; `after` None deletes it. A new row has every field in `after`.
+
+    Counters stay as they are, and a time of change that moved on since stays.
+    """
+    if change.after is None:
+        assert row is not None
+        return row._replace(is_deleted=True, revision=revision)
+    kind = ROW_TYPES[change.layer]
+    fields = {name: value for name, value in change.after.items() if name in kind._fields}
+    if row is None:
+        return kind(**{**fields, "revision": revision})
+    for name in COUNTERS[change.layer]:
+        fields.pop(name, None)
+    before = change.before
+    if before is not None and "updated_at" in before and row.updated_at != before["updated_at"]:
+        fields.pop("updated_at", None)
+    if before is None and "is_deleted" not in fields:
+        fields["is_deleted"] = False
+    return row._replace(**{**fields, "revision": revision})
+
+
+def _counted(layer: str, row: Any, hits: int, at: str) -> Any:
+    if not COUNTERS[layer]:
+        return row
+    name, last = COUNTERS[layer]
+    return row._replace(**{name: row.hits + hits, last: max(getattr(row, last) or "", at)})

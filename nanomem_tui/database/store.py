@@ -1,0 +1,448 @@
+"""The memory of one workspace: rows in RAM over one database, and every change as one transaction.
+
+Owns the order of a change: the turn of the writers first, then what others committed, then compare, rows, index and
+operation, then commit. Who lost a race gets a `Conflict` that names what changed. Undo is the operation with before and
+after swapped. There is no second log.
+
+A change of an agent's files is committed as planned before the first file is touched, and as done after the last. What
+a process left planned when it was killed is finished by the next writer, or named as stuck.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sqlalchemy import Connection, delete, insert, inspect
+from sqlalchemy.exc import IntegrityError
+
+from nanomem_tui import clock
+from nanomem_tui.database import models, operations, rows
+from nanomem_tui.database.engine import Database, SqliteDatabase
+from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry, Turn
+from nanomem_tui.database.recovery import Line, Recovery
+from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
+from nanomem_tui.database.writers import Writers
+from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, StoreError
+from nanomem_tui.operations import Change, Layer, Operation, new_operation
+from nanomem_tui.store.values import AnyRow
+
+BATCHES = models.table(models.UsageBatch)
+NAMES = {"item": "memory", "lesson": "lesson", "record": "record"}
+_BATCH_DAYS = 7
+
+Write = Callable[[Connection, Turn], Operation]
+"""What a transaction does; returns the operation that it recorded."""
+
+
+class _OtherEpoch(Exception):
+    """The database was replaced since it was loaded."""
+
+
+class Store:
+    """The rows and operations of one workspace. Thread-safe; several processes may have one each."""
+
+    def __init__(
+        self,
+        database: Database,
+        writers: Writers,
+        recovery: Recovery | None = None,
+        layer_of: Callable[[str], Layer] | None = None,
+    ) -> None:
+        """`recovery`: the copies and the log beside a file of SQLite; a server has backups of its own. `layer_of`:
+        what changes the files of an agent, by the name of a layer; raises NotFound."""
+        self.database = database
+        self.snapshot = Snapshot()
+        self._writers = writers
+        self._recovery = recovery
+        self._layer_of = layer_of or _no_layer
+        self._epoch = ""
+        self._revision = -1
+        self._wrote_before = False
+        self._written: dict[str, dict[str, AnyRow]] = {}
+        self._batch: tuple[str, Counts] | None = None
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    def make(self, workspace_id: str) -> None:
+        """Make the tables where there are none, for who writes first. Raises StoreError."""
+        self.database.prepare()
+        with self.database.writing(durable=True) as connection:
+            if inspect(connection).has_table("meta"):
+                return
+            models.METADATA.create_all(connection)
+            rows.make_index(connection)
+            connection.execute(
+                insert(operations.META).values(
+                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
+                    channel=f"nanomem_{secrets.token_hex(12)}",
+                )
+            )  # fmt: skip
+
+    def load(self) -> Snapshot:
+        """Read every row into RAM, once. Raises StoreError."""
+        with self.snapshot.lock:
+            if self._revision < 0:
+                with self.database.reading() as connection:
+                    self._load(connection, operations.turn_of(connection))
+        return self.snapshot
+
+    def refresh(self) -> bool:
+        """Read what other processes committed since the last look; return whether rows changed. Raises StoreError."""
+        with self.snapshot.lock:
+            if self._revision < 0:
+                self.load()
+                return True
+            if not self.database.changed():
+                return False
+            with self.database.reading() as connection:
+                turn = operations.turn_of(connection)
+                if turn.epoch != self._epoch:
+                    self._load(connection, turn)
+                    return True
+                if turn.revision == self._revision:
+                    return False
+                return self._read_others(connection, turn.revision) > 0
+
+    def _load(self, connection: Connection, turn: Turn) -> None:
+        self.snapshot.clear()
+        for layer in rows.TABLES:
+            self.snapshot.put(layer, rows.read(connection, layer))
+        self._epoch, self._revision = turn.epoch, turn.revision
+
+    def _read_others(self, connection: Connection, revision: int) -> int:
+        """Read what was committed since the last look up to `revision`; return how many rows."""
+        read = 0
+        for layer in rows.TABLES:
+            read += self.snapshot.put(layer, rows.read(connection, layer, since=self._revision))
+            counted = rows.counted_since(connection, layer, self._revision)
+            read += self.snapshot.put(layer, rows.read(connection, layer, ids=counted))
+        self._revision = revision
+        return read
+
+    # -- changing -----------------------------------------------------------------------------------------------
+
+    def perform(self, operation: Operation, *, durable: bool = True) -> Operation:
+        """Make a change and record it, in one transaction.
+
+        `durable`: acknowledged once it survives a power cut, else once it survives a kill. Raises Conflict where a row
+        or a file is not what the change starts from, StoreError where the database cannot be written, or what a file
+        cannot be written for; nothing is changed then.
+        """
+
+        def write(connection: Connection, turn: Turn) -> Operation:
+            self._record(connection, turn, operation, known=known)
+            return operation
+
+        with self.snapshot.lock:
+            self.load()
+            known = self._revision
+            return self._commit(write, durable=durable, op_id=operation.id)
+
+    def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
+        """Take back an operation, or what it did to the things of `keys`; without an id, what a person did last.
+
+        Only the fields that it changed are compared and restored. Raises NothingToDo, NotFound, or Conflict where
+        somebody changed one of them since.
+        """
+
+        def write(connection: Connection, turn: Turn) -> Operation:
+            entry = self._to_undo(connection, op_id)
+            stands = operations.standing(connection, entry.seq)
+            wanted = [part for part in stands if keys is None or part[1] in keys]
+            if not wanted:
+                raise NothingToDo("nothing to undo", entry.operation.id, "it is undone already")
+            chosen = set(wanted)
+            changes = [change for change in entry.operation.inverse() if (change.layer, change.key) in chosen]
+            label = f"undo: {entry.operation.label}"
+            operation = new_operation("undo", label, changes, undoes=entry.operation.id)
+            self._record(connection, turn, operation)
+            operations.mark(connection, entry.operation.id, wanted, undone=True)
+            return operation
+
+        with self.snapshot.lock:
+            return self._commit(write, durable=True)
+
+    def redo(self) -> Operation:
+        """Do again what was undone last. Raises NothingToDo or Conflict."""
+
+        def write(connection: Connection, turn: Turn) -> Operation:
+            undo = operations.newest_undo(connection)
+            if undo is None or undo.operation.undoes is None:
+                raise NothingToDo("nothing to redo", "", "redo follows an undo")
+            label = f"redo: {undo.operation.label.removeprefix('undo: ')}"
+            operation = new_operation("redo", label, undo.operation.inverse(), redoes=undo.operation.undoes)
+            self._record(connection, turn, operation, again=True)
+            parts = _parts(operation)
+            operations.mark(connection, undo.operation.undoes, parts, undone=False)
+            operations.mark(connection, undo.operation.id, parts, undone=True)
+            return operation
+
+        with self.snapshot.lock:
+            return self._commit(write, durable=True)
+
+    def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[Entry]:
+        """List operations, newest commit first. `key`: those that touched the thing of that id."""
+        with self.database.reading() as connection:
+            return operations.log(connection, limit, offset, key)
+
+    # -- files of others ----------------------------------------------------------------------------------------
+
+    def settle(self) -> list[Entry]:
+        """Finish what killed processes left planned; return what cannot be finished, for `doctor` to name.
+
+        Of each file: what is done already stays, what is as before is written, and where a file is neither, it is left
+        and the operation is stuck. Others go on.
+        """
+        with self.database.reading() as connection:
+            left = [entry for entry in operations.planned(connection) if entry.state == PLANNED]
+            writers = {entry.operation.id: operations.writer_of(connection, entry.seq) for entry in left}
+        for entry in left:
+            if not self._writers.is_alive(writers[entry.operation.id]):
+                self._set_state(entry.operation.id, DONE if self._finish(entry.operation) else STUCK)
+        with self.database.reading() as connection:
+            return [entry for entry in operations.planned(connection) if entry.state == STUCK]
+
+    def _finish(self, operation: Operation) -> bool:
+        """Write what is left of the files of an operation; whether all of them are as it wants them."""
+        for name, changes in _of_files(operation).items():
+            try:
+                layer = self._layer_of(name)
+                for change in changes:
+                    if not layer.begun([change]):
+                        layer.check([change])
+                        layer.apply(operation, [change])
+            except NanomemError:
+                return False
+        return True
+
+    def _write_files(self, operation: Operation) -> None:
+        """Write the files of an operation that was committed as planned, and note that it is done. Takes everything
+        back and raises where one of them cannot be written."""
+        begun: list[tuple[Layer, Change]] = []
+        try:
+            for name, changes in _of_files(operation).items():
+                layer = self._layer_of(name)
+                begun += [(layer, change) for change in changes]
+                layer.apply(operation, changes)
+        except (Exception, KeyboardInterrupt) as error:
+            self._take_back(operation, begun, error)
+            raise
+        self._set_state(operation.id, DONE)
+
+    def _take_back(self, operation: Operation, begun: list[tuple[Layer, Change]], error: BaseException) -> None:
+        """Undo what was done of an operation whose files could not be written, and say so in the log."""
+        for layer, change in reversed(begun):
+            with contextlib.suppress(NanomemError, OSError):
+                if layer.begun([change]):
+                    layer.apply(operation, [change.inverse()])
+        why = error.line() if isinstance(error, NanomemError) else str(error) or type(error).__name__
+        on_rows = [change for change in operation.inverse() if change.layer in rows.TABLES]
+
+        def write(connection: Connection, turn: Turn) -> Operation:
+            void = new_operation("void", f"not done: {operation.label} ({why})", on_rows, undoes=operation.id)
+            self._write_rows(connection, on_rows, turn.revision, again=True)
+            operations.write(connection, turn.revision, void)
+            operations.set_state(connection, operation.id, DONE)
+            operations.mark(connection, operation.id, _parts(operation), undone=True)
+            if operation.undoes:
+                operations.mark(connection, operation.undoes, _parts(operation), undone=False)
+            if operation.redoes:
+                operations.mark(connection, operation.redoes, _parts(operation), undone=True)
+            return void
+
+        self._commit(write, durable=True)
+
+    def _set_state(self, op_id: str, state: str) -> None:
+        with self.database.writing(durable=True) as connection:
+            operations.set_state(connection, op_id, state)
+
+    # -- counters and checkpoints -------------------------------------------------------------------------------
+
+    def save_counts(self) -> int:
+        """Save the counters that turns moved; return how many. A batch is added once, also where the answer to its
+        commit was lost. Raises StoreError; the counters stay in RAM then."""
+        with self.snapshot.lock:
+            counts = self._batch[1] if self._batch is not None else self.snapshot.unsaved_counts()
+            if not counts:
+                return 0
+            batch = self._batch[0] if self._batch is not None else secrets.token_hex(8)
+            self._batch = (batch, counts)
+            with self._turn(durable=True) as (connection, turn):
+                if operations.is_new_batch(connection, batch):
+                    rows.add_counts(connection, turn.revision, counts)
+                connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
+            self._batch = None
+            self.snapshot.saved(counts)
+            self._revision = turn.revision
+            return len(counts)
+
+    def checkpoint(self) -> int:
+        """Save the counters, complete the log beside the database, move the WAL into the file, and copy it once a day.
+        Return how many counters were saved."""
+        saved = self.save_counts()
+        if self._recovery is not None:
+            self._recovery.sync()
+        if isinstance(self.database, SqliteDatabase):
+            self.database.checkpoint()
+        if self._recovery is not None:
+            self._recovery.copy_if_due()
+        return saved
+
+    def close(self) -> None:
+        """Save the counters and let go of the database."""
+        try:
+            self.save_counts()
+        finally:
+            self.database.close()
+            self._writers.close()
+
+    # -- one transaction ----------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _turn(self, *, durable: bool) -> Iterator[tuple[Connection, Turn]]:
+        """A transaction in this process's turn; the snapshot has everything that was committed before it."""
+        self.load()
+        if self._recovery is not None and not self._wrote_before:
+            self._recovery.make_lost_commits_again()
+        self._wrote_before = True
+        with self.database.writing(durable=durable) as connection:
+            turn = operations.take_turn(connection)
+            if turn.epoch != self._epoch:
+                raise _OtherEpoch
+            if turn.moved_to:
+                raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+            if turn.revision > self._revision + 1:
+                self._read_others(connection, turn.revision - 1)
+            yield connection, turn
+
+    def _commit(self, write: Write, *, durable: bool, op_id: str = "") -> Operation:
+        """Do `write` in a transaction, and then what it planned of the files of others."""
+        try:
+            done = self._try(write, durable=durable, op_id=op_id)
+        except _OtherEpoch:
+            self._revision = -1
+            done = self._try(write, durable=durable, op_id=op_id)
+        if done.kind != "void" and _of_files(done):
+            self._write_files(done)
+        return done
+
+    def _try(self, write: Write, *, durable: bool, op_id: str) -> Operation:
+        written = False
+        self._written = {layer: {} for layer in rows.TABLES}
+        try:
+            with self._turn(durable=durable) as (connection, turn):
+                result = write(connection, turn)
+                written = True
+        except IntegrityError as error:
+            what = "a memory with these words is there already"
+            raise Conflict(what, self.database.where, "edit that one") from error
+        except StoreError:
+            if not (written and op_id and self._is_there(op_id)):
+                raise
+        for layer, changed in self._written.items():
+            self.snapshot.put(layer, changed.values())
+        self._revision = turn.revision
+        if self._recovery is not None:
+            self._recovery.append(Line(turn.revision, result))
+        return result
+
+    def _is_there(self, op_id: str) -> bool:
+        """Whether a commit went through whose answer was lost."""
+        with self.database.reading() as connection:
+            return operations.find(connection, op_id) is not None
+
+    def _record(
+        self, connection: Connection, turn: Turn, operation: Operation, *,
+        known: int | None = None, again: bool = False,
+    ) -> None:  # fmt: skip
+        """Check everything that an operation touches, write its rows, and record it: planned where it has files."""
+        files = _of_files(operation)
+        for name, changes in files.items():
+            self._layer_of(name).check(changes)
+        self._write_rows(connection, operation.changes, turn.revision, known=known, again=again)
+        writer = self._writers.begin() if files else ""
+        operations.write(connection, turn.revision, operation, state=PLANNED if files else DONE, writer=writer)
+
+    def _write_rows(
+        self, connection: Connection, changes: Sequence[Change], revision: int, *,
+        known: int | None = None, again: bool = False,
+    ) -> None:  # fmt: skip
+        """Check every change of rows against the database and write it. Raises Conflict.
+
+        `known`: the last commit that whoever made the changes had seen. `again`: a redo, which may bring back a row
+        that an undo deleted.
+        """
+        for layer in rows.TABLES:
+            part = [change for change in changes if change.layer == layer]
+            if not part:
+                continue
+            there = {row.id: row for row in rows.read(connection, layer, ids=[change.key for change in part])}
+            new: list[AnyRow] = []
+            for change in part:
+                row = there.get(change.key)
+                self._check(connection, change, row, known=known, again=again)
+                made = patched(row, change, revision)
+                if row is None:
+                    new.append(made)
+                else:
+                    fields = {name for name in made._fields if getattr(made, name) != getattr(row, name)}
+                    rows.update_row(connection, layer, made, fields)
+                there[change.key] = made
+                self._written[layer][change.key] = made
+            rows.insert_rows(connection, layer, new)
+
+    def _check(
+        self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None, again: bool
+    ) -> None:
+        name = NAMES[change.layer]
+        if change.before is None:
+            if row is not None and not (again and row.is_deleted):
+                raise Conflict(f"a {name} of this id is there already", change.key, "nothing was changed")
+            return
+        if row is None:
+            raise NotFound(f"no such {name}", change.key, "nothing was changed")
+        if row.is_deleted and not change.before.get("is_deleted"):
+            raise Conflict(f"the {name} was deleted since{_by(connection, change)}", change.key, "undo that first")
+        if difference(row, change) or (known is not None and row.revision > known):
+            what = f"the {name} was changed since{_by(connection, change)}"
+            raise Conflict(what, change.key, "look at it again, or undo that first: see `nanomem log`")
+
+    def _to_undo(self, connection: Connection, op_id: str | None) -> Entry:
+        entry = operations.find(connection, op_id) if op_id else operations.newest_of_person(connection)
+        if entry is None:
+            if op_id:
+                raise NotFound("no such operation", op_id, "see `nanomem log`")
+            raise NothingToDo("nothing to undo", "", "see `nanomem log` for what others did")
+        if entry.operation.kind in operations.FINAL:
+            raise NothingToDo(f"a {entry.operation.kind} cannot be undone", entry.operation.id, "see `nanomem log`")
+        if entry.operation.kind in operations.BOOKKEEPING:
+            raise NotFound("that operation only undoes another one", entry.operation.id, "`nanomem redo` repeats it")
+        if entry.state != DONE:
+            raise Conflict("the operation is not finished", entry.operation.id, "run `nanomem doctor --fix`")
+        return entry
+
+
+def _of_files(operation: Operation) -> Mapping[str, list[Change]]:
+    """The changes of an operation that are not of rows, by layer."""
+    found: dict[str, list[Change]] = {}
+    for change in operation.changes:
+        if change.layer not in rows.TABLES:
+            found.setdefault(change.layer, []).append(change)
+    return found
+
+
+def _parts(operation: Operation) -> list[tuple[str, str]]:
+    """(layer, key) of each thing that an operation touched, once."""
+    return list(dict.fromkeys((change.layer, change.key) for change in operation.changes))
+
+
+def _by(connection: Connection, change: Change) -> str:
+    """In words: what changed the thing last."""
+    entry = operations.last_of(connection, change.layer, change.key)
+    return f" by {entry.operation.who}: {entry.operation.label}" if entry is not None else ""
+
+
+def _no_layer(name: str) -> Layer:
+    raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
