@@ -100,7 +100,7 @@ def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
     every.append(b'{"cursor": 121, "timestamp": "2026-05-01 10:00", "content": "no newline"}')
     long, short = history(b"".join(every))
     told, wanted = asked(long), asked(short)
-    # What a Dream has read goes by numbers alone in a long archive: the entry 12 that stands behind others counts as read.
+    # A long archive goes by numbers alone: the entry 12 that stands behind others counts as read there.
     assert told["count"].pop("unprocessed") == wanted["count"].pop("unprocessed") - 1
     assert {(one.line, one.severity) for one in told.pop("problems")} >= {
         (one.line, one.severity) for one in wanted.pop("problems") if "twice" not in one.what

@@ -139,10 +139,10 @@ def test_everything_exchanged_at_once_is_noticed() -> None:
     index.build()
     snapshot.replace_all([Item("new", "tea")], [])
     assert [one.item.id for one in index.best({"tea": 1.0}, 5)] == ["new"]
-    assert group_of(Item("x", "", "fact", "chat", "key")) == ("chat", "key", "fact", "")
+    assert group_of(Item("x", "", "fact", "chat", "key")) == ("chat", "key", "fact", None, None)
     told = Item("x", "", "fact", "user", "channel:api:user:a:b", chat_id="a:b", sender_id="a:b")
-    assert group_of(told) == ("user", told.scope_key, "fact", "")
-    assert group_of(told._replace(chat_id="b")) == ("user", told.scope_key, "fact", "a:b")
+    assert group_of(told) == ("user", told.scope_key, "fact", "a:b", "a:b")
+    assert group_of(told._replace(chat_id="b")) == ("user", told.scope_key, "fact", "a:b", "b")
 
 
 @pytest.mark.parametrize(
