@@ -392,7 +392,7 @@ def test_an_entry_that_breaks_every_dreamer_is_passed_over_and_told(
 
 def test_a_file_that_cannot_be_read_makes_no_entry_go_unread(at: Clocked) -> None:
     at.on.remember("- [durable] User likes tea")
-    (at.paths.workspace / "USER.md").write_bytes(b"\xff\xfe")
+    (at.paths.workspace / "USER.md").write_bytes(b"\xff\xf8 no text")
     for _ in range(12):
         assert at.step() == "failed"
         at.later(3 * HOUR)
