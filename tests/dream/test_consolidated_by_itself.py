@@ -195,6 +195,7 @@ def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: 
         thread.join()
         serving.stdin.close()
         assert serving.wait(60) == 0
+        ws.consolidator.consolidate_due()  # each of the two may have left it to the other
         said = messages(ws)
         assert [text for text in said if text.startswith("Noted")] == [f"Noted: City{n}." for n in range(50)]
         assert archived(ws) > 0
