@@ -47,6 +47,10 @@ class Display(App[int]):
         if self._shadow is not None:
             self._shadow.forget()
 
+    def on_mount(self) -> None:
+        """Paint the whole screen when the program goes on after a stop: the shell wrote over it."""
+        self.app_resume_signal.subscribe(self, lambda _app: self.paint_anew())
+
     def paint_anew(self) -> None:
         """Write all that is to be seen once more, as where somebody else wrote over it."""
         self.forget_terminal()
