@@ -6,6 +6,8 @@ The model keeps, for each operation, the fields that it changed, and knows nothi
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +26,7 @@ from nanomem_tui.store.values import Item
 from tests.database.homes import open_store
 
 KEYS = ["a", "b", "c"]
+NUMBERS = itertools.count()
 FIELDS = ("text", "pinned", "enabled", "is_deleted")
 
 
@@ -43,7 +46,7 @@ class Stores(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.temporary = tempfile.TemporaryDirectory(prefix="nanomem-machine-")
-        self.folder = Path(self.temporary.name) / "w"
+        self.folder = Path(self.temporary.name) / f"machine_{os.getpid()}_{next(NUMBERS)}"
         self.folder.mkdir()
         self.stores = [open_store(self.folder), open_store(self.folder)]
         self.rows: dict[str, dict[str, Any]] = {}
