@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.memory import cap, merging, retention, said_on, scopes, superseded
+from nanomem_tui.memory import cap, merging, retention, scopes, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
-from nanomem_tui.memory.twins import Twins
 from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import fact_fields, lookup
@@ -30,6 +30,7 @@ from nanomem_tui.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
     from nanomem_tui.memory.recall import Recall
+    from nanomem_tui.memory.twins import Twins
 
 MAX_TEXT = 1_000_000
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
@@ -43,11 +44,16 @@ class Items:
         self, store: MemoryStore, foreign: Sequence[Path], perform: Perform, recall: Callable[[], Recall]
     ) -> None:
         self._store = store
-        self._twins = Twins(store)
         self._foreign = foreign
         self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
         self._recall = recall
+
+    @cached_property
+    def _twins(self) -> Twins:
+        from nanomem_tui.memory.twins import Twins  # a reading command looks for none
+
+        return Twins(self._store)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -204,6 +210,8 @@ class Items:
             updated_at=now,
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
+        from nanomem_tui.memory import said_on  # a reading command reads no dates
+
         item = said_on.dated(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:
@@ -223,6 +231,8 @@ class Items:
             importance=max(twin.importance, item.importance),
             expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
         )
+        from nanomem_tui.memory import said_on  # a reading command reads no dates
+
         after = said_on.dated(after, self._today())
         fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
         warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
@@ -265,11 +275,15 @@ class Items:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
         after = with_value(row._replace(**fields, updated_at=at, meta_json=settled(row, fields)))
+        from nanomem_tui.memory import said_on  # a reading command reads no dates
+
         after = said_on.reworded(row, after, self._today())
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def _today(self) -> str:
         """The day in the agent's zone."""
+        from nanomem_tui.memory import said_on  # a reading command reads no dates
+
         return said_on.day_of(clock.iso(clock.now()), said_on.zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
