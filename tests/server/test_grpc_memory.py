@@ -85,7 +85,7 @@ async def a_thousand(stub: Any, chance: random.Random) -> None:
             await stub.StoreTask(pb.Task(id=name, goal_id=name, description="step"))
             assert [task.id for task in (await stub.GetTasksForGoal(pb.GoalIdRequest(goal_id=name))).tasks] == [name]
         elif number % 5 == 3:
-            with pytest.raises(grpc.aio.AioRpcError, match=f"no such kind of record: {name} "):
+            with pytest.raises(grpc.aio.AioRpcError, match=f"no such kind of record: {name}"):
                 await stub.QueryWorking(pb.QueryRequest(kind=name))
         else:
             call = stub.StoreTask(pb.Task(id=name, goal_id="left", description=f"step {name}"))
