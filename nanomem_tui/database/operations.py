@@ -43,12 +43,14 @@ class Turn(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An operation in the log; `undone`: nothing of it stands at present; `seq`: the order of commits."""
+    """An operation in the log; `undone`: nothing of it stands at present; `seq`: the order of commits; `writer`: the
+    process that planned it, "" where no files of others are written."""
 
     operation: Operation
     undone: bool
     seq: int
     state: str = DONE
+    writer: str = ""
 
 
 def take_turn(connection: Connection) -> Turn:
@@ -139,11 +141,6 @@ def planned(connection: Connection) -> list[Entry]:
     return [entry_of(row) for row in connection.execute(asked)]
 
 
-def writer_of(connection: Connection, seq: int) -> str:
-    """Return the name of the process that planned an operation."""
-    return str(connection.execute(select(OPERATIONS.c.writer).where(OPERATIONS.c.seq == seq)).scalar_one())
-
-
 def is_new_batch(connection: Connection, batch: str) -> bool:
     """Note a batch of counters; return whether it was not noted before."""
     if connection.execute(select(BATCHES.c.id).where(BATCHES.c.id == batch)).first() is not None:
@@ -170,7 +167,7 @@ def entry_of(row: Any) -> Entry:
     operation = Operation(
         row.id, row.at, row.actor, row.kind, row.label, changes, row.undoes, row.redoes, json.loads(row.meta_json)
     )
-    return Entry(operation, bool(row.undone), row.seq, row.state)
+    return Entry(operation, bool(row.undone), row.seq, row.state, row.writer)
 
 
 def _dumped(value: Sequence[Any] | dict[str, Any]) -> str:

@@ -197,9 +197,8 @@ class Store:
         """
         with self.database.reading() as connection:
             left = [entry for entry in operations.planned(connection) if entry.state == PLANNED]
-            writers = {entry.operation.id: operations.writer_of(connection, entry.seq) for entry in left}
         for entry in left:
-            if not self._writers.is_alive(writers[entry.operation.id]):
+            if not self._writers.is_alive(entry.writer):
                 self._set_state(entry.operation.id, DONE if self._finish(entry.operation) else STUCK)
         with self.database.reading() as connection:
             return [entry for entry in operations.planned(connection) if entry.state == STUCK]
