@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -31,3 +32,14 @@ def demo(built_demo: Path, tmp_path: Path) -> Path:
 def sample(sample_copy: Callable[[str], Path]) -> Callable[[str], Path]:
     """`sample("nb035")`: the workspace of a fresh copy of a sample home."""
     return lambda name: sample_copy(name) / "home" / ".nanobot" / "workspace"
+
+
+@pytest.fixture
+def small_dreams(sample: Callable[[str], Path]) -> Path:
+    """The workspace of a nanobot 0.3.5, 80 of whose entries wait, and whose Dreams read six at a time."""
+    workspace = sample("nb035")
+    config = workspace.parent / "config.json"
+    settings = json.loads(config.read_text())
+    settings["agents"]["defaults"]["dream"]["maxBatchSize"] = 6
+    config.write_text(json.dumps(settings))
+    return workspace

@@ -60,9 +60,9 @@ def memory(workspace: Path) -> str:
 
 
 @pytest.fixture
-def home(sample: Callable[[str], Path]) -> Path:
-    """The workspace of a nanobot 0.3.5, whose next Dream has EDITS edits of one file."""
-    return sample("nb035")
+def home(small_dreams: Path) -> Path:
+    """A workspace whose next Dream has EDITS edits of one file."""
+    return small_dreams
 
 
 async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo_takes_back(home: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,8 @@ from tests.screens.console import console
 
 
 @pytest.fixture
-def home(sample: Callable[[str], Path]) -> Path:
-    return sample("nb035")
+def home(small_dreams: Path) -> Path:
+    return small_dreams
 
 
 def asks_a_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -458,7 +458,7 @@ async def test_status_counts_what_turns_did_and_plots_it_by_day(demo: Path) -> N
         with open_workspace(demo) as ws:
             at = f"2026-01-0{day}T10:00:00+00:00"
             begun = ws.engine.begin_turn(
-                TurnInput("cli:x", "cli", "x", text="window seat" if day > 1 else "zzz", at=at)
+                TurnInput("cli:x", "cli", "x", text="which PostgreSQL database" if day > 1 else "zzz", at=at)
             )
             ws.engine.end_turn(TurnEnd(begun.turn, assistant="ok"))
     async with console(demo, "status", (160, 60)) as on:

@@ -50,7 +50,7 @@ def texts(on: Console) -> set[str]:
 def written(tmp_path: Path) -> Path:
     """A file with one thing that is new to the demonstration and one that is known there."""
     file = tmp_path / "memories.md"
-    file.write_text("# Facts\n\n- A kayak in the boat house\n- Prefers metric units\n")
+    file.write_text("# Facts\n\n- A kayak in the boat house\n- database: PostgreSQL 16 since the October upgrade\n")
     return file
 
 
@@ -164,7 +164,7 @@ async def test_an_export_names_what_it_wrote_and_replaces_only_after_a_word(demo
         await on.press("enter")
         await on.shows("items to out.md")
         first = file.read_bytes()
-        assert "Prefers metric units" in first.decode()
+        assert "database: PostgreSQL 16 since the October upgrade" in first.decode()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         await choose(on, "export")
         await on.shows("Export what is remembered")

@@ -58,7 +58,7 @@ TWINS = (
     Twin("fields", "items", ("i", Typed("decision"), "enter"), "memory edit {0} --kind decision"),
     Twin("add", "items", ("a", Typed("tea at four"), "ctrl+s"), "memory add --text 'tea at four'"),
     Twin("merge", "items", ("space", "space", "m", "y"), "memory merge {0} {1} --yes", 7),
-    Twin("compact", "items", ("c", "y"), "memory compact --yes"),
+    Twin("compact", "items", ("c", "enter", "y"), "memory compact --yes"),
     Twin("toggle", "lessons", ("x",), "memory lessons disable {0}", 1),
     Twin("delete", "lessons", ("d",), "memory lessons delete {0} --yes"),
     Twin("edit", "lessons", ("e", Typed("again"), "ctrl+s"), "memory lessons edit {0} --bad-action {bad_action}"),
@@ -92,7 +92,7 @@ TWINS = (
     Twin("accept", "conflicts", ("plus",), "conflicts keep-both {0}"),
     Twin("snooze", "conflicts", ("Z",), "triage snooze {0}"),
     Twin("reject", "conflicts", ("minus",), "conflicts keep-old {0}"),
-    Twin("split", "items", ("S", Typed("telegram:20417"), "enter"), "scopes move {0} --to telegram:20417"),
+    Twin("split", "items", ("S", Typed("slack:C0LANTERN"), "enter"), "scopes move {0} --to slack:C0LANTERN"),
     Twin("all_like", "inbox", ("ampersand", "d", "y"), "triage like {0} delete --yes", 13),
 )  # fmt: skip
 
