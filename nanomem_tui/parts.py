@@ -5,11 +5,12 @@ Owns which part needs which. Must not change anything or read more than paths an
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nanomem_tui import config, layers, paths
 from nanomem_tui.curation_parts import CurationParts
@@ -62,6 +63,15 @@ if TYPE_CHECKING:
     from nanomem_tui.vectors.record_meaning import RecordMeaning
 
 
+def _store(found: paths.Paths, workspace_id: str, settings: Any) -> MemoryStore:
+    """Return the store; the next one, of `nanomem_tui.database`, where a test asks for it."""
+    if os.environ.get("NANOMEM_TEST_STORE") == "database":
+        from nanomem_tui.database.memory_store import MemoryStore as Next
+
+        return cast("MemoryStore", Next(found, workspace_id, settings))
+    return MemoryStore(found, workspace_id, settings)
+
+
 class Parts(CurationParts):
     """What one agent's memory is composed of."""
 
@@ -71,7 +81,7 @@ class Parts(CurationParts):
         self.settings = loaded.settings
         self.configuration = loaded
         self.id = paths.workspace_id(found)
-        self.store = MemoryStore(found, self.id, loaded.settings)
+        self.store = _store(found, self.id, loaded.settings)
         self._opened = opened
         self._layout: tuple[object, Layout] | None = None
 
@@ -396,7 +406,9 @@ class Parts(CurationParts):
         """Sessions summarised into the archive."""
         from nanomem_tui.dream import consolidator as made
 
-        settle = made.settle_with(self.store.waiting, self.store.checkpoint)
+        settle = self.store.settle
+        if hasattr(self.store, "waiting"):
+            settle = made.settle_with(self.store.waiting, self.store.checkpoint)
 
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)

@@ -24,7 +24,7 @@ class Rehearsal(Workspace):
     def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
         super().__init__(found, loaded)
         self.done: list[Operation] = []
-        self.store.journal = _Journal(self.store.journal, self.done)
+        self.store.journal = _rehearsed(self.store.journal, self.done)
 
     def perform(self, operation: Operation) -> Operation:
         """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
@@ -62,15 +62,16 @@ class Rehearsal(Workspace):
         return CheckpointResult(0, 0, 0.0, ())
 
 
-class _Journal(Journal):
-    """The log with the rehearsed operations on top."""
+def _rehearsed(real: Journal, done: list[Operation]) -> Journal:
+    """Return the log with the rehearsed operations on top."""
 
-    def __init__(self, real: Journal, done: list[Operation]) -> None:
-        self.__dict__.update(real.__dict__)  # it reads what the real one reads
-        self._done = done
+    class Rehearsed(type(real)):  # type: ignore[misc]
+        def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
+            entries = oplog.overlay(real.log(limit + offset, key=key), done)
+            if key is not None:
+                entries = [entry for entry in entries if entry.operation.of(key)]
+            return entries[offset : offset + limit]
 
-    def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
-        entries = oplog.overlay(super().log(limit + offset, key=key), self._done)
-        if key is not None:
-            entries = [entry for entry in entries if entry.operation.of(key)]
-        return entries[offset : offset + limit]
+    made = Rehearsed.__new__(Rehearsed)
+    made.__dict__.update(real.__dict__)  # it reads what the real one reads
+    return made

@@ -121,11 +121,11 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Let go of every connection; the last one of all processes checkpoints the WAL and removes it."""
-        for engine in (self._read, self._full, self._normal):
-            engine.dispose()
         if self._watching is not None:
             self._watching.close()
             self._watching = None
+        for engine in (self._read, self._full, self._normal):  # one that only reads cannot remove the WAL
+            engine.dispose()
 
     def _engine(self, synchronous: str, mode: str, begin: str) -> Engine:
         """An engine whose connections are all made alike: `synchronous` cannot be changed inside a transaction."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import REAL, BigInteger, Double, Index, Integer, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy import REAL, BigInteger, Double, Index, Integer, LargeBinary, MetaData, Table, Text
 from sqlmodel import Field, SQLModel
 
 METADATA = MetaData()
@@ -37,7 +37,8 @@ def _number(default: int | None = None, **more: Any) -> Any:
 class MemoryEntry(_Row, table=True):
     """A memory. `number` is its place in the full-text index; `revision` the operation that wrote it last.
 
-    The words of a scope and kind stand once among the rows that are not deleted (seed 001 §4.1).
+    The same words may stand twice: as facts of two domains, switched off and on, or in an agent's own file, where a
+    person is to see them and merge them (docs/decisions/0098).
     """
 
     __tablename__ = "memory_entries"
@@ -46,11 +47,8 @@ class MemoryEntry(_Row, table=True):
         Index("idx_memory_updated", "is_deleted", "updated_at"),
         Index("idx_memory_revision", "revision"),
         Index("idx_memory_counts", "is_deleted", "kind", "scope_type", "source", "enabled"),
-        Index(
-            "uq_memory_words", "scope_key", "kind", "content_hash", unique=True,
-            sqlite_where=text("is_deleted = 0"), postgresql_where=text("is_deleted = 0"),
-        ),
-    )  # fmt: skip
+        Index("idx_memory_hash", "content_hash"),
+    )
 
     number: int | None = _number(primary_key=True)
     id: str = _text(unique=True, nullable=False)

@@ -122,6 +122,17 @@ def log(connection: Connection, limit: int, offset: int = 0, key: str | None = N
     return [entry_of(row) for row in connection.execute(asked)]
 
 
+def after(connection: Connection, seq: int) -> list[Entry]:
+    """List operations committed after a number, oldest first."""
+    asked = select(OPERATIONS).where(OPERATIONS.c.seq > seq).order_by(OPERATIONS.c.seq)
+    return [entry_of(row) for row in connection.execute(asked)]
+
+
+def newest_of(connection: Connection, kind: str, actor: str) -> Entry | None:
+    """Find the newest operation of a kind by an actor."""
+    return _first(connection, (OPERATIONS.c.kind == kind) & (OPERATIONS.c.actor == actor))
+
+
 def newest_of_person(connection: Connection) -> Entry | None:
     """Find what a person did last and what stands: undo without an id takes it back."""
     person = (OPERATIONS.c.actor == "human") & OPERATIONS.c.kind.not_in(BOOKKEEPING)

@@ -56,6 +56,20 @@ class Snapshot:
                 count += 1
         return count
 
+    def patch(self, change: Change) -> None:
+        """Show a change that is not written: what an agent's file holds, or a rehearsal does."""
+        with self.lock:
+            row = self.table(change.layer).get(change.key)
+            if row is not None or change.before is None:
+                self.put(change.layer, [patched(row, change, row.revision if row is not None else 0)])
+
+    def remove(self, layer: str, keys: Iterable[str]) -> None:
+        """Forget rows that the database does not have."""
+        with self.lock:
+            for key in keys:
+                self.table(layer).pop(key, None)
+                self._note(layer, key)
+
     def clear(self) -> None:
         """Forget every row, for who loads them anew; counters that are not saved yet stay."""
         with self.lock:

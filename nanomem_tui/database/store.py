@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, inspect
-from sqlalchemy.exc import IntegrityError
 
 from nanomem_tui import clock
-from nanomem_tui.database import models, operations, rows
+from nanomem_tui.database import models, operations, rows, views
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry, Turn
 from nanomem_tui.database.recovery import Line, Recovery
@@ -73,6 +72,7 @@ class Store:
                 return
             models.METADATA.create_all(connection)
             rows.make_index(connection)
+            views.make_views(connection)
             connection.execute(
                 insert(operations.META).values(
                     one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
@@ -94,16 +94,44 @@ class Store:
             if self._revision < 0:
                 self.load()
                 return True
-            if not self.database.changed():
+            return self.database.changed() and self.catch_up()
+
+    def catch_up(self) -> bool:
+        """`refresh` without asking first whether anything changed. Raises StoreError."""
+        with self.snapshot.lock, self.database.reading() as connection:
+            turn = operations.turn_of(connection)
+            if turn.epoch != self._epoch:
+                self._load(connection, turn)
+                return True
+            if turn.revision == self._revision:
                 return False
+            return self._read_others(connection, turn.revision) > 0
+
+    @property
+    def revision(self) -> int:
+        """The number of the last commit that is in RAM; -1 before anything was read."""
+        return self._revision
+
+    @property
+    def revision_is_read(self) -> bool:
+        """Whether the rows were read."""
+        return self._revision >= 0
+
+    def is_behind(self) -> bool:
+        """Whether somebody committed since the last look. Raises StoreError."""
+        if not self.database.changed():
+            return False
+        with self.database.reading() as connection:
+            turn = operations.turn_of(connection)
+        return turn.epoch != self._epoch or turn.revision != self._revision
+
+    def read_again(self, layer: str, keys: Collection[str]) -> None:
+        """Read rows anew from the database; those that it does not have are no longer in RAM."""
+        if keys:
             with self.database.reading() as connection:
-                turn = operations.turn_of(connection)
-                if turn.epoch != self._epoch:
-                    self._load(connection, turn)
-                    return True
-                if turn.revision == self._revision:
-                    return False
-                return self._read_others(connection, turn.revision) > 0
+                found = list(rows.read(connection, layer, ids=list(keys)))
+            self.snapshot.remove(layer, set(keys) - {row.id for row in found})
+            self.snapshot.put(layer, found)
 
     def _load(self, connection: Connection, turn: Turn) -> None:
         self.snapshot.clear()
@@ -123,21 +151,25 @@ class Store:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
-    def perform(self, operation: Operation, *, durable: bool = True) -> Operation:
+    def perform(
+        self, operation: Operation, *, durable: bool = True, beside: Callable[[Connection], None] | None = None
+    ) -> Operation:
         """Make a change and record it, in one transaction.
 
-        `durable`: acknowledged once it survives a power cut, else once it survives a kill. Raises Conflict where a row
-        or a file is not what the change starts from, StoreError where the database cannot be written, or what a file
-        cannot be written for; nothing is changed then.
+        `durable`: acknowledged once it survives a power cut, else once it survives a kill. `beside`: what else is
+        written in the same transaction. Raises Conflict where a row or a file is not what the change starts from,
+        StoreError where the database cannot be written, or what a file cannot be written for; nothing is changed then.
         """
 
         def write(connection: Connection, turn: Turn) -> Operation:
             self._record(connection, turn, operation, known=known)
+            if beside is not None:
+                beside(connection)
             return operation
 
         with self.snapshot.lock:
             self.load()
-            known = self._revision
+            known = None if operation.takes_up else self._revision
             return self._commit(write, durable=durable, op_id=operation.id)
 
     def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
@@ -158,7 +190,6 @@ class Store:
             label = f"undo: {entry.operation.label}"
             operation = new_operation("undo", label, changes, undoes=entry.operation.id)
             self._record(connection, turn, operation)
-            operations.mark(connection, entry.operation.id, wanted, undone=True)
             return operation
 
         with self.snapshot.lock:
@@ -172,11 +203,9 @@ class Store:
             if undo is None or undo.operation.undoes is None:
                 raise NothingToDo("nothing to redo", "", "redo follows an undo")
             label = f"redo: {undo.operation.label.removeprefix('undo: ')}"
-            operation = new_operation("redo", label, undo.operation.inverse(), redoes=undo.operation.undoes)
-            self._record(connection, turn, operation, again=True)
-            parts = _parts(operation)
-            operations.mark(connection, undo.operation.undoes, parts, undone=False)
-            operations.mark(connection, undo.operation.id, parts, undone=True)
+            meta = {"undo": undo.operation.id}
+            operation = new_operation("redo", label, undo.operation.inverse(), redoes=undo.operation.undoes, meta=meta)
+            self._record(connection, turn, operation)
             return operation
 
         with self.snapshot.lock:
@@ -187,6 +216,23 @@ class Store:
         with self.database.reading() as connection:
             return operations.log(connection, limit, offset, key)
 
+    def take_in(self, taken: Mapping[str, Sequence[AnyRow]], beside: Callable[[Connection], None]) -> None:
+        """Insert rows, by layer, that are no change of anybody: those of an agent's files, before the first change. In
+        the same transaction, `beside` writes more. Raises StoreError."""
+        with self.snapshot.lock:
+            with self._turn(durable=True) as (connection, turn):
+                for layer, some in taken.items():
+                    rows.insert_rows(connection, layer, [row._replace(revision=turn.revision) for row in some])
+                beside(connection)
+            for layer, some in taken.items():
+                self.snapshot.put(layer, [row._replace(revision=turn.revision) for row in some])
+            self._revision = turn.revision
+
+    def remember(self, write: Callable[[Connection], None]) -> None:
+        """Write, durably, what is no change of a row: what is known of an agent's files. Raises StoreError."""
+        with self.database.writing(durable=True) as connection:
+            write(connection)
+
     # -- files of others ----------------------------------------------------------------------------------------
 
     def settle(self) -> list[Entry]:
@@ -195,13 +241,17 @@ class Store:
         Of each file: what is done already stays, what is as before is written, and where a file is neither, it is left
         and the operation is stuck. Others go on.
         """
-        with self.database.reading() as connection:
-            left = [entry for entry in operations.planned(connection) if entry.state == PLANNED]
-        for entry in left:
-            if not self._writers.is_alive(entry.writer):
+        for entry in self.unfinished():
+            if entry.state == PLANNED:
                 self._set_state(entry.operation.id, DONE if self._finish(entry.operation) else STUCK)
+        return [entry for entry in self.unfinished() if entry.state == STUCK]
+
+    def unfinished(self) -> list[Entry]:
+        """List the operations whose files are not all written: those that a process which ended left planned, and those
+        that are stuck."""
         with self.database.reading() as connection:
-            return [entry for entry in operations.planned(connection) if entry.state == STUCK]
+            left = operations.planned(connection)
+        return [entry for entry in left if entry.state == STUCK or not self._writers.is_alive(entry.writer)]
 
     def _finish(self, operation: Operation) -> bool:
         """Write what is left of the files of an operation; whether all of them are as it wants them."""
@@ -241,7 +291,7 @@ class Store:
 
         def write(connection: Connection, turn: Turn) -> Operation:
             void = new_operation("void", f"not done: {operation.label} ({why})", on_rows, undoes=operation.id)
-            self._write_rows(connection, on_rows, turn.revision, again=True)
+            self._write_rows(connection, on_rows, turn.revision)
             operations.write(connection, turn.revision, void)
             operations.set_state(connection, operation.id, DONE)
             operations.mark(connection, operation.id, _parts(operation), undone=True)
@@ -334,9 +384,6 @@ class Store:
             with self._turn(durable=durable) as (connection, turn):
                 result = write(connection, turn)
                 written = True
-        except IntegrityError as error:
-            what = "a memory with these words is there already"
-            raise Conflict(what, self.database.where, "edit that one") from error
         except StoreError:
             if not (written and op_id and self._is_there(op_id)):
                 raise
@@ -353,25 +400,40 @@ class Store:
             return operations.find(connection, op_id) is not None
 
     def _record(
-        self, connection: Connection, turn: Turn, operation: Operation, *,
-        known: int | None = None, again: bool = False,
+        self, connection: Connection, turn: Turn, operation: Operation, *, known: int | None = None
     ) -> None:  # fmt: skip
         """Check everything that an operation touches, write its rows, and record it: planned where it has files."""
         files = _of_files(operation)
         for name, changes in files.items():
             self._layer_of(name).check(changes)
-        self._write_rows(connection, operation.changes, turn.revision, known=known, again=again)
+        self._write_rows(connection, operation.changes, turn.revision, known=known)
         writer = self._writers.begin() if files else ""
         operations.write(connection, turn.revision, operation, state=PLANNED if files else DONE, writer=writer)
+        if operation.undoes is not None:
+            self._note_undone(connection, operation)
+        elif operation.redoes is not None:
+            operations.mark(connection, operation.redoes, _parts(operation), undone=False)
+            operations.mark(connection, str(operation.meta["undo"]), _parts(operation), undone=True)
+
+    def _note_undone(self, connection: Connection, undo: Operation) -> None:
+        """Note what an undo takes back of its operation. Raises NothingToDo where another undo was quicker."""
+        entry = operations.find(connection, undo.undoes or "")
+        if entry is None:
+            raise NotFound("no such operation", undo.undoes or "", "see `nanomem log`")
+        stands = operations.standing(connection, entry.seq)
+        keys = {change.key for change in undo.changes}
+        taken = [part for part in stands if part[1] in keys]
+        if entry.undone or (stands and not taken):
+            raise NothingToDo("nothing to undo", entry.operation.id, "it is undone already")
+        operations.mark(connection, entry.operation.id, taken, undone=True)
 
     def _write_rows(
-        self, connection: Connection, changes: Sequence[Change], revision: int, *,
-        known: int | None = None, again: bool = False,
-    ) -> None:  # fmt: skip
+        self, connection: Connection, changes: Sequence[Change], revision: int, *, known: int | None = None
+    ) -> None:
         """Check every change of rows against the database and write it. Raises Conflict.
 
-        `known`: the last commit that whoever made the changes had seen. `again`: a redo, which may bring back a row
-        that an undo deleted.
+        `known`: the last commit that whoever made the changes had seen. What is added may be there as a row that was
+        deleted: it comes back.
         """
         for layer in rows.TABLES:
             part = [change for change in changes if change.layer == layer]
@@ -381,7 +443,7 @@ class Store:
             new: list[AnyRow] = []
             for change in part:
                 row = there.get(change.key)
-                self._check(connection, change, row, known=known, again=again)
+                self._check(connection, change, row, known=known)
                 made = patched(row, change, revision)
                 if row is None:
                     new.append(made)
@@ -392,12 +454,10 @@ class Store:
                 self._written[layer][change.key] = made
             rows.insert_rows(connection, layer, new)
 
-    def _check(
-        self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None, again: bool
-    ) -> None:
+    def _check(self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None) -> None:
         name = NAMES[change.layer]
         if change.before is None:
-            if row is not None and not (again and row.is_deleted):
+            if row is not None and not row.is_deleted:
                 raise Conflict(f"a {name} of this id is there already", change.key, "nothing was changed")
             return
         if row is None:

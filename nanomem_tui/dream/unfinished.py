@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 def problems(ws: Workspace) -> Iterator[Problem]:
     """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
     commits left undone in the repository."""
-    files = [ledger.read_file(path) for path in ws.store.ledger.left()]
+    if not hasattr(ws.store, "waiting"):
+        for entry in ws.store.unfinished():
+            yield from _unfinished(ws, entry.operation, ws.store.where)
+        files = []
+    else:
+        files = _ledger_files(ws)
     void = ledger_order.voided(operation for file in files for operation in file.operations)
     for file in files:
         last = file.operations[-1] if file.operations else None
@@ -32,6 +37,10 @@ def problems(ws: Workspace) -> Iterator[Problem]:
         what = f"the staging area is behind the last commits ({', '.join(rows)}): a plain `git commit` takes them back"
         fix = "nothing has to be done: the next Dream mends it, or `git reset -q` in the workspace"
         yield Problem(what, ws.paths.relative(git.git_dir / "index"), None, fix, "warning")
+
+
+def _ledger_files(ws: Workspace) -> list[ledger.LedgerFile]:
+    return [ledger.read_file(path) for path in ws.store.ledger.left()]
 
 
 def _unfinished(ws: Workspace, operation: Operation, where: str) -> Iterator[Problem]:

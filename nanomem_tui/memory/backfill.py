@@ -111,12 +111,16 @@ def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, a
     if not plan.items:
         markers.write(store, MARKER, clock.iso(clock.now()))
         raise NothingToDo("nothing to take in", "memory/*.md", f"{counted(plan.same, 'item')} are here already")
-    changes = [change_of("item", None, row) for row in plan.items]
-    label = f"backfill {counted(len(changes), 'item')} from {counted(len(plan.files), 'Markdown file')}"
-    meta: Mapping[str, object] = {"started_by": "human" if actor == "human" else "agent"}
-    operation = (perform or store.perform)(new_operation(KIND, label, changes, actor="import", meta=meta))
-    markers.write(store, MARKER, operation.at)
-    return operation
+    with store.deciding.alone():  # another process may have taken the same files in meanwhile
+        known = {row.id for row in store.load("item").items.values() if not row.is_deleted}
+        changes = [change_of("item", None, row) for row in plan.items if row.id not in known]
+        if not changes:
+            raise NothingToDo("nothing to take in", "memory/*.md", f"{counted(len(known), 'item')} are here already")
+        label = f"backfill {counted(len(changes), 'item')} from {counted(len(plan.files), 'Markdown file')}"
+        meta: Mapping[str, object] = {"started_by": "human" if actor == "human" else "agent"}
+        operation = (perform or store.perform)(new_operation(KIND, label, changes, actor="import", meta=meta))
+        markers.write(store, MARKER, operation.at)
+        return operation
 
 
 def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perform | None = None) -> Operation | None:

@@ -111,9 +111,9 @@ def _problems(store: MemoryStore) -> list[Problem]:
     if not is_over(_rows(store), cap):
         return []
     found: list[Problem] = []
-    done = store.read(lambda db: stored_operations.newest_head(db, store.workspace_id, "items.compact", "compaction"))
+    done: LogEntry | None = store.journal.newest("items.compact", "compaction")
     told = store.journal.newest(KIND, "compaction")
-    if told is not None and done is not None and told.operation.at < done.at:
+    if told is not None and done is not None and told.operation.at < done.operation.at:
         told = None  # that was done
     if told is not None and _within(told.operation.at, TOLD):
         number = sum(group[4] for group in lookup.item_groups(store) if group[3])
@@ -123,16 +123,16 @@ def _problems(store: MemoryStore) -> list[Problem]:
             what = f"{counted(number, 'item')}, more than {BUFFER} times `max_items` ({cap:,}): some {number - cap:,}"
             fix = f"to keep them: `nanomem config set max_items {_round(number)}` (0: no cap)"
             found.append(Problem(f"{what} are compacted away after {after} UTC", "items", None, fix, "warning"))
-    if done is not None and not done.undone and _within(done.at, TOLD):
-        fix = f"`nanomem undo {done.id}` brings them back, and they stay; `max_items` is the cap (0: none)"
-        found.append(Problem(f"a checkpoint made this {done.label}", "items", None, fix, "note"))
+    if done is not None and not done.undone and _within(done.operation.at, TOLD):
+        fix = f"`nanomem undo {done.operation.id}` brings them back, and they stay; `max_items` is the cap (0: none)"
+        found.append(Problem(f"a checkpoint made this {done.operation.label}", "items", None, fix, "note"))
     return found
 
 
 def _rows(store: MemoryStore) -> int:
     """No less than there are items, deleted ones too."""
-    if store.loaded:
-        return len(store.snapshot.items)
+    if store.loaded or not hasattr(store, "waiting"):
+        return len(store.load().items)
     if not store.has_database:
         return 0
     rows = store.read(lambda connection: reader.meta(connection, store.workspace_id)).get("rows", "")

@@ -196,6 +196,11 @@ class AgentFiles:
         for file in self.files:
             file.mark, file.unsaved = "", True
 
+    def forget_known(self) -> None:
+        """Know nothing of the files any more: what the database remembers is to be recalled."""
+        for file in self.files:
+            file.known, file.noticed, file.mark, file.unsaved = Known({}, {}), "", "", False
+
     def is_behind(self, meta: Mapping[str, str]) -> bool:
         """Whether another process remembered a file later than we did."""
         return any(meta.get(self.mark(f"stat:{file.name}"), file.mark) != file.mark for file in self.files)

@@ -46,6 +46,8 @@ class Lacking:
         """What it lacks, in words, "" for nothing; looked at once for each state of the database."""
         from nanomem_tui.store import reindex
 
+        if not hasattr(self._store, "waiting"):
+            return ""
         if (stamps := self._store.source.stamps()) != self._looked:
             self._looked, self.told = stamps, reindex.behind(self._store)
         return self.told
@@ -54,7 +56,7 @@ class Lacking:
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
     """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
     inbox; deleted ones are left out."""
-    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
+    if hasattr(store, "waiting") and not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     waiting: Counter[tuple[str, str, str, bool]] = Counter()
@@ -72,7 +74,7 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]
 def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
     """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones
     are left out."""
-    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
+    if hasattr(store, "waiting") and not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
     snapshot = store.load("lesson")
     with snapshot.lock:
@@ -84,7 +86,7 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
 
 def lessons(store: MemoryStore) -> list[Lesson]:
     """The lessons that are not deleted."""
-    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
+    if hasattr(store, "waiting") and not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         rows = store.read(lambda connection: reader.lessons(connection, store.workspace_id))
     else:
         snapshot = store.load("lesson")
@@ -96,7 +98,7 @@ def lessons(store: MemoryStore) -> list[Lesson]:
 def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
     """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens; deleted
     ones are left out."""
-    if not store.loaded and not store.waiting() and not _has_lost_rows(store):
+    if hasattr(store, "waiting") and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
         return store.read(lambda connection: reader.record_counts(connection, store.workspace_id))
@@ -115,7 +117,7 @@ def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
 def records(store: MemoryStore, kind: str) -> list[Record]:
     """The records of a kind that are not deleted, in no order; no other row is read where the database has them all,
     as they were written."""
-    if not store.loaded and not store.waiting() and not _has_lost_rows(store):
+    if hasattr(store, "waiting") and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
         found = store.read(lambda connection: _records_as_written(connection, store.workspace_id, kind))
@@ -128,7 +130,7 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
 
 def record_subjects(store: MemoryStore, kind: str) -> int:
     """How many different things (days, chats, tools) the records of a kind are about."""
-    if store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
+    if hasattr(store, "waiting") and store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         return store.read(lambda connection: reader.record_subjects(connection, store.workspace_id, kind))
     return len({row.about for row in records(store, kind)})
 
@@ -185,6 +187,8 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
     """
     from nanomem_tui.store.search import Altered
 
+    if not hasattr(store, "waiting"):
+        return None
     waiting = _waiting_items(store)
     try:
         return _asked(store, use, waiting)
@@ -275,7 +279,7 @@ def same_text(store: MemoryStore, text: str) -> list[Item]:
         keys: Iterable[str] = list(snapshot.items)
         found = None
         with contextlib.suppress(StoreError):  # a server that is away: all rows are here
-            if store.has_database:
+            if hasattr(store, "waiting") and store.has_database:
                 found = store.read(lambda connection: _of_text(connection, store.workspace_id, norm))
         if found is not None:
             keys = found | {key for layer, key in snapshot.unwritten() if layer == "item"}
@@ -291,6 +295,8 @@ def _of_text(connection: Connection, workspace_id: str, norm: str) -> set[str] |
 
 def database_is_all(store: MemoryStore) -> bool:
     """Whether the database is all there is: no operation waits or was lost, and the agent's files are as last seen."""
+    if not hasattr(store, "waiting"):
+        return False
     return store.has_database and not store.waiting() and _has_files(store)
 
 
@@ -307,7 +313,7 @@ def damaged(store: MemoryStore) -> list[Problem]:
     told of when it loaded them. Looks at every row."""
     from nanomem_tui.store import mending
 
-    if not store.has_database or store.source.damage is not None:
+    if not hasattr(store, "waiting") or not store.has_database or store.source.damage is not None:
         return []
 
     def ask(connection: Connection) -> list[Problem]:

@@ -61,7 +61,7 @@ class VectorRows:
     @property
     def can_keep(self) -> bool:
         """Whether there is a database to write to; a search makes none, and mends none."""
-        return not self._closed and self._store.has_database and self._store.source.damage is None
+        return not self._closed and hasattr(self._store, "waiting") and self._store.has_database and self._store.source.damage is None
 
     def close(self) -> None:
         """Write no more."""
@@ -149,7 +149,7 @@ class VectorRows:
 
     def _ask(self, ask: Callable[[Connection], list[T]]) -> list[T]:
         """The answer of the database; nothing where there is no such table yet."""
-        if not self._store.has_database:
+        if not hasattr(self._store, "waiting") or not self._store.has_database:
             return []
 
         def tolerant(connection: Connection) -> list[T]:

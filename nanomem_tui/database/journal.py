@@ -1,0 +1,98 @@
+"""The log of operations as the product asks for it: pages, one thing's history, what undo takes next. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TypeVar
+
+from nanomem_tui.database import operations
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import oplog
+from nanomem_tui.store.oplog import LogEntry
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+T = TypeVar("T")
+WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
+"""How many of the newest operations are looked through, step by step, for what undo and redo take next."""
+
+
+class Journal:
+    """The operations of one workspace. `reading`: a transaction on its database, None where there is none yet."""
+
+    def __init__(self, reading: Callable[[], AbstractContextManager[Connection] | None]) -> None:
+        self._reading = reading
+
+    def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
+        """List the newest operations but the first `offset`. `key`: only those that touched that thing."""
+        return self._ask(lambda connection: operations.log(connection, limit, offset, key))
+
+    def look(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
+        """Return the first answer of `search` among the newest operations, in windows that grow to all of them."""
+        for limit in WINDOWS:
+            entries = self.log(limit)
+            answer = search(entries)
+            if answer is not None or len(entries) < limit:
+                return answer
+        return None
+
+    def find(self, op_id: str) -> LogEntry | None:
+        """Find an operation by its id."""
+        return next(iter(self._ask(lambda connection: _some(operations.find(connection, op_id)))), None)
+
+    logged = find
+
+    def after(self, seq: int) -> list[LogEntry]:
+        """List what was committed after that place, oldest first."""
+        return self._ask(lambda connection: operations.after(connection, seq))
+
+    def end(self) -> int:
+        """Return the place of the newest operation, 0 when there is none."""
+        newest = self.log(1)
+        return newest[0].position if newest else 0
+
+    def touching(self, keys: Sequence[str], actor: str) -> list[Operation]:
+        """List the operations of an actor that touched one of these things, newest first."""
+        found = {entry.operation.id: entry for key in keys for entry in self.log(10_000, key=key)}
+        newest = sorted(found.values(), key=lambda entry: -entry.position)
+        return [entry.operation for entry in newest if entry.operation.actor == actor]
+
+    def newest(self, kind: str, actor: str) -> LogEntry | None:
+        """Find the newest operation of a kind by an actor."""
+        return next(iter(self._ask(lambda connection: _some(operations.newest_of(connection, kind, actor)))), None)
+
+    def taken_back(self, kind: str) -> frozenset[str]:
+        """Return the ids of the things that operations of a kind made and that were undone with them. Of the newest
+        thousand operations."""
+        entries = [entry for entry in self.log(1_000) if entry.operation.kind == kind and entry.undone]
+        return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
+
+    def taken_away(self, layer: str) -> frozenset[str]:
+        """Return the things of a layer that somebody deleted and no operation brought back. Of the newest thousand
+        operations."""
+        gone: set[str] = set()
+        for entry in reversed(self.log(1_000)):
+            if not entry.undone and entry.operation.kind not in oplog.BOOKKEEPING:
+                for change in entry.operation.changes:
+                    if change.layer == layer:
+                        (gone.add if change.after is None else gone.discard)(change.key)
+        return frozenset(gone)
+
+    def _ask(self, ask: Callable[[Connection], Iterable[operations.Entry]]) -> list[LogEntry]:
+        reading = self._reading()
+        if reading is None:
+            return []
+        with reading as connection:
+            return [_shown(entry) for entry in ask(connection)]
+
+
+def _shown(entry: operations.Entry) -> LogEntry:
+    """Return an entry as the product shows it: an undo that was redone is no change that somebody took back."""
+    undone = entry.undone and entry.operation.kind not in oplog.BOOKKEEPING
+    return LogEntry(entry.operation, undone, entry.seq)
+
+
+def _some(entry: operations.Entry | None) -> list[operations.Entry]:
+    return [entry] if entry is not None else []
