@@ -285,7 +285,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         indexed = partial(reindex.problems, self.store)
         again = partial(forgotten_again.problems, self.paths, self.layout)
         strays = partial(strayed.problems, self.store, whole=True)
-        more = (strays, named, held, chained, indexed, unfinished, meaning, trail, again)
+        more: tuple[Any, ...] = (strays, named, held, chained, indexed, unfinished, meaning, trail, again)
+        if not hasattr(self.store, "waiting"):
+            more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:

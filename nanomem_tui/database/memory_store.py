@@ -67,8 +67,8 @@ class MemoryStore:
         self.settings = settings
         self.server = None
         self.database = SqliteDatabase(paths.database)
-        recovery = Recovery(self.database, paths.backups / "daily", paths.quarantine)
-        self._store = Store(self.database, Writers(paths.data / "writers"), recovery, self._layer_of)
+        self.recovery = Recovery(self.database, paths.backups / "daily", paths.quarantine)
+        self._store = Store(self.database, Writers(paths.data / "writers"), self.recovery, self._layer_of)
         self.snapshot: Snapshot = self._store.snapshot
         self.files = AgentFiles(paths, workspace_id, settings)
         self.journal = Journal(self._reading)
@@ -447,6 +447,12 @@ class MemoryStore:
         if self.degraded:
             found.append(Problem(f"degraded: {self.degraded}", "store", fix="counters are kept in RAM"))
         return found
+
+    def damages(self) -> list[Problem]:
+        """List what is wrong with the database: every page, index and row is looked at."""
+        from nanomem_tui.database import health
+
+        return list(health.problems(self.database, self.recovery.copies())) if self.has_database else []
 
     def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
         """Whether this process does a piece of work for all that share the store; on one machine, locks of files

@@ -15,7 +15,7 @@ from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
 
 Counts = dict[tuple[str, str], tuple[int, str]]
 """(layer, id) → how many hits more, and the time of the last."""
-_SET_BY_WRITING = frozenset({"revision", "updated_at", "hits", "last_accessed_at", "last_applied_at"})
+NOT_COMPARED = frozenset({"revision", "updated_at", "hits", "last_accessed_at", "last_applied_at"})
 """Fields that a change does not compare: the time of a change is compared where it deletes."""
 
 
@@ -125,7 +125,7 @@ def difference(row: AnyRow, change: Change) -> str:
     before = change.before or {}
     deletes = "is_deleted" in before
     for name, value in before.items():
-        if name in _SET_BY_WRITING and not (deletes and name == "updated_at"):
+        if name in NOT_COMPARED and not (deletes and name == "updated_at"):
             continue
         if name in row._fields and getattr(row, name) != value:
             return name
@@ -158,4 +158,5 @@ def _counted(layer: str, row: Any, hits: int, at: str) -> Any:
     if not COUNTERS[layer]:
         return row
     name, last = COUNTERS[layer]
-    return row._replace(**{name: row.hits + hits, last: max(getattr(row, last) or "", at)})
+    newest = max(getattr(row, last) or "", at)
+    return row._replace(**{name: row.hits + hits, last: newest or getattr(row, last)})

@@ -137,7 +137,7 @@ def databases(paths: Paths, server: Server | None = None, known: Iterable[Proble
             yield Problem(what, paths.relative(paths.database), None, _MOVE, "note")
     elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
-        if not any(is_damage(one, paths) for one in known):
+        if not any(is_damage(one, paths) for one in known) and os.environ.get("NANOMEM_TEST_STORE") != "database":
             yield from own_database(paths)
     for path in _in_home(paths):
         yield from _foreign_database(path, paths)
