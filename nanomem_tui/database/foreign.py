@@ -20,7 +20,7 @@ FOREIGN = models.table(models.ForeignRow)
 
 def markers(connection: Connection) -> dict[str, str]:
     """Return every named value."""
-    return {key: value for key, value in connection.execute(select(MARKERS.c.key, MARKERS.c.value))}
+    return {str(key): str(value) for key, value in connection.execute(select(MARKERS.c.key, MARKERS.c.value))}
 
 
 def set_markers(connection: Connection, values: Mapping[str, str]) -> None:
