@@ -47,7 +47,7 @@ class MemoryEntry(_Row, table=True):
         Index("idx_memory_revision", "revision"),
         Index("idx_memory_counts", "is_deleted", "kind", "scope_type", "source", "enabled"),
         Index(
-            "uq_memory_words", "scope_key", "kind", "content_hash", unique=True,
+            "uq_memory_words", "content_hash", "scope_key", "kind", unique=True,
             sqlite_where=text("is_deleted = 0"), postgresql_where=text("is_deleted = 0"),
         ),
     )  # fmt: skip
@@ -175,9 +175,10 @@ class OperationKey(_Row, table=True):
     """Which operation touched which thing, and whether that part of it is undone at present."""
 
     __tablename__ = "operation_keys"
+    __table_args__ = (Index("idx_operation_keys_seq", "seq"),)
 
-    layer: str = _text(primary_key=True)
     key: str = _text(primary_key=True)
+    layer: str = _text(primary_key=True)
     seq: int = Field(sa_type=_NUMBER, primary_key=True, sa_column_kwargs={"autoincrement": False})
     undone: int = _number(0)
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.database.rows import COUNTERS
+from nanomem_tui.database.reading import COUNTERS
 from nanomem_tui.operations import Change
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
 

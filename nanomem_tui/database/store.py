@@ -18,9 +18,10 @@ from sqlalchemy import Connection, delete, insert, inspect
 from sqlalchemy.exc import IntegrityError
 
 from nanomem_tui import clock
-from nanomem_tui.database import models, operations, rows
+from nanomem_tui.database import models, operations, rows, search
 from nanomem_tui.database.engine import Database, SqliteDatabase
-from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry, Turn
+from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry
+from nanomem_tui.database.reading import Turn
 from nanomem_tui.database.recovery import Line, Recovery
 from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
 from nanomem_tui.database.writers import Writers
@@ -60,6 +61,7 @@ class Store:
         self._epoch = ""
         self._revision = -1
         self._wrote_before = False
+        self._index_is_new = False
         self._written: dict[str, dict[str, AnyRow]] = {}
         self._batch: tuple[str, Counts] | None = None
 
@@ -72,7 +74,7 @@ class Store:
             if inspect(connection).has_table("meta"):
                 return
             models.METADATA.create_all(connection)
-            rows.make_index(connection)
+            search.make_index(connection)
             connection.execute(
                 insert(operations.META).values(
                     one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
@@ -314,7 +316,10 @@ class Store:
                 raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
             if turn.revision > self._revision + 1:
                 self._read_others(connection, turn.revision - 1)
+            if not self._index_is_new:
+                search.renew(connection)
             yield connection, turn
+        self._index_is_new = True
 
     def _commit(self, write: Write, *, durable: bool, op_id: str = "") -> Operation:
         """Do `write` in a transaction, and then what it planned of the files of others."""
