@@ -18,7 +18,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from nanomem_tui.database import models
 from nanomem_tui.database.operations import DONE, KEYS, OF_PERSON, OPERATIONS, STANDS, TURN
 from nanomem_tui.database.reading import COLUMN_OF, COUNTERS, LARGE
-from nanomem_tui.database.rows import ITEMS, LESSONS, RECORDS, TABLES, USAGE
+from nanomem_tui.database.rows import ITEMS, RECORDS, TABLES, USAGE
 from nanomem_tui.store.values import ROW_TYPES
 
 MARKERS = models.table(models.Marker)
@@ -110,14 +110,6 @@ STATEMENTS: dict[str, Select[Any]] = {
     "item_inbox": (
         select(*_ITEM_GROUP, ITEMS.c.meta_json)
         .where(_ITEM, ITEMS.c.enabled == 0, ITEMS.c.meta_json.contains(_INBOX))
-    ),
-    "lesson_groups": (
-        select(LESSONS.c.scope, LESSONS.c.enabled, func.count()).where(_LESSON)
-        .group_by(LESSONS.c.scope, LESSONS.c.enabled)
-    ),
-    "lesson_inbox": (
-        select(LESSONS.c.scope, LESSONS.c.meta_json)
-        .where(_LESSON, LESSONS.c.enabled == 0, LESSONS.c.meta_json.contains(_INBOX))
     ),
     "record_groups": (
         select(RECORDS.c.kind, RECORDS.c.source, func.count()).where(_RECORD)

@@ -144,16 +144,6 @@ FROM memory_entries
 WHERE memory_entries.is_deleted = 0 AND memory_entries.enabled = 0 AND (memory_entries.meta_json LIKE '%' || '"inbox"'
   || '%')
 """,
-    "lesson_groups": """
-SELECT lessons.scope, lessons.enabled, count(*) AS count_1
-FROM lessons
-WHERE lessons.is_deleted = 0 GROUP BY lessons.scope, lessons.enabled
-""",
-    "lesson_inbox": """
-SELECT lessons.scope, lessons.meta_json
-FROM lessons
-WHERE lessons.is_deleted = 0 AND lessons.enabled = 0 AND (lessons.meta_json LIKE '%' || '"inbox"' || '%')
-""",
     "record_groups": """
 SELECT records.kind, records.source, count(*) AS count_1
 FROM records
