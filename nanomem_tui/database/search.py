@@ -30,7 +30,10 @@ _LONGEST_WORD, _LONGEST_TEXT = 2_000, 900_000
 
 _MAKE = {
     "sqlite": (
-        "CREATE VIRTUAL TABLE memory_entries_fts USING fts5(entry_id UNINDEXED, content)",
+        # Every character but a blank is part of a word: our tokenizer cut them, and knows marks that FTS5 drops.
+        """CREATE VIRTUAL TABLE memory_entries_fts USING fts5(
+            entry_id UNINDEXED, content,
+            tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'")""",
         # Parts are merged when there are 16 of a size, not four: a write takes two thirds of the time.
         "INSERT INTO memory_entries_fts (memory_entries_fts, rank) VALUES ('automerge', 16)",
         "CREATE VIRTUAL TABLE memory_words USING fts5vocab(memory_entries_fts, row)",
@@ -102,7 +105,7 @@ class FullText:
         """Find the word with the same first letter that `word` was probably meant to be; None when nothing is near."""
         found = dict(self._words_like(word))
         self._held |= found
-        return nearest(word, found, self.rows_with)
+        return nearest(word, [*found], self.rows_with)
 
     def longer(self, beginning: str) -> list[str]:
         """List the commonest words that begin like that and go on."""
@@ -112,7 +115,7 @@ class FullText:
 
     def candidates(self, words: Iterable[str], accept: Accept) -> list[Item]:
         """Return the first accepted rows that hold any of the words, those first that are probably the best."""
-        ids = self._ranked(list(dict.fromkeys(words)))
+        ids = self._ranked(list(words))
         accepted: list[Item] = []
         while len(accepted) < CANDIDATES and (part := [key for (key,), _ in zip(ids, range(CANDIDATES), strict=False)]):
             found = {row.id: row for row in reading.rows(self._reading, "item", ids=part) if isinstance(row, Item)}
@@ -152,7 +155,7 @@ class FullText:
     def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
         if not words:
             return iter(())
-        asked = "SELECT entry_id FROM memory_entries_fts WHERE memory_entries_fts MATCH :query ORDER BY rank"
+        asked = "SELECT entry_id FROM memory_entries_fts WHERE memory_entries_fts MATCH :query ORDER BY rank, rowid"
         return self._reading.each(asked, query=" OR ".join(f'"{word}"' for word in words))
 
 
