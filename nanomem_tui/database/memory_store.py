@@ -21,6 +21,7 @@ from nanomem_tui.database import reading as read
 from nanomem_tui.database import search
 from nanomem_tui.database.journal import Journal
 from nanomem_tui.database.reading import Reading, SqliteReading
+from nanomem_tui.database.search import IndexState
 from nanomem_tui.database.snapshot import Snapshot
 from nanomem_tui.errors import AccessDenied, BadInput, Conflict, NanomemError, Problem, StoreError, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
@@ -480,6 +481,16 @@ class MemoryStore:
         if self.degraded:
             found.append(Problem(f"degraded: {self.degraded}", "store", fix="counters are kept in RAM"))
         return found
+
+    def index_state(self) -> IndexState:
+        """Return how the full-text index fits the rows."""
+        return search.state(self.reading) if self.has_database else IndexState(0, 0, True)
+
+    def make_index(self) -> IndexState:
+        """Make the full-text index anew. Raises the store's errors."""
+        if self.has_database:
+            self.writer.remember(search.make_anew)
+        return self.index_state()
 
     def damages(self) -> list[Problem]:
         """List what is wrong with the database: every page, index and row is looked at."""
