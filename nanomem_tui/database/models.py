@@ -19,6 +19,9 @@ _NUMBER: Any = BigInteger().with_variant(Integer(), "sqlite")
 _REAL: Any = Double().with_variant(REAL(), "sqlite")
 
 
+_NOT_DELETED: Any = {"sqlite_where": text("is_deleted = 0"), "postgresql_where": text("is_deleted = 0")}
+
+
 class _Row(SQLModel):
     """What all tables share: the metadata of this store, apart from that of other packages."""
 
@@ -43,13 +46,10 @@ class MemoryEntry(_Row, table=True):
     __tablename__ = "memory_entries"
     __table_args__ = (
         Index("idx_memory_scope_kind_updated", "scope_key", "kind", "is_deleted", "updated_at"),
-        Index("idx_memory_updated", "is_deleted", "updated_at"),
+        Index("idx_memory_updated", "updated_at", **_NOT_DELETED),
         Index("idx_memory_revision", "revision"),
-        Index("idx_memory_counts", "is_deleted", "kind", "scope_type", "source", "enabled"),
-        Index(
-            "uq_memory_words", "content_hash", "scope_key", "kind", unique=True,
-            sqlite_where=text("is_deleted = 0"), postgresql_where=text("is_deleted = 0"),
-        ),
+        Index("idx_memory_counts", "enabled", "kind", "scope_type", "source", "is_deleted", **_NOT_DELETED),
+        Index("uq_memory_words", "content_hash", "scope_key", "kind", unique=True, **_NOT_DELETED),
     )  # fmt: skip
 
     number: int | None = _number(primary_key=True)
