@@ -212,7 +212,9 @@ class CoreReading:
             finally:
                 self._here.connection = None
 
-    kept_open = open
+    def kept_open(self) -> contextlib.AbstractContextManager[CoreReading]:
+        """See `Reading.kept_open`: the pool keeps the connection."""
+        return contextlib.nullcontext(self)
 
 
 def within(connection: Connection) -> CoreReading:
