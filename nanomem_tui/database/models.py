@@ -19,6 +19,9 @@ _NUMBER: Any = BigInteger().with_variant(Integer(), "sqlite")
 _REAL: Any = Double().with_variant(REAL(), "sqlite")
 
 
+_NOT_DELETED: Any = {"sqlite_where": text("is_deleted = 0"), "postgresql_where": text("is_deleted = 0")}
+
+
 class _Row(SQLModel):
     """What all tables share: the metadata of this store, apart from that of other packages."""
 
@@ -44,10 +47,10 @@ class MemoryEntry(_Row, table=True):
     __tablename__ = "memory_entries"
     __table_args__ = (
         Index("idx_memory_scope_kind_updated", "scope_key", "kind", "is_deleted", "updated_at"),
-        Index("idx_memory_updated", "is_deleted", "updated_at"),
+        Index("idx_memory_updated", "updated_at", **_NOT_DELETED),
         Index("idx_memory_revision", "revision"),
-        Index("idx_memory_counts", "is_deleted", "kind", "scope_type", "source", "enabled"),
-        Index("idx_memory_hash", "content_hash"),
+        Index("idx_memory_counts", "enabled", "kind", "scope_type", "source", "is_deleted", **_NOT_DELETED),
+        Index("idx_memory_hash", "content_hash", "scope_key", "kind", **_NOT_DELETED),
     )
 
     number: int | None = _number(primary_key=True)

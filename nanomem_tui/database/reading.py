@@ -36,6 +36,13 @@ COUNTERS: Mapping[str, tuple[str, ...]] = {
 COLUMN_OF = {("item", "text"): "content"}
 """(layer, field) → the column, where it has another name."""
 TRUTHS = frozenset({"enabled", "pinned", "is_deleted"})
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    "item": ("text", "meta_json"),
+    "lesson": ("key", "trigger", "bad_action", "better_action", "promoted_global_key", "meta_json"),
+    "record": ("about", "text", "meta_json"),
+}
+"""What people wrote, by layer: a NUL in it is given back. In the name of a chat or a session it stays escaped: to look
+for one in every column takes as long as to read the row."""
 _NUL, _ESCAPE = "\0", "\U0010fffe"
 """A server takes no NUL in a text. It is stored as the escape and `0`, the escape itself as the escape and `1`."""
 
@@ -205,7 +212,9 @@ class CoreReading:
             finally:
                 self._here.connection = None
 
-    kept_open = open
+    def kept_open(self) -> contextlib.AbstractContextManager[CoreReading]:
+        """See `Reading.kept_open`: the pool keeps the connection."""
+        return contextlib.nullcontext(self)
 
 
 def within(connection: Connection) -> CoreReading:
@@ -245,10 +254,14 @@ def values(layer: str, found: Iterable[Sequence[Any]]) -> Iterator[AnyRow]:
     """Make values of rows as a statement of that layer gives them."""
     kind = ROW_TYPES[layer]
     truths = [kind._fields.index(name) for name in kind._fields if name in TRUTHS]
+    texts = [kind._fields.index(name) for name in TEXTS[layer]]
     for row in found:
-        fields = [unescaped(value) if isinstance(value, str) and _ESCAPE in value else value for value in row]
+        fields = list(row)
         for place in truths:
             fields[place] = fields[place] != 0
+        for place in texts:
+            if _ESCAPE in fields[place]:
+                fields[place] = unescaped(fields[place])
         yield kind._make(fields)
 
 
