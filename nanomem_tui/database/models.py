@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import REAL, BigInteger, Double, Index, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import REAL, BigInteger, Double, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlmodel import Field, SQLModel
 
 METADATA = MetaData()

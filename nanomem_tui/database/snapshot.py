@@ -123,6 +123,14 @@ class Snapshot:
             self.table(layer)[key] = _counted(layer, row, hits, at)
             self._note(layer, key)
 
+    def show_count(self, layer: str, key: str, hits: int, at: str) -> None:
+        """Show hits that nobody is to save: those that an agent's file has, before they are taken over."""
+        with self.lock:
+            row = self.table(layer).get(key)
+            if row is not None:
+                self.table(layer)[key] = _counted(layer, row, hits, at)
+                self._note(layer, key)
+
     def unsaved_counts(self) -> Counts:
         """Return the counters that the database does not have yet."""
         with self.lock:

@@ -32,6 +32,8 @@ BATCHES = models.table(models.UsageBatch)
 NAMES = {"item": "memory", "lesson": "lesson", "record": "record"}
 _BATCH_DAYS = 7
 
+Beside = Callable[[Connection, int], None]
+"""What else a transaction writes; gets the number of the commit."""
 Write = Callable[[Connection, Turn], Operation]
 """What a transaction does; returns the operation that it recorded."""
 
@@ -98,24 +100,25 @@ class Store:
     # -- changing -----------------------------------------------------------------------------------------------
 
     def perform(
-        self, operation: Operation, *, durable: bool = True, beside: Callable[[Connection], None] | None = None
+        self, operation: Operation, *, durable: bool = True, beside: Beside | None = None
     ) -> Operation:
         """Make a change and record it, in one transaction.
 
         `durable`: acknowledged once it survives a power cut, else once it survives a kill. `beside`: what else is
-        written in the same transaction. Raises Conflict where a row or a file is not what the change starts from,
+        written in the same transaction. A person's change is refused where a row was written since he saw it, that of
+        an agent where a field is not what it starts from. Raises Conflict where a row or a file is not what the change starts from,
         StoreError where the database cannot be written, or what a file cannot be written for; nothing is changed then.
         """
 
         def write(connection: Connection, turn: Turn) -> Operation:
             self._record(connection, turn, operation, known=known)
             if beside is not None:
-                beside(connection)
+                beside(connection, turn.revision)
             return operation
 
         with self.snapshot.lock:
             self.load()
-            known = None if operation.takes_up else self.snapshot.revision
+            known = self.snapshot.revision if operation.actor == "human" and not operation.takes_up else None
             return self._commit(write, durable=durable, op_id=operation.id)
 
     def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
@@ -162,14 +165,14 @@ class Store:
         with self.database.reading() as connection:
             return operations.log(connection, limit, offset, key)
 
-    def take_in(self, taken: Mapping[str, Sequence[AnyRow]], beside: Callable[[Connection], None]) -> None:
+    def take_in(self, taken: Mapping[str, Sequence[AnyRow]], beside: Beside) -> None:
         """Insert rows, by layer, that are no change of anybody: those of an agent's files, before the first change. In
         the same transaction, `beside` writes more. Raises StoreError."""
         with self.snapshot.lock:
             with self._turn(durable=True) as (connection, turn):
                 for layer, some in taken.items():
                     rows.insert_rows(connection, layer, [row._replace(revision=turn.revision) for row in some])
-                beside(connection)
+                beside(connection, turn.revision)
             for layer, some in taken.items():
                 self.snapshot.put(layer, [row._replace(revision=turn.revision) for row in some])
             self.snapshot.revision = turn.revision
@@ -415,7 +418,7 @@ class Store:
             return
         if row is None:
             raise NotFound(f"no such {name}", change.key, "nothing was changed")
-        if row.is_deleted and not change.before.get("is_deleted"):
+        if row.is_deleted and not change.before.get("is_deleted") and known is not None:
             raise Conflict(f"the {name} was deleted since{_by(connection, change)}", change.key, "undo that first")
         if difference(row, change) or (known is not None and row.revision > known):
             what = f"the {name} was changed since{_by(connection, change)}"

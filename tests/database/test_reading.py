@@ -293,7 +293,7 @@ print(json.dumps([sorted(snapshot.items), found, len(log), len(groups), sorted(h
     ("name", "index"),
     [
         ("items_newest", "idx_memory_updated"),
-        ("items_of_words", "uq_memory_words (content_hash=?)"),
+        ("items_of_words", "idx_memory_hash (content_hash=?)"),
         ("item_groups", "COVERING INDEX idx_memory_counts"),
         ("item_inbox", "idx_memory_counts (enabled=?)"),
         ("item_rows_since", "idx_memory_revision"),
