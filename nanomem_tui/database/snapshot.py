@@ -17,6 +17,8 @@ from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson
 
 Counts = dict[tuple[str, str], tuple[int, str]]
 """(layer, id) → how many hits more, and the time of the last."""
+UNKNOWN = "unknown"
+"""The source of a row that names none."""
 NOT_COMPARED = frozenset({"revision", "updated_at", "hits", "last_accessed_at", "last_applied_at"})
 """Fields that a change does not compare: the time of a change is compared where it deletes."""
 
@@ -184,6 +186,7 @@ def patched(row: AnyRow | None, change: Change, revision: int) -> AnyRow:
     kind = ROW_TYPES[change.layer]
     fields = {name: value for name, value in change.after.items() if name in kind._fields}
     if row is None:
+        fields["source"] = fields.get("source") or UNKNOWN
         return kind(**{**fields, "revision": revision})
     for name in COUNTERS[change.layer]:
         fields.pop(name, None)
