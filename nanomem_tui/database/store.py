@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, insert, inspect
 from sqlalchemy.exc import IntegrityError
 
 from nanomem_tui import clock
-from nanomem_tui.database import models, operations, rows
+from nanomem_tui.database import migrations, models, operations, rows
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry, Turn
 from nanomem_tui.database.recovery import Line, Recovery
@@ -66,19 +66,32 @@ class Store:
     # -- opening ------------------------------------------------------------------------------------------------
 
     def make(self, workspace_id: str) -> None:
-        """Make the tables where there are none, for who writes first. Raises StoreError."""
+        """Make the tables where there are none, for who writes first, or bring those of an older release to the newest
+        schema. Raises StoreError, and NewerDatabase where a later release made them."""
         self.database.prepare()
         with self.database.writing(durable=True) as connection:
-            if inspect(connection).has_table("meta"):
-                return
-            models.METADATA.create_all(connection)
-            rows.make_index(connection)
-            connection.execute(
-                insert(operations.META).values(
-                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
-                    channel=f"nanomem_{secrets.token_hex(12)}",
-                )
-            )  # fmt: skip
+            there = inspect(connection)
+            if there.has_table("meta"):
+                is_old = migrations.is_due(connection, self.database.where)
+            elif there.has_table("memory_entries"):
+                raise StoreError("a database of the first edition", self.database.where, "take it over first")
+            else:
+                is_old = False
+                self._make_tables(connection, workspace_id)
+        if is_old:
+            migrations.migrate(self.database)
+
+    @staticmethod
+    def _make_tables(connection: Connection, workspace_id: str) -> None:
+        models.METADATA.create_all(connection)
+        rows.make_index(connection)
+        migrations.stamp(connection)
+        connection.execute(
+            insert(operations.META).values(
+                one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
+                channel=f"nanomem_{secrets.token_hex(12)}",
+            )
+        )  # fmt: skip
 
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
@@ -106,6 +119,8 @@ class Store:
                 return self._read_others(connection, turn.revision) > 0
 
     def _load(self, connection: Connection, turn: Turn) -> None:
+        if migrations.is_due(connection, self.database.where):
+            raise StoreError("the database has an older schema", self.database.where, "any change brings it up to date")
         self.snapshot.clear()
         for layer in rows.TABLES:
             self.snapshot.put(layer, rows.read(connection, layer))
