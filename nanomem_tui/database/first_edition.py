@@ -158,9 +158,10 @@ def _read_lines(file: Path, problems: list[Problem]) -> list[Operation]:
         return []
     found: list[Operation] = []
     for number, line in enumerate(lines, 1):
-        starts = [match.start() for match in re.finditer(re.escape(_LINE), line)]
-        parts = [line[start:end] for start, end in zip(starts, [*starts[1:], len(line)], strict=True)]
-        read = [one for part in parts if (one := _operation(part[: part.rfind(b"}") + 1])) is not None]
+        whole = _operation(line)
+        # A line that something was put into, or whose end was lost, may hold whole ones.
+        parts = [_LINE + part[: part.rfind(b"}") + 1] for part in line.split(_LINE)[1:]] if whole is None else []
+        read = [one for one in (whole, *map(_operation, parts)) if one is not None]
         found += read
         if not read and line.strip(b"\0\r ") and number < len(lines):
             problems.append(Problem("a change that cannot be read", f"ledger/{file.name}", number, "it is kept there"))

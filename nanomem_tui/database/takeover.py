@@ -77,7 +77,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
             shutil.rmtree(scratch, ignore_errors=True)
             atomic.make_folder(scratch)
             source, damage = _whole_file(paths.database, paths.backups)
-            kept = paths.backups / f"first-edition-{clock.now():%Y%m%d-%H%M%S}"
+            kept = paths.backups / f"first-edition-{clock.now():%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
             fresh = scratch / paths.database.name
             taken = _make(source, fresh, paths.ledger / workspace_id, workspace_id, files, kept.name)
             _keep(paths, scratch / kept.name)
@@ -171,16 +171,20 @@ def _finish(paths: Paths, workspace_id: str) -> TakenOver:
     with contextlib.closing(first_edition.open_to_read(paths.database)) as connection:
         found = connection.execute(f"SELECT value FROM {_MARKERS.name} WHERE key = ?", (MARKER,)).fetchone()
     kept = paths.backups / found[0] if found is not None else None
+    shutil.rmtree(paths.data / _SCRATCH, ignore_errors=True)
     ledger = paths.ledger / workspace_id
     if kept is not None and ledger.is_dir():
-        atomic.make_folder(kept / "ledger")
-        os.replace(ledger, kept / "ledger" / workspace_id)
-        # A process of the first edition that is still open would record changes that nobody reads: it fails here.
-        atomic.write_atomic(ledger, f"A newer nanomem took this memory over; see {kept}\n".encode())
         for copy in paths.backups.glob("copy-*.db"):
             os.replace(copy, kept / copy.name)
+        atomic.make_folder(kept / "ledger")
+        os.replace(ledger, kept / "ledger" / workspace_id)  # last: `is_due` looks for it
+        # A process of the first edition that is still open would record changes that nobody reads: it fails here.
+        with contextlib.suppress(FileExistsError):
+            handle = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE)
+            atomic.write_all(handle, f"A newer nanomem took this memory over; see {kept}\n".encode())
+            os.close(handle)
+        atomic.sync_folder(paths.ledger)
         atomic.sync_folder(kept)
-    shutil.rmtree(paths.data / _SCRATCH, ignore_errors=True)
     return TakenOver({}, kept, ())
 
 
