@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import CorruptDatabase, Moved, Problem, Refused
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.store.merge_rows import kept_in_conflict, merge_row, noted
+from nanomem_tui.store.merge_rows import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 from nanomem_tui.text import counted
 
@@ -34,7 +34,6 @@ LEDGER, KEPT = "*.ledger", "kept/*.kept"
 """What waits, one file a process; and what was committed since the oldest copy, should the database lose it."""
 Part = tuple[str, str]
 """Layer and key of a thing."""
-Mark = tuple[set[Part] | None, bool]
 _COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
 """Fields that turns moved by themselves: a change never compared them."""
 _CASTS = {int: "INTEGER", bool: "INTEGER", float: "REAL"}
@@ -237,7 +236,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
 def history(connection: sqlite3.Connection, workspace_id: str, memory: Memory) -> Iterator[Logged]:
     """Read every operation, oldest commit first, those that waited last. One that was harmed is added to the problems
     of the memory."""
-    marks = _marks(connection, workspace_id, memory.waiting)
+    taken_back = _taken_back(connection, workspace_id, memory.waiting)
     query = "SELECT seq, CAST(id AS TEXT), body_json, undone FROM operations WHERE workspace_id = ? ORDER BY seq"
     for seq, key, body, undone in _stored(connection, query, workspace_id):
         operation = parse(body) if isinstance(body, str) else None
@@ -245,40 +244,40 @@ def history(connection: sqlite3.Connection, workspace_id: str, memory: Memory) -
             what = "a change that cannot be read: the copy has it, the log no more"
             memory.problems.append(Problem(what, f"operation {key}"))
         else:
-            yield _logged(seq, operation, bool(undone), marks)
+            yield _logged(seq, operation, bool(undone), taken_back)
     for waiting in memory.waiting:
-        yield _logged(waiting.seq, waiting.operation, False, marks)._replace(unfinished=waiting.unfinished)
+        yield _logged(waiting.seq, waiting.operation, False, taken_back)._replace(unfinished=waiting.unfinished)
 
 
-def _logged(seq: int, operation: Operation, undone: bool, marks: Mapping[str, list[Mark]]) -> Logged:
+def _logged(seq: int, operation: Operation, undone: bool, taken_back: Mapping[str, list[set[Part] | None]]) -> Logged:
+    """An operation with what is undone of it; where nothing was ever said of it, what its row says."""
+    said = taken_back.get(operation.id)
+    undone = undone if said is None else None in said
     parts = {(change.layer, change.key): undone for change in operation.changes}
-    for of, is_undone in marks.get(operation.id, ()):
-        parts |= {part: is_undone for part in parts if of is None or part in of}
-        undone = is_undone
+    for of in said or ():
+        parts |= dict.fromkeys(parts.keys() & (of or ()), True)
     return Logged(seq, operation, all(parts.values()) if parts else undone, parts)
 
 
-def _marks(connection: sqlite3.Connection, workspace_id: str, waiting: Sequence[Waiting]) -> dict[str, list[Mark]]:
-    """What undos, redos and those that could not be done say of other operations, in their order: which parts (None:
-    all), and whether they are undone."""
+def _taken_back(
+    connection: sqlite3.Connection, workspace_id: str, waiting: Sequence[Waiting]
+) -> dict[str, list[set[Part] | None]]:
+    """Which parts (None: all) of which operations are undone. A redo names the undo that it takes back, so that the
+    order in which their processes wrote them decides nothing."""
     query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind IN ('undo', 'redo', 'void') ORDER BY seq"
     stored = [parse(body) for (body,) in _stored(connection, query, workspace_id) if isinstance(body, str)]
     said = [one for one in (*stored, *(one.operation for one in waiting)) if one is not None]
     void = {one.undoes for one in said if one.kind == "void"}
-    marks: dict[str, list[Mark]] = {}
+    redone = {one.meta.get("undo") for one in said if one.redoes and one.id not in void}
+    found: dict[str, list[set[Part] | None]] = {}
     for one in said:
-        touched = {(change.layer, change.key) for change in one.changes}
-        if one.undoes and one.kind == "void":
-            marks.setdefault(one.undoes, []).append((None, True))
-        elif one.id in void:
-            continue
-        elif one.undoes:
-            is_whole = "keys" not in one.meta or one.meta.get("rest")
-            marks.setdefault(one.undoes, []).append((None if is_whole else touched, True))
-        elif one.redoes:
-            marks.setdefault(one.redoes, []).append((touched, False))
-            marks.setdefault(str(one.meta.get("undo")), []).append((None, True))
-    return marks
+        parts = found.setdefault(one.undoes or one.redoes or "", [])
+        if one.id in redone:
+            found.setdefault(one.id, []).append(None)
+        elif one.undoes and one.id not in void:
+            is_whole = one.kind == "void" or "keys" not in one.meta or one.meta.get("rest")
+            parts.append(None if is_whole else {(change.layer, change.key) for change in one.changes})
+    return found
 
 
 def _rows(connection: sqlite3.Connection, layer: str, workspace_id: str, problems: list[Problem]) -> Iterator[AnyRow]:
@@ -413,7 +412,6 @@ def _apply(
     seen: Mapping[Part, Sequence[str]], in_files: Mapping[Part, AnyRow], problems: list[Problem],
 ) -> None:  # fmt: skip
     """Make what waits true, as the first edition did: changes that did not know of each other are merged."""
-    started = {layer: dict(table) for layer, table in rows.items()}
     for operation in waiting:
         for change in operation.changes:
             place = (change.layer, change.key)
@@ -422,11 +420,8 @@ def _apply(
             table, row = rows[change.layer], rows[change.layer].get(change.key)
             if row is None and change.before is not None:
                 row = in_files.get(place)
-            again = (
-                operation.undoes or operation.redoes or (change.before is None and operation.kind != "agent.changed")
-            )
-            unseen = noted(row) != noted(started[change.layer].get(change.key))
-            made = _changed(row, change, again=bool(again), person=operation.actor == "human", unseen=unseen)
+            again = bool(operation.undoes or operation.redoes)
+            made = _changed(row, change, again=again, person=operation.actor == "human")
             if made is None:
                 what = f"a change of a {change.layer} that is not there: {operation.label}"
                 problems.append(Problem(what, change.key, fix="the log has it"))
@@ -435,7 +430,7 @@ def _apply(
                 table[change.key] = made._replace(source="unknown") if is_of_nobody else made
 
 
-def _changed(row: AnyRow | None, change: Change, *, again: bool, person: bool, unseen: bool) -> AnyRow | None:
+def _changed(row: AnyRow | None, change: Change, *, again: bool, person: bool) -> AnyRow | None:
     """The row with a change made that may not have known what became of it meanwhile; None where it stays absent.
 
     A row that it adds may be there with what was done to it since. An edit and a delete that did not know of each other
@@ -453,7 +448,7 @@ def _changed(row: AnyRow | None, change: Change, *, again: bool, person: bool, u
             overlooks = not _fits(row, change)
         else:
             overlooks = (change.before or {}).get("updated_at", row.updated_at) != row.updated_at
-        return kept_in_conflict(row) if unseen or overlooks else made
+        return kept_in_conflict(row) if overlooks else made
     return kept_in_conflict(made) if row.is_deleted and made.is_deleted and person and _edits(change) else made
 
 

@@ -271,9 +271,11 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
 
 
 def _insert_many(connection: Connection, table: Table, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-    found = [dict(zip(names, row, strict=True)) for row in values]
-    if found:
-        connection.execute(insert(table), found)
+    """Insert rows as they are, straight through the driver: there may be hundreds of thousands."""
+    if found := [tuple(row) for row in values]:
+        compiled = insert(table).compile(connection, column_keys=names)
+        assert compiled.positiontup == list(names), "named in the order of the table"
+        connection.exec_driver_sql(str(compiled), found)
 
 
 def _json(value: Any) -> str:
