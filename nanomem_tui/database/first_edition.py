@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import CorruptDatabase, Moved, Problem, Refused
 from nanomem_tui.operations import Change, Operation
+from nanomem_tui.paths import Paths
 from nanomem_tui.store.merge_rows import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 from nanomem_tui.text import counted
@@ -80,17 +81,31 @@ class Memory(NamedTuple):
     problems: list[Problem]
 
 
+def is_due(paths: Paths, workspace_id: str) -> bool:
+    """Whether a memory of the first edition lies here, or the rest of one. Cheap: a command asks it before it opens the
+    database."""
+    ledger = paths.ledger / workspace_id
+    return is_first_edition(paths.database) or any(True for name in (LEDGER, KEPT) for _ in ledger.glob(name))
+
+
 def is_first_edition(file: Path) -> bool:
-    """Whether a file is a database of the first edition. Reads its version alone; False where that cannot be read."""
+    """Whether a file is a database of the first edition; False where that cannot be read."""
+    return version_of(file) in SCHEMAS
+
+
+def version_of(file: Path) -> int | None:
+    """Return `PRAGMA user_version` of a database, None for what is none, or is not there."""
     if not file.is_file():
-        return False
+        return None
     try:
         with contextlib.closing(open_to_read(file)) as connection:
-            return connection.execute("PRAGMA user_version").fetchone()[0] in SCHEMAS
-    except sqlite3.Error:  # a WAL in a folder that nobody may write to, or no database at all
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.OperationalError:  # a WAL in a folder that nobody may write to
         with contextlib.suppress(OSError), regular.opened(file) as header:
-            return int.from_bytes(header.read(64)[60:], "big") in SCHEMAS
-        return False
+            return int.from_bytes(header.read(64)[60:], "big")
+    except sqlite3.DatabaseError:
+        pass
+    return None
 
 
 def open_to_read(file: Path) -> sqlite3.Connection:
@@ -178,9 +193,15 @@ def _operation(line: bytes) -> Operation | None:
 def parse(text: str) -> Operation | None:
     """Return the operation of a JSON text, None for one that is none."""
     try:
-        return Operation.from_json(json_text.loads(text))
+        found = Operation.from_json(json_text.loads(text))
     except (ValueError, KeyError, TypeError):
         return None
+    changes: Iterable[Any] = found.changes
+    whole = isinstance(found.meta, dict) and all(
+        type(layer) is type(key) is str and isinstance(before, dict | None) and isinstance(after, dict | None)
+        for layer, key, before, after in changes
+    )
+    return found if whole else None
 
 
 def _in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
@@ -314,6 +335,14 @@ def texts(connection: sqlite3.Connection, layer: str, workspace_id: str) -> list
     return [row for row in _ask(connection, query, workspace_id) if row[0]]
 
 
+def holds(connection: sqlite3.Connection, workspace_id: str) -> bool:
+    """Whether a database has anything of a workspace."""
+    tables = (*TABLES.values(), "operations")
+    return any(
+        _ask(connection, f"SELECT 1 FROM {table} WHERE workspace_id = ? LIMIT 1", workspace_id) for table in tables
+    )
+
+
 def _others(connection: sqlite3.Connection, workspace_id: str) -> Iterator[Problem]:
     """The memories of other workspaces in the same file."""
     found: dict[str, list[str]] = {}
@@ -322,7 +351,7 @@ def _others(connection: sqlite3.Connection, workspace_id: str) -> Iterator[Probl
         for key, number in _ask(connection, query, workspace_id):
             found.setdefault(str(key), []).append(counted(number, layer))
     for key, numbers in found.items():
-        yield Problem(f"the memory of another workspace stays in the copy: {', '.join(numbers)}", f"workspace {key}")
+        yield Problem(f"the memory of another workspace stays in the old one: {', '.join(numbers)}", f"workspace {key}")
 
 
 def _known(connection: sqlite3.Connection, workspace_id: str) -> tuple[set[str], set[str | None], int]:
@@ -472,7 +501,8 @@ def _patched(row: AnyRow | None, change: Change) -> AnyRow | None:
     if row is None:
         kind = ROW_TYPES[change.layer]
         fields = {name: value for name, value in change.after.items() if name in kind._fields}
-        return kind(**fields) if change.before is None and "id" in fields else None
+        required = set(kind._fields) - kind._field_defaults.keys()
+        return kind(**fields) if change.before is None and required <= fields.keys() else None
     fields = _fields(row, change.after)
     for name in _COUNTED & fields.keys():
         now, was, value = getattr(row, name), (change.before or {}).get(name), fields[name]

@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Table, insert, update
 from nanomem_tui import clock
 from nanomem_tui.database import first_edition, models, operations, rows
 from nanomem_tui.database.engine import LOCK, SqliteDatabase
-from nanomem_tui.database.first_edition import Logged, Memory
+from nanomem_tui.database.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.database.recovery import LOG, Line
 from nanomem_tui.database.store import Store
 from nanomem_tui.database.writers import Writers
@@ -52,50 +52,43 @@ class TakenOver(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def is_due(paths: Paths, workspace_id: str) -> bool:
-    """Whether a memory of the first edition lies here, or the rest of one. Cheap: a command asks it before it opens the
-    database."""
-    ledger = paths.ledger / workspace_id
-    return first_edition.is_first_edition(paths.database) or any(
-        True for pattern in (first_edition.LEDGER, first_edition.KEPT) for _ in ledger.glob(pattern)
-    )
-
-
-def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> TakenOver:
+def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = (), database: Path | None = None) -> TakenOver:
     """Take over the memory of a workspace, and put the new database in the place of the old one.
 
-    `files`: the rows of the agent's own files, see `first_edition.read`. To call it again is harmless: what an
-    interrupted one left is done. Raises Refused while a process of the first edition is at work or somebody writes,
-    Moved, and StoreError and its kin; the old memory is as it was then.
+    `files`: the rows of the agent's own files, see `first_edition.read`. `database`: where the new one goes, for a
+    workspace that shares the old one with others; the old one stays then, until it is taken over itself. To call it
+    again is harmless: what an interrupted one left is done. Raises Refused while a process of the first edition is at
+    work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
-    with _in_our_words(paths.database):
+    target = database or paths.database
+    with _in_our_words(paths.database), contextlib.ExitStack() as at_end:
         atomic.make_folder(paths.data)
-        with SqliteDatabase(paths.database).exclusive(), first_edition.kept_out(paths.ledger) as held:
-            if paths.database.exists() and not first_edition.is_first_edition(paths.database):
-                return _finish(paths, workspace_id)
-            scratch = paths.data / _SCRATCH
-            shutil.rmtree(scratch, ignore_errors=True)
-            atomic.make_folder(scratch)
-            source, damage = _whole_file(paths.database, paths.backups)
-            kept = paths.backups / f"first-edition-{clock.now():%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
-            fresh = scratch / paths.database.name
-            taken = _make(source, fresh, paths.ledger / workspace_id, workspace_id, files, kept.name)
-            _keep(paths, scratch / kept.name)
-            if frozenset(paths.ledger.glob(f"*/{first_edition.LEDGER}")) != held:
-                raise Refused(
-                    "a process of the first edition came meanwhile", str(paths.data), "end it, then try again"
-                )
-            atomic.make_folder(paths.backups)
-            os.replace(scratch / kept.name, kept)
-            atomic.sync_folder(paths.backups)
-            if damage:  # SQLite would take this WAL for that of the new file
-                for suffix in ("-wal", "-shm"):
-                    paths.database.with_name(f"{paths.database.name}{suffix}").unlink(missing_ok=True)
-            os.replace(fresh.with_name(LOG), paths.database.with_name(LOG))
-            os.replace(fresh, paths.database)
-            atomic.sync_folder(paths.data)
-            _finish(paths, workspace_id)
-            return taken._replace(copy=kept, problems=(*damage, *taken.problems))
+        at_end.enter_context(SqliteDatabase(paths.database).exclusive())
+        held = at_end.enter_context(first_edition.kept_out(paths.ledger))
+        scratch = paths.data / _SCRATCH
+        shutil.rmtree(scratch, ignore_errors=True)
+        if _is_taken_over(target):
+            return _finish(paths, workspace_id, target)
+        at_end.callback(shutil.rmtree, scratch, ignore_errors=True)
+        atomic.make_folder(scratch)
+        source, damage = _source(paths, workspace_id)
+        kept = paths.backups / f"first-edition-{clock.now():%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
+        fresh = scratch / target.name
+        ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
+        taken = _make(source, fresh, ledgers, workspace_id, files, kept.name)
+        _keep(paths.database if target == paths.database else None, scratch / kept.name)
+        if frozenset(paths.ledger.glob(f"*/{first_edition.LEDGER}")) != held:
+            raise Refused("a process of the first edition came meanwhile", str(paths.data), "end it, then try again")
+        atomic.make_folder(paths.backups)
+        os.replace(scratch / kept.name, kept)
+        atomic.sync_folder(paths.backups)
+        for suffix in ("-wal", "-shm"):  # of a damaged one: SQLite would take them for those of the new file
+            target.with_name(f"{target.name}{suffix}").unlink(missing_ok=True)
+        os.replace(fresh.with_name(LOG), target.with_name(LOG))
+        os.replace(fresh, target)
+        atomic.sync_folder(target.parent)
+        _finish(paths, workspace_id, target)
+        return taken._replace(copy=kept, problems=(*damage, *taken.problems))
 
 
 @contextlib.contextmanager
@@ -104,22 +97,38 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
 
     Nothing changes in the workspace, also while the first edition is at work. Raises as `take_over`, but not for that.
     """
-    with tempfile.TemporaryDirectory(prefix="nanomem-") as name, _in_our_words(paths.database):
+    with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
         folder = Path(name)
-        ledger = folder / "ledger"
-        if (paths.ledger / workspace_id).is_dir():  # before the database: see `first_edition.read_ledgers`
-            shutil.copytree(paths.ledger / workspace_id, ledger)
-        old = folder / "old.db"
-        with _reading(paths.database.with_name(LOCK)):
-            for suffix in ("", "-wal"):
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.copyfile(f"{paths.database}{suffix}", f"{old}{suffix}")
-        source, damage = _whole_file(old, paths.backups)
-        taken = _make(source, folder / paths.database.name, ledger, workspace_id, files)
+        with _in_our_words(paths.database):
+            ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
+            old = folder / "old.db"
+            with _reading(paths.database.with_name(LOCK)):
+                for suffix in ("", "-wal"):
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copyfile(f"{paths.database}{suffix}", f"{old}{suffix}")
+            source, damage = _source(paths, workspace_id, old)
+            taken = _make(source, folder / paths.database.name, ledgers, workspace_id, files)
         yield folder / paths.database.name, taken._replace(problems=(*damage, *taken.problems))
 
 
 # -- the old files --------------------------------------------------------------------------------------------------
+
+
+def _is_taken_over(file: Path) -> bool:
+    version = first_edition.version_of(file)
+    return version is not None and version > first_edition.SCHEMAS[-1]
+
+
+def _source(paths: Paths, workspace_id: str, copied: Path | None = None) -> tuple[Path | None, list[Problem]]:
+    """The old database that holds a workspace: the one of the folder, or where another workspace was taken over before,
+    what was kept of it then; None where there never was one. `copied`: a private copy of that of the folder."""
+    if not _is_taken_over(paths.database):
+        return _whole_file(copied or paths.database, paths.backups)
+    for file in sorted(paths.backups.glob(f"first-edition-*/{paths.database.name}"), reverse=True):
+        with contextlib.closing(first_edition.open_to_read(file)) as connection:
+            if first_edition.holds(connection, workspace_id):
+                return _whole_file(file, file.parent)
+    return None, []
 
 
 def _whole_file(file: Path, copies: Path) -> tuple[Path | None, list[Problem]]:
@@ -155,10 +164,11 @@ def _harm(file: Path) -> str:
         return str(error)
 
 
-def _keep(paths: Paths, folder: Path) -> None:
-    """Copy the old database into the folder that will keep it, with a WAL that could not be folded in."""
+def _keep(database: Path | None, folder: Path) -> None:
+    """Make the folder that will keep what is left of the first edition, with a copy of its database where that is to be
+    replaced; and of a WAL that could not be folded in."""
     atomic.make_folder(folder)
-    for old in (paths.database, paths.database.with_name(f"{paths.database.name}-wal")):
+    for old in (database, database.with_name(f"{database.name}-wal")) if database is not None else ():
         if old.exists():
             shutil.copyfile(old, folder / old.name)
             (folder / old.name).chmod(atomic.PRIVATE_FILE)
@@ -166,18 +176,21 @@ def _keep(paths: Paths, folder: Path) -> None:
     atomic.sync_folder(folder)
 
 
-def _finish(paths: Paths, workspace_id: str) -> TakenOver:
-    """Move what is left of the first edition to its copy: ledger files, daily copies, and what the making left."""
-    with contextlib.closing(first_edition.open_to_read(paths.database)) as connection:
+def _finish(paths: Paths, workspace_id: str, target: Path) -> TakenOver:
+    """Move what is left of the first edition to where it is kept: ledger files, and the daily copies of a database that
+    was replaced. Raises Refused where the new database is that of another workspace."""
+    with contextlib.closing(first_edition.open_to_read(target)) as connection:
+        (owner,) = connection.execute(f"SELECT workspace_id FROM {operations.META.name}").fetchone()
         found = connection.execute(f"SELECT value FROM {_MARKERS.name} WHERE key = ?", (MARKER,)).fetchone()
+    if owner != workspace_id:
+        raise Refused("the database is that of another workspace", str(target), "give this one a database of its own")
     kept = paths.backups / found[0] if found is not None else None
-    shutil.rmtree(paths.data / _SCRATCH, ignore_errors=True)
     ledger = paths.ledger / workspace_id
     if kept is not None and ledger.is_dir():
-        for copy in paths.backups.glob("copy-*.db"):
+        for copy in paths.backups.glob("copy-*.db") if target == paths.database else ():
             os.replace(copy, kept / copy.name)
         atomic.make_folder(kept / "ledger")
-        os.replace(ledger, kept / "ledger" / workspace_id)  # last: `is_due` looks for it
+        os.replace(ledger, kept / "ledger" / workspace_id)  # last: `first_edition.is_due` looks for it
         # A process of the first edition that is still open would record changes that nobody reads: it fails here.
         with contextlib.suppress(FileExistsError):
             handle = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE)
@@ -192,11 +205,10 @@ def _finish(paths: Paths, workspace_id: str) -> TakenOver:
 
 
 def _make(
-    source: Path | None, fresh: Path, ledger: Path, workspace_id: str, files: Iterable[AnyRow], kept: str = ""
+    source: Path | None, fresh: Path, ledgers: Ledgers, workspace_id: str, files: Iterable[AnyRow], kept: str = ""
 ) -> TakenOver:
     """Make the new database of what the old one says, compare the two, and count what there is. `kept`: the name of the
     folder that will keep the old one."""
-    ledgers = first_edition.read_ledgers(ledger)
     opened = first_edition.open_to_read(source) if source is not None else sqlite3.connect(":memory:")
     database = SqliteDatabase(fresh)
     with contextlib.closing(database), contextlib.closing(opened) as old:

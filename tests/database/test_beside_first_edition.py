@@ -145,7 +145,7 @@ def test_an_idle_process_of_the_first_edition_records_nothing_that_nobody_would_
     kill(idle)
     assert "typed into" not in "".join(item.text for item in store.snapshot.items.values())
     found = paths.locate(workspace)
-    assert not takeover.is_due(found, paths.workspace_id(found))
+    assert not first_edition.is_due(found, paths.workspace_id(found))
 
 
 def test_while_a_console_of_the_first_edition_has_changed_something_it_is_refused(tmp_path: Path) -> None:

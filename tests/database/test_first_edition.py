@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -27,7 +28,7 @@ from nanomem_tui.database.recovery import LOG
 from nanomem_tui.database.store import Store
 from nanomem_tui.database.takeover import TakenOver
 from nanomem_tui.database.writers import Writers
-from nanomem_tui.errors import Conflict, CorruptDatabase, NothingToDo, Refused, StoreError
+from nanomem_tui.errors import Conflict, CorruptDatabase, DiskFull, Moved, NothingToDo, Refused, StoreError
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import ROW_TYPES, Item
@@ -222,7 +223,7 @@ def test_the_old_files_are_kept_in_a_copy_and_named(home: Callable[[str], Home])
     assert ledgers <= kept.keys()
     assert {name: kept[name].read_bytes() for name in ledgers} == {name: before[name] for name in ledgers}
     assert first_edition.is_first_edition(kept["nanomem.db"])
-    assert not takeover.is_due(old.paths, old.id)
+    assert not first_edition.is_due(old.paths, old.id)
     assert not list(old.paths.data.rglob("*nanomem-tmp*"))
     made = [old.paths.database, old.paths.data / LOG, *kept.values()]
     assert {stat.S_IMODE(file.stat().st_mode) for file in made if file.name != "count"} == {0o600}
@@ -246,7 +247,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
     old = home("sharing")
     taken = old.take_over()
     assert len(taken.problems) == 1
-    assert "stays in the copy: 2 items, 1 lesson" in taken.problems[0].text()
+    assert "stays in the old one: 2 items, 1 lesson" in taken.problems[0].text()
     assert all("other workspace" not in text for text in texts(old.store()).values())
     assert taken.copy is not None
     with contextlib.closing(sqlite3.connect(taken.copy / "nanomem.db")) as connection:
@@ -254,9 +255,42 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
         assert connection.execute(query).fetchone() == (2,)
 
 
+@pytest.mark.parametrize("first", ["workspace", "other"])
+def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callable[[str], Home], first: str) -> None:
+    old = home("sharing")
+    other = paths.locate(old.paths.workspace.with_name("other"))
+    database = old.paths.data / "other.db"
+    key = paths.workspace_id(other)
+    if first == "workspace":
+        old.take_over()
+        with pytest.raises(Refused, match="another workspace"):
+            takeover.take_over(other, key)
+    assert first_edition.is_due(other, key)
+    taken = takeover.take_over(other, key, database=database)
+    assert taken.counts["item"] == {"active": 2}
+    assert (old.paths.ledger / key).is_file()
+    assert first_edition.is_first_edition(old.paths.database) is (first == "other")
+    if first == "other":
+        old.take_over()
+    assert merged_meta(shown_by(old.store())) == merged_meta(old.shown["rows"])
+    store = Store(SqliteDatabase(database), Writers(old.paths.data / "w"))
+    store.load()
+    assert sorted(texts(store).values()) == ["of the other again", "of the other workspace"]
+    assert takeover.take_over(other, key, database=database).copy == taken.copy
+
+
+def test_a_memory_that_was_moved_elsewhere_is_not_taken_over(home: Callable[[str], Home]) -> None:
+    old = home("exchanging")
+    mark = json.dumps({"move": "m", "source": "here", "target": "db.example/nanomem", "at": ""})
+    harmed(old, f"INSERT INTO memory_meta VALUES ('{old.id}:moved', '{mark}')")
+    with pytest.raises(Moved, match="example/nanomem"):
+        old.take_over()
+    assert first_edition.is_first_edition(old.paths.database)
+
+
 def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home: Callable[[str], Home]) -> None:
     old = home("never-written")
-    assert takeover.is_due(old.paths, old.id)
+    assert first_edition.is_due(old.paths, old.id)
     rows = old.shown["rows"]["item"]
     files = [Item(**{**rows[f"ltm_{n}"], "text": f"item number {n}"}) for n in (1, 2, 3)]
     taken = takeover.take_over(old.paths, old.id, files)
@@ -264,7 +298,7 @@ def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home: Call
     found = texts(old.store())
     assert found["ltm_2"] == "edited before any checkpoint"
     assert min(found.values()) == "added before any checkpoint"
-    assert not takeover.is_due(old.paths, old.id)
+    assert not first_edition.is_due(old.paths, old.id)
 
 
 @pytest.mark.parametrize("name", [*WITH_DATABASE, "never-written"])
@@ -284,7 +318,7 @@ def test_a_reader_takes_over_into_a_private_copy_and_changes_nothing(home: Calla
         assert found == merged_meta(old.shown["rows"])
     assert old.files() == before
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
-    assert takeover.is_due(old.paths, old.id)
+    assert first_edition.is_due(old.paths, old.id)
 
 
 def test_a_folder_that_nobody_may_write_to_can_be_read(home: Callable[[str], Home]) -> None:
@@ -349,6 +383,21 @@ def test_a_difference_stops_it_and_nothing_is_replaced(home: Callable[[str], Hom
     assert merged_meta(shown_by(old.store())) == merged_meta(old.shown["rows"])
 
 
+def test_without_space_the_old_memory_stays_as_it_is(home: Callable[[str], Home], monkeypatch: Any) -> None:
+    old = home("killed")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(DiskFull):
+        old.take_over()
+    assert first_edition.is_first_edition(old.paths.database)
+    assert not list(old.paths.data.rglob("*nanomem-tmp*"))
+    monkeypatch.undo()
+    old.take_over()
+
+
 # -- damage -----------------------------------------------------------------------------------------------------------
 
 
@@ -397,13 +446,22 @@ def test_what_cannot_be_taken_is_named_and_stays_in_the_copy(home: Callable[[str
         assert connection.execute("SELECT count(*) FROM memory_entries WHERE id = x'00ff'").fetchone() == (1,)
 
 
-def test_of_a_damaged_database_the_newest_copy_is_taken_with_what_was_kept_since(home: Callable[[str], Home]) -> None:
+@pytest.mark.parametrize("how", ["gone", "noise"])
+def test_of_a_damaged_database_the_newest_copy_is_taken_with_what_was_kept_since(
+    home: Callable[[str], Home], how: str
+) -> None:
     old = home("exchanging")
     with contextlib.closing(sqlite3.connect(old.paths.database)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     old.paths.database.unlink()
+    if how == "noise":
+        old.paths.database.write_bytes(b"no database at all" * 1000)
+    old.paths.database.with_name("nanomem.db-wal").write_bytes(b"of the old one" * 1000)
     taken = old.take_over()
-    assert "the database is damaged (it is gone)" in taken.problems[0].what
+    assert (
+        f"the database is damaged ({'it is gone' if how == 'gone' else 'file is not a database'})"
+        in taken.problems[0].what
+    )
     store = old.store()
     texts_before = {key: row["text"] for key, row in old.shown["rows"]["item"].items() if not row["is_deleted"]}
     unlike = {key for key, text in texts(store).items() if texts_before.get(key) != text}
@@ -502,7 +560,7 @@ def test_killed_at_any_step_the_old_memory_or_the_new_one_is_there_whole(
             assert merged_meta(shown_by(store)) == merged_meta(old.shown["rows"]), f"step {step}"
             assert [entry.operation.id for entry in store.log(1000)[::-1]] == list(old.shown["log"]), f"step {step}"
             store.database.close()
-            assert not takeover.is_due(old.paths, old.id)
+            assert not first_edition.is_due(old.paths, old.id)
             assert not list(old.paths.data.rglob("*nanomem-tmp*"))
             kept = list(old.paths.backups.glob("first-edition-*/ledger/*/*.ledger"))
             assert len(kept) == 2, f"step {step}"
