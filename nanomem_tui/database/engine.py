@@ -42,6 +42,9 @@ class Database(Protocol):
         """A transaction that commits at the end. `durable`: it survives a power cut; else only a kill. Raises
         StoreError and its kin; nothing is written then."""
 
+    def alone(self) -> contextlib.AbstractContextManager[Connection]:
+        """A durable transaction while no other process writes: for a migration. Raises as `writing`."""
+
     def changed(self) -> bool:
         """Whether another connection committed since the last call; True where that cannot be told."""
 
@@ -104,6 +107,12 @@ class SqliteDatabase:
         with self._locked(fcntl.LOCK_EX):
             self._reopen_if_replaced()
             yield
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """See `Database.alone`."""
+        with self.exclusive(), self._in_our_words(), self._full.begin() as connection:
+            yield connection
 
     def changed(self) -> bool:
         """Whether another connection, of any process, committed since the last call."""
@@ -224,6 +233,15 @@ class PostgresDatabase:
             connection.execute(text(self._path))
             if not durable:
                 connection.execute(text("SET LOCAL synchronous_commit TO off"))
+            yield connection
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """See `Database.alone`: who else migrates waits."""
+        with self.writing(durable=True) as connection:
+            connection.execute(
+                text("SELECT pg_advisory_xact_lock(hashtextextended(:schema, 0))"), {"schema": self.schema}
+            )
             yield connection
 
     def changed(self) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sqlalchemy import Connection, delete, insert, inspect
 
 from nanomem_tui import clock
-from nanomem_tui.database import foreign, models, operations, rows, search, views
+from nanomem_tui.database import foreign, migrations, models, operations, rows, search, views
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry
 from nanomem_tui.database.reading import CoreReading, Turn, within
@@ -70,20 +70,33 @@ class Store:
     # -- opening ------------------------------------------------------------------------------------------------
 
     def make(self, workspace_id: str) -> None:
-        """Make the tables where there are none, for who writes first. Raises StoreError."""
+        """Make the tables where there are none, for who writes first, or bring those of an older release to the newest
+        schema. Raises StoreError, and NewerDatabase where a later release made them."""
         self.database.prepare()
         with self.database.writing(durable=True) as connection:
-            if inspect(connection).has_table("meta"):
-                return
-            models.METADATA.create_all(connection)
-            search.make_index(connection)
-            views.make_views(connection)
-            connection.execute(
-                insert(operations.META).values(
-                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
-                    channel=f"nanomem_{secrets.token_hex(12)}",
-                )
-            )  # fmt: skip
+            there = inspect(connection)
+            if there.has_table("meta"):
+                is_old = migrations.is_due(connection, self.database.where)
+            elif there.has_table("memory_entries"):
+                raise StoreError("a database of the first edition", self.database.where, "take it over first")
+            else:
+                is_old = False
+                self._make_tables(connection, workspace_id)
+        if is_old:
+            migrations.migrate(self.database)
+
+    @staticmethod
+    def _make_tables(connection: Connection, workspace_id: str) -> None:
+        models.METADATA.create_all(connection)
+        search.make_index(connection)
+        views.make_views(connection)
+        migrations.stamp(connection)
+        connection.execute(
+            insert(operations.META).values(
+                one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
+                channel=f"nanomem_{secrets.token_hex(12)}",
+            )
+        )  # fmt: skip
 
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
@@ -106,8 +119,9 @@ class Store:
 
         `durable`: acknowledged once it survives a power cut, else once it survives a kill. `beside`: what else is
         written in the same transaction. A person's change is refused where a row was written since he saw it, that of
-        an agent where a field is not what it starts from. Raises Conflict where a row or a file is not what the change starts from,
-        StoreError where the database cannot be written, or what a file cannot be written for; nothing is changed then.
+        an agent where a field is not what it starts from. Raises Conflict where a row or a file is not what the change
+        starts from, StoreError where the database cannot be written, or what a file cannot be written for; nothing is
+        changed then.
         """
 
         def write(connection: Connection, turn: Turn) -> Operation:
