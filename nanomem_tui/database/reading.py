@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.database.statements import STATEMENTS
-from nanomem_tui.errors import from_os_error
+from nanomem_tui.errors import NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store import driver_errors
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
@@ -25,6 +25,8 @@ from nanomem_tui.store.values import ROW_TYPES, AnyRow
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+SCHEMA = "0001"
+"""The newest schema, which `models` declares; `migrations` has how an older one comes to it."""
 BUSY_SECONDS = 5.0
 """How long to wait for another process that keeps everybody out."""
 LARGE = 100
@@ -61,6 +63,10 @@ class Reading(Protocol):
     """A database to read. Its methods raise StoreError and its kin."""
 
     @property
+    def where(self) -> str:
+        """What a person knows it by."""
+
+    @property
     def exists(self) -> bool:
         """Whether the tables were made. Ask nothing else before."""
 
@@ -88,6 +94,7 @@ class SqliteReading:
 
     def __init__(self, file: Path) -> None:
         self.file = file
+        self.where = str(file)
         self._here = threading.local()
 
     @property
@@ -169,8 +176,11 @@ class SqliteReading:
 class CoreReading:
     """Any database through SQLAlchemy. `connect` gives a connection in a transaction of its own. Any thread may ask."""
 
-    def __init__(self, connect: Callable[[], contextlib.AbstractContextManager[Connection]]) -> None:
+    def __init__(
+        self, connect: Callable[[], contextlib.AbstractContextManager[Connection]], where: str = "the database"
+    ) -> None:
         self._connect = connect
+        self.where = where
         self._here = threading.local()
 
     @property
@@ -288,6 +298,17 @@ def listed(texts: Iterable[str]) -> str:
 def turn(reading: Reading) -> Turn:
     """Return the number of the last commit, the epoch, where the memory moved to, and whose it is."""
     return Turn(*reading.all("turn")[0])
+
+
+def refuse_other_schema(reading: Reading) -> None:
+    """Raise NewerDatabase where a later nanomem made the database, StoreError where it has to be brought up to date."""
+    (found,) = reading.all("schema")[0]
+    if found == SCHEMA:
+        return
+    if found.isdecimal() and int(found) < int(SCHEMA):
+        raise StoreError("the database has an older schema", reading.where, "any change brings it up to date")
+    what = f"the database has schema {found}, this nanomem knows {SCHEMA}"
+    raise NewerDatabase(what, reading.where, "install a newer nanomem; nothing was changed")
 
 
 def markers(reading: Reading) -> dict[str, str]:

@@ -58,7 +58,7 @@ class Store:
         they were read already."""
         self.database = database
         self.snapshot = snapshot if snapshot is not None else Snapshot()
-        self._reading = CoreReading(database.reading)
+        self._reading = CoreReading(database.reading, database.where)
         self._writers = writers
         self.recovery = recovery
         self._layer_of = layer_of or _no_layer

@@ -25,14 +25,14 @@ from nanomem_tui import clock
 from nanomem_tui.database import first_edition, models, operations, rows
 from nanomem_tui.database.engine import LOCK, SqliteDatabase
 from nanomem_tui.database.first_edition import Ledgers, Logged, Memory
+from nanomem_tui.database.reading import COUNTERS, escaped
 from nanomem_tui.database.recovery import LOG, Line
 from nanomem_tui.database.store import Store
 from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import CorruptDatabase, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, driver_errors
-from nanomem_tui.store.values import AnyRow, Item
-from nanomem_tui.text import normalised
+from nanomem_tui.store.values import AnyRow
 
 MARKER = "first_edition"
 """The marker that names the folder, in `backups/`, where what was taken over lies."""
@@ -233,7 +233,7 @@ def _insert_rows(connection: Connection, memory: Memory) -> None:
     """Insert rows with their words in the index, and their counters."""
     seq = memory.last_seq
     for layer, table in memory.rows.items():
-        counters = rows.COUNTERS[layer]
+        counters = COUNTERS[layer]
         without: dict[str, Any] = {name: 0 if name == "hits" else None for name in counters}
         bare = [row._replace(**without, revision=seq) for row in table.values()]
         for start in range(0, len(bare), _AT_ONCE):
@@ -252,15 +252,15 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
         operation = one.operation
         row = {
             "seq": one.seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
-            "label": rows.escaped(_storable(operation.label)), "writer": "",
+            "label": escaped(_storable(operation.label)), "writer": "",
             "state": operations.PLANNED if one.unfinished else operations.DONE,
             "undoes": operation.undoes, "redoes": operation.redoes, "meta_json": _json(dict(operation.meta)),
             "touched": len(operation.changes), "changes_json": _json(list(operation.changes)),
             "undone": int(one.undone),
         }  # fmt: skip
         connection.execute(insert(operations.OPERATIONS), row)
-        keys = [(layer, key, one.seq, int(undone)) for (layer, key), undone in one.parts.items()]
-        _insert_many(connection, operations.KEYS, ("layer", "key", "seq", "undone"), keys)
+        keys = [(key, layer, one.seq, int(undone)) for (layer, key), undone in one.parts.items()]
+        _insert_many(connection, operations.KEYS, ("key", "layer", "seq", "undone"), keys)
         counts["undone" if one.undone else "active"] += 1
         newest = Line(one.seq, operation)
     return dict(counts), newest

@@ -28,9 +28,7 @@ from nanomem_tui.database.recovery import LOG
 from nanomem_tui.database.store import Store
 from nanomem_tui.database.takeover import TakenOver
 from nanomem_tui.database.writers import Writers
-from nanomem_tui.errors import Conflict, CorruptDatabase, DiskFull, Moved, NothingToDo, Refused, StoreError
-from nanomem_tui.operations import new_operation
-from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.errors import CorruptDatabase, DiskFull, Moved, NothingToDo, Refused, StoreError
 from nanomem_tui.store.values import ROW_TYPES, Item
 from tests.database.homes import TextFiles, add, texts
 
@@ -196,9 +194,6 @@ def test_two_memories_that_say_the_same_are_both_taken(home: Callable[[str], Hom
     store = old.store()
     same = [key for key, text in texts(store).items() if text == "the deploy runs at 9"]
     assert len(same) == 2
-    third = store.snapshot.items[same[0]]._replace(id="third", text="The deploy  runs at 9")
-    with pytest.raises(Conflict, match="is there already"):
-        store.perform(new_operation("add", "add it again", [change_of("item", None, third)]))
 
 
 def test_what_a_killed_process_had_to_write_into_files_waits_for_the_next_writer(home: Callable[[str], Home]) -> None:

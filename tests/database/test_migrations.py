@@ -30,7 +30,9 @@ Again = Callable[[], Store]
 def differences(database: Database) -> list[Any]:
     """What alembic finds different between a database and the models, the tables of the full-text index apart."""
     ours = {
-        "include_name": lambda name, kind, _parents: not (kind == "table" and name.startswith("memory_entries_fts"))
+        "include_name": lambda name, kind, _: not (
+            kind == "table" and name.startswith(("memory_entries_fts", "memory_words"))
+        )
     }
     with database.reading() as connection:
         return compare_metadata(MigrationContext.configure(connection, opts=ours), models.METADATA)

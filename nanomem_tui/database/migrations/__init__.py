@@ -4,7 +4,7 @@ The one truth is alembic's own table, `alembic_version`, on both databases: alem
 and a reader asks it with one SELECT, without alembic. `PRAGMA user_version` of a file never changes again: it is what
 the first edition reads, which knows 3 and refuses anything higher. Alembic is imported when a migration is due.
 
-To change the schema: change `models`, add a file to `versions/` and set `NEWEST`. A test holds the two together.
+To change the schema: change `models`, add a file to `versions/` and set `reading.SCHEMA`. A test holds the two together.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, sel
 
 from nanomem_tui.database import models
 from nanomem_tui.database.engine import Database, SqliteDatabase
+from nanomem_tui.database.reading import SCHEMA
 from nanomem_tui.errors import NewerDatabase
 from nanomem_tui.store import atomic
 
-NEWEST = "0001"
-"""The schema that `models` declares."""
+NEWEST = SCHEMA
 SECOND_EDITION = 4
 """`PRAGMA user_version` of every file of the second edition, whatever its schema."""
 VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))

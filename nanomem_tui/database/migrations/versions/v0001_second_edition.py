@@ -18,6 +18,8 @@ from sqlalchemy import (
     text,
 )
 
+from nanomem_tui.database import search, views
+
 revision = "0001"
 down_revision = None
 _NOT_DELETED: Any = {"sqlite_where": text("is_deleted = 0"), "postgresql_where": text("is_deleted = 0")}
@@ -82,6 +84,8 @@ def upgrade() -> None:
         *_texts("epoch", "moved_to", "workspace_id", "channel"), PrimaryKeyConstraint("one"),
     )  # fmt: skip
     op.create_table("memory_meta", *_texts("key", "value"), PrimaryKeyConstraint("key"))
+    search.make_index(op.get_bind())
+    views.make_views(op.get_bind())
     if op.get_bind().dialect.name == "sqlite":
         op.execute("PRAGMA user_version = 4")
 
