@@ -247,7 +247,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
     old = home("sharing")
     taken = old.take_over()
     assert len(taken.problems) == 1
-    assert "stays in the old one: 2 items, 1 lesson" in taken.problems[0].text()
+    assert "stays in the old database: 2 items, 1 lesson" in taken.problems[0].text()
     assert all("other workspace" not in text for text in texts(old.store()).values())
     assert taken.copy is not None
     with contextlib.closing(sqlite3.connect(taken.copy / "nanomem.db")) as connection:
@@ -259,7 +259,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
 def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callable[[str], Home], first: str) -> None:
     old = home("sharing")
     other = paths.locate(old.paths.workspace.with_name("other"))
-    database = old.paths.data / "other.db"
+    database = old.paths.data / "other" / "nanomem.db"
     key = paths.workspace_id(other)
     if first == "workspace":
         old.take_over()
