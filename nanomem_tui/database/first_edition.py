@@ -256,18 +256,22 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     )  # fmt: skip
 
 
-def history(connection: sqlite3.Connection, workspace_id: str, memory: Memory) -> Iterator[Logged]:
-    """Read every operation, oldest commit first, those that waited last. One that was harmed is added to the problems
-    of the memory."""
+def history(
+    connection: sqlite3.Connection, workspace_id: str, memory: Memory, kept: Iterable[Operation] = ()
+) -> Iterator[Logged]:
+    """Read every operation, oldest commit first, those that waited last. One that was harmed is read from those that
+    were `kept` beside the database, or added to the problems of the memory."""
     undone_parts = _undone_parts(connection, workspace_id, memory.waiting)
+    beside = {operation.id: operation for operation in kept}
     query = "SELECT seq, CAST(id AS TEXT), body_json, undone FROM operations WHERE workspace_id = ? ORDER BY seq"
     for seq, key, body, undone in _select(connection, query, workspace_id):
         operation = parse(body) if isinstance(body, str) else None
-        if operation is None or operation.id != key:
+        operation = operation if operation is not None and operation.id == key else beside.get(key)
+        if operation is not None:
+            yield _logged(seq, operation, bool(undone), undone_parts)
+        else:
             what = "a change that cannot be read: the copy has it, the log no more"
             memory.problems.append(Problem(what, f"operation {key}"))
-        else:
-            yield _logged(seq, operation, bool(undone), undone_parts)
     for waiting in memory.waiting:
         yield _logged(waiting.seq, waiting.operation, False, undone_parts)._replace(unfinished=waiting.unfinished)
 

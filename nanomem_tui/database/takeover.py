@@ -55,10 +55,10 @@ class TakenOver(NamedTuple):
 def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = (), database: Path | None = None) -> TakenOver:
     """Take over the memory of a workspace, and put the new database in the place of the old one.
 
-    `files`: the rows of the agent's own files, see `first_edition.read`. `database`: where the new one goes, in a folder
-    of its own, for a workspace that shares the old one with others; that stays then, until it is taken over itself. To
-    call it again is harmless: what an interrupted one left is done. Raises Refused while a process of the first edition
-    is at work, Moved, and StoreError and its kin; the old memory is as it was then.
+    `files`: the rows of the agent's own files, see `first_edition.read`. `database`: where the new one goes, in a
+    folder of its own, for a workspace that shares the old one with others; that stays then, until it is taken over
+    itself. To call it again is harmless: what an interrupted one left is done. Raises Refused while a process of the
+    first edition is at work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     target = database or paths.database
     with _in_our_words(paths.database), contextlib.ExitStack() as at_end:
@@ -217,7 +217,9 @@ def _make(
         Store(database, Writers(fresh.parent)).make(workspace_id)
         with database.writing(durable=True) as connection:
             _insert_rows(connection, memory)
-            logged, newest = _insert_operations(connection, first_edition.history(old, workspace_id, memory))
+            logged, newest = _insert_operations(
+                connection, first_edition.history(old, workspace_id, memory, ledgers.kept)
+            )
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _VECTORS, ("key", "model", "dimension", "text_hash", "vector"), memory.vectors)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])

@@ -446,6 +446,14 @@ def test_what_cannot_be_taken_is_named_and_stays_in_the_copy(home: Callable[[str
         assert connection.execute("SELECT count(*) FROM memory_entries WHERE id = x'00ff'").fetchone() == (1,)
 
 
+def test_an_operation_that_was_harmed_is_read_from_those_kept_beside_the_database(home: Callable[[str], Home]) -> None:
+    old = home("exchanging")
+    last = list(old.shown["log"])[-3]
+    harmed(old, f"UPDATE operations SET body_json = 'x' || body_json WHERE id = '{last}'")
+    assert old.take_over().problems == ()
+    assert list(old.shown["log"]) == [entry.operation.id for entry in old.store().log(1000)[::-1]]
+
+
 @pytest.mark.parametrize("how", ["gone", "noise"])
 def test_of_a_damaged_database_the_newest_copy_is_taken_with_what_was_kept_since(
     home: Callable[[str], Home], how: str
