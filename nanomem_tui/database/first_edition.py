@@ -35,6 +35,8 @@ LEDGER, KEPT = "*.ledger", "kept/*.kept"
 """What waits, one file a process; and what was committed since the oldest copy, should the database lose it."""
 Part = tuple[str, str]
 """Layer and key of a thing."""
+UndoneParts = dict[str, list[set[Part] | None]]
+"""By the id of an operation: the parts of it that each of its undos took back, None for all of them."""
 _COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
 """Fields that turns moved by themselves: a change never compared them."""
 _CASTS = {int: "INTEGER", bool: "INTEGER", float: "REAL"}
@@ -118,7 +120,7 @@ def open_to_read(file: Path) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def kept_out(ledgers: Path) -> Iterator[frozenset[Path]]:
+def lock_out(ledgers: Path) -> Iterator[frozenset[Path]]:
     """Keep processes of the first edition from taking over what waits in ledger files, of every workspace that shares
     the database; gives these files. Raises Refused while one is at work, with its pid and name."""
     files = sorted(ledgers.glob(f"*/{LEDGER}"))
@@ -137,8 +139,8 @@ def kept_out(ledgers: Path) -> Iterator[frozenset[Path]]:
 def _process_of(ledger: Path) -> str:
     pid = [*ledger.name.split("-"), "", ""][1]
     with contextlib.suppress(OSError):
-        told = subprocess.run(["ps", "-o", "args=", "-p", pid], capture_output=True, text=True, check=False)
-        if name := " ".join(told.stdout.split())[:80]:
+        listed = subprocess.run(["ps", "-o", "args=", "-p", pid], capture_output=True, text=True, check=False)
+        if name := " ".join(listed.stdout.split())[:80]:
             return f"process {pid} ({name})"
     return f"process {pid}"
 
@@ -172,13 +174,13 @@ def _read_lines(file: Path, problems: list[Problem]) -> list[Operation]:
         return []
     found: list[Operation] = []
     for number, line in enumerate(lines, 1):
-        whole = _operation(line)
+        operation = _operation(line)
         # A line that something was put into, or whose end was lost, may hold whole ones.
-        parts = [_LINE + part[: part.rfind(b"}") + 1] for part in line.split(_LINE)[1:]] if whole is None else []
-        read = [one for one in (whole, *map(_operation, parts)) if one is not None]
-        found += read
-        if not read and line.strip(b"\0\r ") and number < len(lines):
-            problems.append(Problem("a change that cannot be read", f"ledger/{file.name}", number, "it is kept there"))
+        parts = [_LINE + part[: part.rfind(b"}") + 1] for part in line.split(_LINE)[1:]] if operation is None else []
+        operations = [one for one in (operation, *map(_operation, parts)) if one is not None]
+        found += operations
+        if not operations and line.strip(b"\0\r ") and number < len(lines):
+            problems.append(Problem("a change that cannot be read", f"ledger/{file.name}", number, "the copy has it"))
     return found
 
 
@@ -197,11 +199,11 @@ def parse(text: str) -> Operation | None:
     except (ValueError, KeyError, TypeError):
         return None
     changes: Iterable[Any] = found.changes
-    whole = isinstance(found.meta, dict) and all(
+    is_valid = isinstance(found.meta, dict) and all(
         type(layer) is type(key) is str and isinstance(before, dict | None) and isinstance(after, dict | None)
         for layer, key, before, after in changes
     )
-    return found if whole else None
+    return found if is_valid else None
 
 
 def _in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
@@ -229,7 +231,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     problems = [*ledgers.problems]
     markers = _markers(connection, workspace_id)
     if move := markers.get("moved") or markers.get("arriving"):
-        raise Moved("the memory was moved, or is being moved", _target(move), "open it there")
+        raise Moved("the memory was moved, or is being moved", _target_of(move), "open it there")
     rows: dict[str, dict[str, AnyRow]] = {}
     for layer in TABLES:
         rows[layer] = {row.id: row for row in _rows(connection, layer, workspace_id, problems)}
@@ -239,7 +241,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
             rows[layer][key] = row
     problems += _others(connection, workspace_id)
     known, void, last_seq = _known(connection, workspace_id)
-    waiting = _waiting(ledgers, known, max(last_seq, _whole(markers.get("last_seq"))))
+    waiting = _waiting(ledgers, known, max(last_seq, _number(markers.get("last_seq"))))
     void |= {one.operation.undoes for one in waiting if one.operation.kind == "void"}
     done = [one.operation for one in waiting if one.operation.id not in void]
     _apply(rows, done, _seen(markers), in_files, problems)
@@ -249,55 +251,57 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     vectors = "SELECT key, model, dimension, text_hash, vector FROM vectors WHERE workspace_id = ?"
     return Memory(
         rows, waiting, waiting[-1].seq if waiting else last_seq,
-        _ask(connection, "SELECT source, id, raw_json FROM foreign_rows WHERE workspace_id = ?", workspace_id),
-        [row for row in _ask(connection, vectors, workspace_id) if isinstance(row[4], bytes)], kept, problems,
+        _select_all(connection, "SELECT source, id, raw_json FROM foreign_rows WHERE workspace_id = ?", workspace_id),
+        [row for row in _select_all(connection, vectors, workspace_id) if isinstance(row[4], bytes)], kept, problems,
     )  # fmt: skip
 
 
-def history(connection: sqlite3.Connection, workspace_id: str, memory: Memory) -> Iterator[Logged]:
-    """Read every operation, oldest commit first, those that waited last. One that was harmed is added to the problems
-    of the memory."""
-    taken_back = _taken_back(connection, workspace_id, memory.waiting)
+def history(
+    connection: sqlite3.Connection, workspace_id: str, memory: Memory, kept: Iterable[Operation] = ()
+) -> Iterator[Logged]:
+    """Read every operation, oldest commit first, those that waited last. One that was harmed is read from those that
+    were `kept` beside the database, or added to the problems of the memory."""
+    undone_parts = _undone_parts(connection, workspace_id, memory.waiting)
+    beside = {operation.id: operation for operation in kept}
     query = "SELECT seq, CAST(id AS TEXT), body_json, undone FROM operations WHERE workspace_id = ? ORDER BY seq"
-    for seq, key, body, undone in _stored(connection, query, workspace_id):
+    for seq, key, body, undone in _select(connection, query, workspace_id):
         operation = parse(body) if isinstance(body, str) else None
-        if operation is None or operation.id != key:
+        operation = operation if operation is not None and operation.id == key else beside.get(key)
+        if operation is not None:
+            yield _logged(seq, operation, bool(undone), undone_parts)
+        else:
             what = "a change that cannot be read: the copy has it, the log no more"
             memory.problems.append(Problem(what, f"operation {key}"))
-        else:
-            yield _logged(seq, operation, bool(undone), taken_back)
     for waiting in memory.waiting:
-        yield _logged(waiting.seq, waiting.operation, False, taken_back)._replace(unfinished=waiting.unfinished)
+        yield _logged(waiting.seq, waiting.operation, False, undone_parts)._replace(unfinished=waiting.unfinished)
 
 
-def _logged(seq: int, operation: Operation, undone: bool, taken_back: Mapping[str, list[set[Part] | None]]) -> Logged:
-    """An operation with what is undone of it; where nothing was ever said of it, what its row says."""
-    said = taken_back.get(operation.id)
-    undone = undone if said is None else None in said
+def _logged(seq: int, operation: Operation, undone: bool, undone_parts: UndoneParts) -> Logged:
+    """An operation with what is undone of it; where no other operation refers to it, what its row says."""
+    undos = undone_parts.get(operation.id)
+    undone = undone if undos is None else None in undos
     parts = {(change.layer, change.key): undone for change in operation.changes}
-    for of in said or ():
-        parts |= dict.fromkeys(parts.keys() & (of or ()), True)
+    for undo in undos or ():
+        parts |= dict.fromkeys(parts.keys() & (undo or ()), True)
     return Logged(seq, operation, all(parts.values()) if parts else undone, parts)
 
 
-def _taken_back(
-    connection: sqlite3.Connection, workspace_id: str, waiting: Sequence[Waiting]
-) -> dict[str, list[set[Part] | None]]:
-    """Which parts (None: all) of which operations are undone. A redo names the undo that it takes back, so that the
-    order in which their processes wrote them decides nothing."""
+def _undone_parts(connection: sqlite3.Connection, workspace_id: str, waiting: Sequence[Waiting]) -> UndoneParts:
+    """Which parts of which operations are undone. A redo names the undo that it takes back, so that the order in which
+    their processes wrote them decides nothing."""
     query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind IN ('undo', 'redo', 'void') ORDER BY seq"
-    stored = [parse(body) for (body,) in _stored(connection, query, workspace_id) if isinstance(body, str)]
-    said = [one for one in (*stored, *(one.operation for one in waiting)) if one is not None]
-    void = {one.undoes for one in said if one.kind == "void"}
-    redone = {one.meta.get("undo") for one in said if one.redoes and one.id not in void}
+    stored = [parse(body) for (body,) in _select(connection, query, workspace_id) if isinstance(body, str)]
+    bookkeeping = [one for one in (*stored, *(one.operation for one in waiting)) if one is not None]
+    void = {one.undoes for one in bookkeeping if one.kind == "void"}
+    redone = {one.meta.get("undo") for one in bookkeeping if one.redoes and one.id not in void}
     found: dict[str, list[set[Part] | None]] = {}
-    for one in said:
-        parts = found.setdefault(one.undoes or one.redoes or "", [])
+    for one in bookkeeping:
+        undos = found.setdefault(one.undoes or one.redoes or "", [])
         if one.id in redone:
             found.setdefault(one.id, []).append(None)
         elif one.undoes and one.id not in void:
-            is_whole = one.kind == "void" or "keys" not in one.meta or one.meta.get("rest")
-            parts.append(None if is_whole else {(change.layer, change.key) for change in one.changes})
+            is_all = one.kind == "void" or "keys" not in one.meta or one.meta.get("rest")
+            undos.append(None if is_all else {(change.layer, change.key) for change in one.changes})
     return found
 
 
@@ -315,13 +319,13 @@ def _rows(connection: sqlite3.Connection, layer: str, workspace_id: str, problem
         f"SELECT {columns}, row_hash, typeof(id), rowid FROM {TABLES[layer]} NOT INDEXED WHERE workspace_id = ?"
         " ORDER BY rowid"
     )
-    for *values, written, type_of_id, number in _ask(connection, query, workspace_id):
+    for *values, written, type_of_id, number in _select_all(connection, query, workspace_id):
         if type_of_id != "text" or not values[0]:
             problems.append(Problem("a row without an id, which stays in the copy", f"{TABLES[layer]}, row {number}"))
             continue
         if row_hash(values) != written:
             what = f"a {layer} that is not what was written; it was taken as it is, and the copy has it too"
-            problems.append(Problem(what, values[0]))
+            problems.append(Problem(what, values[0], severity="warning"))
         for place in truths:
             values[place] = bool(values[place])
         row = kind._make(values)
@@ -332,14 +336,15 @@ def texts(connection: sqlite3.Connection, layer: str, workspace_id: str) -> list
     """Return the id and text of each row of a layer, as they stand in its table."""
     text = "content" if layer == "item" else TEXTS[layer]
     query = f"SELECT id, CAST({text} AS TEXT) FROM {TABLES[layer]} WHERE workspace_id = ? AND typeof(id) = 'text'"
-    return [row for row in _ask(connection, query, workspace_id) if row[0]]
+    return [row for row in _select_all(connection, query, workspace_id) if row[0]]
 
 
 def holds(connection: sqlite3.Connection, workspace_id: str) -> bool:
     """Whether a database has anything of a workspace."""
     tables = (*TABLES.values(), "operations")
     return any(
-        _ask(connection, f"SELECT 1 FROM {table} WHERE workspace_id = ? LIMIT 1", workspace_id) for table in tables
+        _select_all(connection, f"SELECT 1 FROM {table} WHERE workspace_id = ? LIMIT 1", workspace_id)
+        for table in tables
     )
 
 
@@ -348,17 +353,18 @@ def _others(connection: sqlite3.Connection, workspace_id: str) -> Iterator[Probl
     found: dict[str, list[str]] = {}
     for layer, table in TABLES.items():
         query = f"SELECT workspace_id, count(*) FROM {table} WHERE workspace_id <> ? GROUP BY 1"
-        for key, number in _ask(connection, query, workspace_id):
+        for key, number in _select_all(connection, query, workspace_id):
             found.setdefault(str(key), []).append(counted(number, layer))
     for key, numbers in found.items():
-        yield Problem(f"the memory of another workspace stays in the old one: {', '.join(numbers)}", f"workspace {key}")
+        what = f"the memory of another workspace stays in the old database: {', '.join(numbers)}"
+        yield Problem(what, f"workspace {key}", severity="warning")
 
 
 def _known(connection: sqlite3.Connection, workspace_id: str) -> tuple[set[str], set[str | None], int]:
     """The ids of the operations of the database, of those that could not be done, and the place of the newest."""
-    found = _ask(connection, "SELECT id, seq FROM operations WHERE workspace_id = ?", workspace_id)
+    found = _select_all(connection, "SELECT id, seq FROM operations WHERE workspace_id = ?", workspace_id)
     query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind = 'void'"
-    voids = [parse(str(body)) for (body,) in _ask(connection, query, workspace_id)]
+    voids = [parse(str(body)) for (body,) in _select_all(connection, query, workspace_id)]
     ids, void = {str(key) for key, _ in found}, {one.undoes for one in voids if one is not None}
     return ids, void, max((seq for _, seq in found), default=0)
 
@@ -368,15 +374,15 @@ def _markers(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str
     found: dict[str, Any] = {}
     for begin in (f"{workspace_id}:", f"workspace:{workspace_id}:"):
         query = "SELECT key, value FROM memory_meta WHERE substr(key, 1, length(?1)) = ?1"
-        found |= {key.removeprefix(begin): value for key, value in _ask(connection, query, begin)}
+        found |= {key.removeprefix(begin): value for key, value in _select_all(connection, query, begin)}
     return {name: value for name, value in found.items() if type(value) is str}
 
 
-def _ask(connection: sqlite3.Connection, query: str, *values: str) -> list[Any]:
-    return list(_stored(connection, query, *values))
+def _select_all(connection: sqlite3.Connection, query: str, *values: str) -> list[Any]:
+    return list(_select(connection, query, *values))
 
 
-def _stored(connection: sqlite3.Connection, query: str, *values: str) -> Iterator[Any]:
+def _select(connection: sqlite3.Connection, query: str, *values: str) -> Iterator[Any]:
     """The rows of a table, none where an older schema lacks it. Raises CorruptDatabase."""
     table = query.partition(" FROM ")[2].split()[0]
     there = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
@@ -391,11 +397,11 @@ def _tolerant(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _whole(text: str | None) -> int:
+def _number(text: str | None) -> int:
     return int(text) if text is not None and text.isascii() and text.isdigit() else 0
 
 
-def _target(mark: str) -> str:
+def _target_of(mark: str) -> str:
     with contextlib.suppress(ValueError, AttributeError):
         return str(json_text.loads(mark).get("target", ""))
     return ""

@@ -78,7 +78,9 @@ class Store:
             if there.has_table("meta"):
                 is_old = migrations.is_due(connection, self.database.where)
             elif there.has_table("memory_entries"):
-                raise StoreError("a database of the first edition", self.database.where, "take it over first")
+                raise StoreError(
+                    "a database of the first edition", self.database.where, "any command that writes takes it over"
+                )
             else:
                 is_old = False
                 self._make_tables(connection, workspace_id)

@@ -54,20 +54,21 @@ class TakenOver(NamedTuple):
 def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = (), database: Path | None = None) -> TakenOver:
     """Take over the memory of a workspace, and put the new database in the place of the old one.
 
-    `files`: the rows of the agent's own files, see `first_edition.read`. `database`: where the new one goes, for a
-    workspace that shares the old one with others; the old one stays then, until it is taken over itself. To call it
-    again is harmless: what an interrupted one left is done. Raises Refused while a process of the first edition is at
-    work, Moved, and StoreError and its kin; the old memory is as it was then.
+    `files`: the rows of the agent's own files, see `first_edition.read`. `database`: where the new one goes, in a
+    folder of its own, for a workspace that shares the old one with others; that stays then, until it is taken over
+    itself. To call it again is harmless: what an interrupted one left is done. Raises Refused while a process of the
+    first edition is at work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     target = database or paths.database
     with _in_our_words(paths.database), contextlib.ExitStack() as at_end:
         atomic.make_folder(paths.data)
+        atomic.make_folder(target.parent)
         at_end.enter_context(SqliteDatabase(paths.database).exclusive())
-        held = at_end.enter_context(first_edition.kept_out(paths.ledger))
+        held = at_end.enter_context(first_edition.lock_out(paths.ledger))
         scratch = paths.data / _SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
         if _is_taken_over(target):
-            return _finish(paths, workspace_id, target)
+            return _move_rest(paths, workspace_id, target)
         at_end.callback(shutil.rmtree, scratch, ignore_errors=True)
         atomic.make_folder(scratch)
         source, damage = _source(paths, workspace_id)
@@ -75,7 +76,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = (), dat
         fresh = scratch / target.name
         ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
         taken = _make(source, fresh, ledgers, workspace_id, files, kept.name)
-        _keep(paths.database if target == paths.database else None, scratch / kept.name)
+        _copy_old_files(paths.database if target == paths.database else None, scratch / kept.name)
         if frozenset(paths.ledger.glob(f"*/{first_edition.LEDGER}")) != held:
             raise Refused("a process of the first edition came meanwhile", str(paths.data), "end it, then try again")
         atomic.make_folder(paths.backups)
@@ -86,7 +87,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = (), dat
         os.replace(fresh.with_name(LOG), target.with_name(LOG))
         os.replace(fresh, target)
         atomic.sync_folder(target.parent)
-        _finish(paths, workspace_id, target)
+        _move_rest(paths, workspace_id, target)
         return taken._replace(copy=kept, problems=(*damage, *taken.problems))
 
 
@@ -101,7 +102,7 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
         with _in_our_words(paths.database):
             ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
             old = folder / "old.db"
-            with _reading(paths.database.with_name(LOCK)):
+            with _writers_kept_out(paths.database.with_name(LOCK)):
                 for suffix in ("", "-wal"):
                     with contextlib.suppress(FileNotFoundError):
                         shutil.copyfile(f"{paths.database}{suffix}", f"{old}{suffix}")
@@ -122,33 +123,33 @@ def _source(paths: Paths, workspace_id: str, copied: Path | None = None) -> tupl
     """The old database that holds a workspace: the one of the folder, or where another workspace was taken over before,
     what was kept of it then; None where there never was one. `copied`: a private copy of that of the folder."""
     if not _is_taken_over(paths.database):
-        return _whole_file(copied or paths.database, paths.backups)
+        return _undamaged(copied or paths.database, paths.backups)
     for file in sorted(paths.backups.glob(f"first-edition-*/{paths.database.name}"), reverse=True):
         with contextlib.closing(first_edition.open_to_read(file)) as connection:
             if first_edition.holds(connection, workspace_id):
-                return _whole_file(file, file.parent)
+                return _undamaged(file, file.parent)
     return None, []
 
 
-def _whole_file(file: Path, copies: Path) -> tuple[Path | None, list[Problem]]:
+def _undamaged(file: Path, copies: Path) -> tuple[Path | None, list[Problem]]:
     """The old database with its WAL folded in, None where there never was one; where it is damaged or gone, the newest
     whole one of its copies."""
-    harm = _harm(file) if file.exists() else "it is gone"
-    if not harm:
+    damage = _damage_of(file) if file.exists() else "it is gone"
+    if not damage:
         return file, []
     found = sorted(copies.glob("copy-*.db"), reverse=True)
     for copy in found:
-        if first_edition.is_first_edition(copy) and not _harm(copy):
-            what = f"the database is damaged ({harm}); its copy {copy.name} was taken, with what was kept since"
+        if first_edition.is_first_edition(copy) and not _damage_of(copy):
+            what = f"the database is damaged ({damage}); its copy {copy.name} was taken, with what was kept since"
             return copy, [Problem(what, "nanomem.db")]
     if found or file.exists():
         raise CorruptDatabase(
-            f"the database is damaged ({harm})", str(copies.parent / "nanomem.db"), "restore a backup"
+            f"the database is damaged ({damage})", str(copies.parent / "nanomem.db"), "restore a backup"
         )
     return None, []
 
 
-def _harm(file: Path) -> str:
+def _damage_of(file: Path) -> str:
     """Fold the WAL of a database into it, and say what is wrong with it; "" for nothing. Raises StoreError and its kin
     where another program has it open, or nobody may write to it."""
     try:
@@ -157,13 +158,13 @@ def _harm(file: Path) -> str:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
             return "" if verdict == "ok" else verdict
     except sqlite3.DatabaseError as error:
-        told = driver_errors.in_our_words(error, file)
-        if not isinstance(told, CorruptDatabase):
-            raise told from error
+        in_our_words = driver_errors.in_our_words(error, file)
+        if not isinstance(in_our_words, CorruptDatabase):
+            raise in_our_words from error
         return str(error)
 
 
-def _keep(database: Path | None, folder: Path) -> None:
+def _copy_old_files(database: Path | None, folder: Path) -> None:
     """Make the folder that will keep what is left of the first edition, with a copy of its database where that is to be
     replaced; and of a WAL that could not be folded in."""
     atomic.make_folder(folder)
@@ -175,7 +176,7 @@ def _keep(database: Path | None, folder: Path) -> None:
     atomic.sync_folder(folder)
 
 
-def _finish(paths: Paths, workspace_id: str, target: Path) -> TakenOver:
+def _move_rest(paths: Paths, workspace_id: str, target: Path) -> TakenOver:
     """Move what is left of the first edition to where it is kept: ledger files, and the daily copies of a database that
     was replaced. Raises Refused where the new database is that of another workspace."""
     with contextlib.closing(first_edition.open_to_read(target)) as connection:
@@ -215,7 +216,9 @@ def _make(
         Store(database, Writers(fresh.parent)).make(workspace_id)
         with database.writing(durable=True) as connection:
             _insert_rows(connection, memory)
-            logged, newest = _insert_operations(connection, first_edition.history(old, workspace_id, memory))
+            logged, newest = _insert_operations(
+                connection, first_edition.history(old, workspace_id, memory, ledgers.kept)
+            )
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _VECTORS, ("key", "model", "dimension", "text_hash", "vector"), memory.vectors)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
@@ -325,7 +328,7 @@ def _state(row: AnyRow) -> str:
 
 
 @contextlib.contextmanager
-def _reading(lock: Path) -> Iterator[None]:
+def _writers_kept_out(lock: Path) -> Iterator[None]:
     """Keep writers of the first edition out while its files are copied, where one ever wrote."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):

@@ -242,7 +242,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
     old = home("sharing")
     taken = old.take_over()
     assert len(taken.problems) == 1
-    assert "stays in the old one: 2 items, 1 lesson" in taken.problems[0].text()
+    assert "stays in the old database: 2 items, 1 lesson" in taken.problems[0].text()
     assert all("other workspace" not in text for text in texts(old.store()).values())
     assert taken.copy is not None
     with contextlib.closing(sqlite3.connect(taken.copy / "nanomem.db")) as connection:
@@ -254,7 +254,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
 def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callable[[str], Home], first: str) -> None:
     old = home("sharing")
     other = paths.locate(old.paths.workspace.with_name("other"))
-    database = old.paths.data / "other.db"
+    database = old.paths.data / "other" / "nanomem.db"
     key = paths.workspace_id(other)
     if first == "workspace":
         old.take_over()
@@ -439,6 +439,14 @@ def test_what_cannot_be_taken_is_named_and_stays_in_the_copy(home: Callable[[str
     assert taken.copy is not None
     with contextlib.closing(sqlite3.connect(taken.copy / "nanomem.db")) as connection:
         assert connection.execute("SELECT count(*) FROM memory_entries WHERE id = x'00ff'").fetchone() == (1,)
+
+
+def test_an_operation_that_was_harmed_is_read_from_those_kept_beside_the_database(home: Callable[[str], Home]) -> None:
+    old = home("exchanging")
+    last = list(old.shown["log"])[-3]
+    harmed(old, f"UPDATE operations SET body_json = 'x' || body_json WHERE id = '{last}'")
+    assert old.take_over().problems == ()
+    assert list(old.shown["log"]) == [entry.operation.id for entry in old.store().log(1000)[::-1]]
 
 
 @pytest.mark.parametrize("how", ["gone", "noise"])

@@ -4,7 +4,7 @@ The one truth is alembic's own table, `alembic_version`, on both databases: alem
 and a reader asks it with one SELECT, without alembic. `PRAGMA user_version` of a file never changes again: it is what
 the first edition reads, which knows 3 and refuses anything higher. Alembic is imported when a migration is due.
 
-To change the schema: change `models`, add a file to `versions/` and set `reading.SCHEMA`. A test holds the two together.
+To change the schema: change `models`, add a file to `versions/`, set `reading.SCHEMA`. A test holds them together.
 """
 
 from __future__ import annotations
