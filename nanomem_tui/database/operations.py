@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Text, cast, func, insert, select, update
 from sqlalchemy.sql.expression import ColumnElement
 
 from nanomem_tui import clock
@@ -31,6 +31,8 @@ DONE, PLANNED, STUCK = "done", "planned", "stuck"
 
 _TURN = select(META.c.revision, META.c.epoch, META.c.moved_to)
 _TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*_TURN.selected_columns)
+_TAKE_TURN_AND_NOTIFY = _TAKE_TURN.returning(func.pg_notify(META.c.channel, cast(META.c.revision, Text)))
+_WAIT = select(META.c.one).with_for_update()
 _INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
 
 
@@ -54,8 +56,18 @@ class Entry(NamedTuple):
 
 
 def take_turn(connection: Connection) -> Turn:
-    """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits."""
-    return Turn(*connection.execute(_TAKE_TURN).one())
+    """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits.
+
+    A server tells the number to who listens, once it is committed.
+    """
+    if connection.dialect.name == "sqlite":
+        return Turn(*connection.execute(_TAKE_TURN).one())
+    return Turn(*connection.execute(_TAKE_TURN_AND_NOTIFY).one()[:3])
+
+
+def wait_for_writers(connection: Connection) -> None:
+    """Wait until no other writer is in its turn, and keep them out until the transaction ends."""
+    connection.execute(_WAIT).one()
 
 
 def turn_of(connection: Connection) -> Turn:

@@ -209,6 +209,20 @@ def make_index(connection: Connection) -> None:
         connection.execute(text("CREATE VIRTUAL TABLE memory_entries_fts USING fts5(entry_id UNINDEXED, content)"))
 
 
+def refill_index(connection: Connection) -> None:
+    """Make the full-text index anew from the rows, where it is a table of its own."""
+    if not _has_fts(connection):
+        return
+    connection.execute(text("DELETE FROM memory_entries_fts"))
+    asked = select(ITEMS.c.number, ITEMS.c.id, ITEMS.c.content).where(ITEMS.c.is_deleted == 0)
+    for part in connection.execute(asked).partitions(_CHUNK):
+        added = [
+            {"number": number, "entry": key, "words": " ".join(tokens.tokens(unescaped(words)))}
+            for number, key, words in part
+        ]
+        connection.execute(_FTS_INSERT, added)
+
+
 def _has_fts(connection: Connection) -> bool:
     return connection.dialect.name == "sqlite"
 

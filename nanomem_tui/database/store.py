@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, inspect
@@ -24,13 +25,15 @@ from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry, Turn
 from nanomem_tui.database.recovery import Line, Recovery
 from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
 from nanomem_tui.database.writers import Writers
-from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, StoreError
+from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, ServerAway, StoreError
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store.values import AnyRow
 
 BATCHES = models.table(models.UsageBatch)
 NAMES = {"item": "memory", "lesson": "lesson", "record": "record"}
 _BATCH_DAYS = 7
+LOOKUP_SECONDS = 10.0
+"""How long to ask whether a commit went through, where the server went away before it answered."""
 
 Write = Callable[[Connection, Turn], Operation]
 """What a transaction does; returns the operation that it recorded."""
@@ -38,6 +41,21 @@ Write = Callable[[Connection, Turn], Operation]
 
 class _OtherEpoch(Exception):
     """The database was replaced since it was loaded."""
+
+
+def make(database: Database, workspace_id: str) -> None:
+    """Make the tables of a workspace where there are none. Raises StoreError."""
+    with database.making() as connection:
+        if inspect(connection).has_table("meta"):
+            return
+        models.METADATA.create_all(connection)
+        rows.make_index(connection)
+        connection.execute(
+            insert(operations.META).values(
+                one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
+                channel=f"nanomem_{secrets.token_hex(12)}",
+            )
+        )  # fmt: skip
 
 
 class Store:
@@ -67,18 +85,7 @@ class Store:
 
     def make(self, workspace_id: str) -> None:
         """Make the tables where there are none, for who writes first. Raises StoreError."""
-        self.database.prepare()
-        with self.database.writing(durable=True) as connection:
-            if inspect(connection).has_table("meta"):
-                return
-            models.METADATA.create_all(connection)
-            rows.make_index(connection)
-            connection.execute(
-                insert(operations.META).values(
-                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
-                    channel=f"nanomem_{secrets.token_hex(12)}",
-                )
-            )  # fmt: skip
+        make(self.database, workspace_id)
 
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
@@ -106,6 +113,7 @@ class Store:
                 return self._read_others(connection, turn.revision) > 0
 
     def _load(self, connection: Connection, turn: Turn) -> None:
+        _refuse_moved(turn)
         self.snapshot.clear()
         for layer in rows.TABLES:
             self.snapshot.put(layer, rows.read(connection, layer))
@@ -138,7 +146,7 @@ class Store:
         with self.snapshot.lock:
             self.load()
             known = self._revision
-            return self._commit(write, durable=durable, op_id=operation.id)
+            return self._commit(write, durable=durable)
 
     def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
         """Take back an operation, or what it did to the things of `keys`; without an id, what a person did last.
@@ -228,7 +236,8 @@ class Store:
         except (Exception, KeyboardInterrupt) as error:
             self._take_back(operation, begun, error)
             raise
-        self._set_state(operation.id, DONE)
+        with contextlib.suppress(ServerAway):  # the files are written; `settle` notes it when the server is back
+            self._set_state(operation.id, DONE)
 
     def _take_back(self, operation: Operation, begun: list[tuple[Layer, Change]], error: BaseException) -> None:
         """Undo what was done of an operation whose files could not be written, and say so in the log."""
@@ -310,35 +319,33 @@ class Store:
             turn = operations.take_turn(connection)
             if turn.epoch != self._epoch:
                 raise _OtherEpoch
-            if turn.moved_to:
-                raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+            _refuse_moved(turn)
             if turn.revision > self._revision + 1:
                 self._read_others(connection, turn.revision - 1)
             yield connection, turn
 
-    def _commit(self, write: Write, *, durable: bool, op_id: str = "") -> Operation:
+    def _commit(self, write: Write, *, durable: bool) -> Operation:
         """Do `write` in a transaction, and then what it planned of the files of others."""
         try:
-            done = self._try(write, durable=durable, op_id=op_id)
+            done = self._try(write, durable=durable)
         except _OtherEpoch:
             self._revision = -1
-            done = self._try(write, durable=durable, op_id=op_id)
+            done = self._try(write, durable=durable)
         if done.kind != "void" and _of_files(done):
             self._write_files(done)
         return done
 
-    def _try(self, write: Write, *, durable: bool, op_id: str) -> Operation:
-        written = False
+    def _try(self, write: Write, *, durable: bool) -> Operation:
+        result: Operation | None = None
         self._written = {layer: {} for layer in rows.TABLES}
         try:
             with self._turn(durable=durable) as (connection, turn):
                 result = write(connection, turn)
-                written = True
         except IntegrityError as error:
             what = "a memory with these words is there already"
             raise Conflict(what, self.database.where, "edit that one") from error
         except StoreError:
-            if not (written and op_id and self._is_there(op_id)):
+            if result is None or not self._is_there(result.id):
                 raise
         for layer, changed in self._written.items():
             self.snapshot.put(layer, changed.values())
@@ -348,9 +355,18 @@ class Store:
         return result
 
     def _is_there(self, op_id: str) -> bool:
-        """Whether a commit went through whose answer was lost."""
-        with self.database.reading() as connection:
-            return operations.find(connection, op_id) is not None
+        """Whether a commit went through whose answer was lost; asked until the server answers again, for a while."""
+        until = time.monotonic() + LOOKUP_SECONDS
+        while True:
+            try:
+                with self.database.writing(durable=True) as connection:
+                    operations.wait_for_writers(connection)  # the server may still be at that commit
+                    return operations.find(connection, op_id) is not None
+            except ServerAway as error:
+                if time.monotonic() > until:
+                    what = "the server went away while it saved the change; whether it did is not known yet"
+                    raise ServerAway(what, self.database.where, "see `nanomem log` when it answers") from error
+            time.sleep(0.2)
 
     def _record(
         self, connection: Connection, turn: Turn, operation: Operation, *,
@@ -421,6 +437,11 @@ class Store:
         if entry.state != DONE:
             raise Conflict("the operation is not finished", entry.operation.id, "run `nanomem doctor --fix`")
         return entry
+
+
+def _refuse_moved(turn: Turn) -> None:
+    if turn.moved_to:
+        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
 
 
 def _of_files(operation: Operation) -> Mapping[str, list[Change]]:
