@@ -35,7 +35,7 @@ _READING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _WRITING = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 """Whatever the server's default: who waited for the turn of another must see what that one committed."""
 _SCHEMA = (
-    "SELECT pg_get_userbyid(nspowner), has_schema_privilege(oid, 'USAGE'),"
+    "SELECT pg_get_userbyid(nspowner), current_user, has_schema_privilege(oid, 'USAGE'),"
     " EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relkind = 'r')"
     " FROM pg_namespace n WHERE nspname = %s"
 )
@@ -74,10 +74,7 @@ class PostgresDatabase:
     def exists(self) -> bool:
         """See `Database.exists`. Raises AccessDenied where this role may not look into the schema."""
         with self.transaction(_READING) as connection:
-            found = connection.exec_driver_sql(_SCHEMA, (self.schema,)).first()
-        if found is not None and not found[1]:
-            raise self._no_member()
-        return found is not None and bool(found[2])
+            return self._look(connection)[1]
 
     @contextlib.contextmanager
     def making(self) -> Iterator[Connection]:
@@ -85,10 +82,10 @@ class PostgresDatabase:
         with self.transaction(_WRITING) as connection:
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (self.schema,))
             owner = self.owner(connection)
-            if owner is None:
-                connection.exec_driver_sql(f"CREATE SCHEMA {self.quoted(self.schema)}")
-            else:
+            if owner:
                 connection.exec_driver_sql(f"SET LOCAL ROLE {self.quoted(owner)}")
+            else:
+                connection.exec_driver_sql(f"CREATE SCHEMA {self.quoted(self.schema)}")
             yield connection
 
     @contextlib.contextmanager
@@ -125,9 +122,21 @@ class PostgresDatabase:
             connection.exec_driver_sql(f"{self._path}; {how}")
             yield connection
 
-    def owner(self, connection: Connection) -> str | None:
-        """Return the role that the schema belongs to; None where there is no schema."""
-        return connection.exec_driver_sql(_SCHEMA, (self.schema,)).scalar()
+    def owner(self, connection: Connection) -> str:
+        """Return the role that the schema belongs to; "" where there is no schema. Raises AccessDenied for who is no
+        member of that role."""
+        return self._look(connection)[0]
+
+    def _look(self, connection: Connection) -> tuple[str, bool]:
+        """The owner of the schema, and whether there is a table in it."""
+        found = connection.exec_driver_sql(_SCHEMA, (self.schema,)).first()
+        if found is None:
+            return "", False
+        owner, role, may_look, has_tables = found
+        if not may_look:
+            fix = "let a role that is one make it a member: see docs/postgresql.md"
+            raise AccessDenied(f"the role {role} is no member of this workspace", self.where, fix)
+        return owner, has_tables
 
     # -- commits of others --------------------------------------------------------------------------------------
 
@@ -237,11 +246,6 @@ class PostgresDatabase:
             what, fix = "this memory is not on the server", "it is made by the first change, or by `nanomem migrate-store`"
             return StoreError(what, self.where, fix)
         return NewerDatabase(f"the tables are of another version of nanomem ({said})", self.where, "update nanomem")
-
-    def _no_member(self) -> AccessDenied:
-        user = self._engine.url.username or "of this connection"
-        what = f"the role {user} is no member of this workspace"
-        return AccessDenied(what, self.where, "let a role that is one make it a member: see docs/postgresql.md")
 
     def _said(self, error: BaseException) -> str:
         said = " ".join(str(error).split())[:200] or type(error).__name__
