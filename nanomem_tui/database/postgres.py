@@ -269,7 +269,7 @@ def _engine(url: str, application: str) -> Engine:
     except ImportError as error:
         what = "`database_url` needs psycopg, which is not installed"
         raise MissingExtra(what, "database_url", extra_command("postgres")) from error
-    event.listen(engine, "connect", _refuse_old)
+    event.listen(engine, "connect", _refuse_old, insert=True)
     return engine
 
 
@@ -285,5 +285,6 @@ def _url(url: str) -> URL:
 def _refuse_old(driver: Any, _record: object) -> None:
     version = driver.info.server_version // 10_000
     if version < OLDEST:
+        driver.close()
         what = f"the server is PostgreSQL {version}, and {OLDEST} is the oldest that is used"
-        raise StoreError(what, str(driver.info.host), "update the server")
+        raise StoreError(what, "database_url", "update the server")
