@@ -13,9 +13,8 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
-from sqlalchemy import Connection, Double, cast, func, insert, literal, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from nanomem_tui.database import models
@@ -69,21 +68,21 @@ def _take(database: Database, work: str, holder: str, seconds: float) -> bool:
     """Take a lease that nobody holds, or renew one's own."""
     try:
         with database.writing(durable=False) as connection:
-            until = _now(connection) + seconds
-            mine, free = LEASES.c.holder == holder, LEASES.c.until <= _now(connection)
-            taken = update(LEASES).where(LEASES.c.work == work, mine | free).values(holder=holder, until=until)
+            now = _now(connection)
+            free = (LEASES.c.until <= now) | (LEASES.c.holder == holder)
+            taken = update(LEASES).where(LEASES.c.work == work, free).values(holder=holder, until=now + seconds)
             if connection.execute(taken).rowcount:
                 return True
             if connection.execute(select(LEASES.c.work).where(LEASES.c.work == work)).first() is not None:
                 return False
-            connection.execute(insert(LEASES).values(work=work, holder=holder, until=until))
+            connection.execute(insert(LEASES).values(work=work, holder=holder, until=now + seconds))
             return True
     except IntegrityError:  # another process made the row in this moment
         return False
 
 
-def _now(connection: Connection) -> Any:
+def _now(connection: Connection) -> float:
     """The time in seconds, by the clock that all who share the memory have in common."""
     if connection.dialect.name == "sqlite":
-        return literal(time.time())
-    return cast(func.extract("epoch", func.clock_timestamp()), Double)
+        return time.time()
+    return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())

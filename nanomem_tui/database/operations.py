@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Text, cast, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.sql.expression import ColumnElement
 
 from nanomem_tui import clock
@@ -30,8 +30,7 @@ FINAL = ("forget", "scrub")
 DONE, PLANNED, STUCK = "done", "planned", "stuck"
 
 _TURN = select(META.c.revision, META.c.epoch, META.c.moved_to)
-_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*_TURN.selected_columns)
-_TAKE_TURN_AND_NOTIFY = _TAKE_TURN.returning(func.pg_notify(META.c.channel, cast(META.c.revision, Text)))
+_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*_TURN.selected_columns, META.c.channel)
 _WAIT = select(META.c.one).with_for_update()
 _INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
 
@@ -60,9 +59,10 @@ def take_turn(connection: Connection) -> Turn:
 
     A server tells the number to who listens, once it is committed.
     """
-    if connection.dialect.name == "sqlite":
-        return Turn(*connection.execute(_TAKE_TURN).one())
-    return Turn(*connection.execute(_TAKE_TURN_AND_NOTIFY).one()[:3])
+    *turn, channel = connection.execute(_TAKE_TURN).one()
+    if connection.dialect.name != "sqlite":  # a statement of its own: Citus takes no such function where rows are written
+        connection.execute(select(func.pg_notify(channel, str(turn[0]))))
+    return Turn(*turn)
 
 
 def wait_for_writers(connection: Connection) -> None:

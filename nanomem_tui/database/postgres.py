@@ -143,17 +143,18 @@ class PostgresDatabase:
     def changed(self) -> bool:
         """See `Database.changed`. Asks the server when it notified us, and every `POLL_SECONDS`; else it waits for
         nothing. One that does not answer is asked again after that time."""
+        was_watching = self._watching is not None
         try:
             with self._in_our_words():
-                heard = self._watching is not None and self._has_heard(self._watching)
-                if not heard and time.monotonic() - self._polled < self._poll_seconds:
-                    return False
-                return self._poll()
-        except NanomemError:
+                is_due = time.monotonic() - self._polled >= self._poll_seconds
+                return (self._has_heard() or is_due) and self._poll()
+        except NanomemError as error:
             self._stop_watching()
-            raise
-        finally:
-            self._polled = time.monotonic() if self._watching is None else self._polled
+            self._polled = time.monotonic()
+            if not (was_watching and isinstance(error, ServerAway)):
+                raise
+        self._polled = -self._poll_seconds  # the server ended an idle connection: it may be there again
+        return self.changed()
 
     def _poll(self) -> bool:
         self._watching = self._watching or self._watch()
@@ -180,9 +181,11 @@ class PostgresDatabase:
                 connection.exec_driver_sql("UNLISTEN *")
                 connection.exec_driver_sql(f"LISTEN {self.quoted(channel)}")
 
-    def _has_heard(self, connection: Connection) -> bool:
-        driver: Any = connection.connection.dbapi_connection
-        return any([True for _ in driver.notifies(timeout=0)])
+    def _has_heard(self) -> bool:
+        if self._watching is None:
+            return False
+        driver: Any = self._watching.connection.dbapi_connection
+        return bool(list(driver.notifies(timeout=0)))
 
     def _stop_watching(self) -> None:
         if self._watching is not None:

@@ -30,7 +30,7 @@ from nanomem_tui.errors import Conflict
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 done = 0
-while done < 25:
+while done < 15:
     store.refresh()
     items = [store.snapshot.items[key] for key in order]
     changes = [change_of("item", item, item._replace(text=str(int(item.text) + 1))) for item in items]
@@ -269,16 +269,17 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(
         command = [sys.executable, "-W", "ignore", "-c", PROCESS + SAY_WHAT_HAPPENED, str(folder)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
+            said = []
             dice = random.Random(5)
             for _ in range(3):
-                for _ in range(dice.randrange(20, 60)):
-                    process.stdout.readline()
+                said += [process.stdout.readline() for _ in range(dice.randrange(20, 60))]
                 stop_at_once(own)
                 time.sleep(0.5)
                 own.server.ensure_postgres_running()
             process.kill()
-            said = [line.split() for line in process.stdout.read().splitlines()]
-        told = {key: how for how, key in (line for line in said if len(line) == 2)}
+            said += process.stdout.readlines()
+        told = {key: how for how, key in (line.split() for line in said if line.endswith("\n"))}
+        assert {"done", "failed"} <= set(told.values())
         store = open_store(folder)
         found = set(texts(store))
         assert {key for key, how in told.items() if how == "done"} <= found
@@ -303,8 +304,6 @@ def test_a_connection_that_the_server_ends_is_made_anew(on_server: PostgresServe
     end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nanomem w_{folder.name}'"
     on_server.run("postgres", end)
     add(store, "b", "second")
-    with pytest.raises(ServerAway):
-        store.refresh()  # the listening connection was ended too
     assert texts(store) == {"a": "first", "b": "second"}
     store.close()
 
@@ -330,9 +329,9 @@ def test_writers_that_touch_rows_in_opposite_order_end_in_no_deadlock_and_lose_n
             assert len(values) == 1, "a look sees each commit whole"
             assert items["a"].revision >= last
             seen, last = max(seen, *values), items["a"].revision
-        assert [int(process.communicate()[0]) for process in made] == [25] * 4
-    assert texts(store) == {"a": "100", "b": "1100", "c": "2100", "d": "3100"}
-    assert len(store.log(1000)) == 104
+        assert [int(process.communicate()[0]) for process in made] == [15] * 4
+    assert texts(store) == {"a": "60", "b": "1060", "c": "2060", "d": "3060"}
+    assert len(store.log(1000)) == 64
     assert on_server.run("postgres", "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'") == before
     store.close()
 
