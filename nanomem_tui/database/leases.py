@@ -51,10 +51,9 @@ def held(database: Database, work: str, seconds: float = SECONDS) -> Iterator[bo
     finally:
         over.set()
         renewing.join()
-        with contextlib.suppress(NanomemError):  # it lapses by itself
-            with database.writing(durable=False) as connection:
-                mine = (LEASES.c.work == work) & (LEASES.c.holder == holder)
-                connection.execute(update(LEASES).where(mine).values(until=0.0))
+        mine = (LEASES.c.work == work) & (LEASES.c.holder == holder)
+        with contextlib.suppress(NanomemError), database.writing(durable=False) as connection:  # it lapses by itself
+            connection.execute(update(LEASES).where(mine).values(until=0.0))
 
 
 def holder_of(database: Database, work: str) -> str:

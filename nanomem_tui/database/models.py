@@ -219,7 +219,7 @@ class MetaRow(_Row, table=True):
 
 
 class Lease(_Row, table=True):
-    """Who does a piece of work for all that share a memory, and until when: seconds since 1970 by the server's clock."""
+    """Who does a piece of work for all that share a memory, and until when (seconds, by the server's clock)."""
 
     __tablename__ = "leases"
 

@@ -43,7 +43,8 @@ def move(source: Database, target: Database, *, replace: bool = False) -> Moving
     use, Moved where the memory is elsewhere, BadInput for one place twice, or StoreError; the source holds it then.
     """
     if source.where == target.where:
-        raise BadInput("that is the same place twice", target.where, "name the one to move from, then the one to move to")
+        fix = "name the one to move from, then the one to move to"
+        raise BadInput("that is the same place twice", target.where, fix)
     with source.alone() as old:
         of_source = old.execute(select(META)).one()
         if of_source.moved_to == target.where:

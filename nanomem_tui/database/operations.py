@@ -60,7 +60,8 @@ def take_turn(connection: Connection) -> Turn:
     A server tells the number to who listens, once it is committed.
     """
     *turn, channel = connection.execute(_TAKE_TURN).one()
-    if connection.dialect.name != "sqlite":  # a statement of its own: Citus takes no such function where rows are written
+    if connection.dialect.name != "sqlite":
+        # A statement of its own: Citus refuses such a function in one that writes rows.
         connection.execute(select(func.pg_notify(channel, str(turn[0]))))
     return Turn(*turn)
 

@@ -1,4 +1,4 @@
-"""The database of one workspace on a PostgreSQL server: a schema, named by the workspace's id. Needs the extra `postgres`.
+"""The database of one workspace on a PostgreSQL server: a schema. Needs the extra `postgres`.
 
 Owns its connections, how commits of others are noticed, and the server's errors in our words. Nothing is set beyond a
 transaction and nothing is prepared, so that it works behind a pool of transactions (PgBouncer). No password is shown.
@@ -17,7 +17,15 @@ from nanomem_tui import setting_values
 from nanomem_tui.database import operations
 from nanomem_tui.database.engine import BUSY_SECONDS
 from nanomem_tui.errors import (
-    AccessDenied, CorruptDatabase, DiskFull, MissingExtra, NanomemError, NewerDatabase, Refused, ServerAway, StoreError,
+    AccessDenied,
+    CorruptDatabase,
+    DiskFull,
+    MissingExtra,
+    NanomemError,
+    NewerDatabase,
+    Refused,
+    ServerAway,
+    StoreError,
 )  # fmt: skip
 from nanomem_tui.installing import extra_command
 
@@ -112,7 +120,8 @@ class PostgresDatabase:
     def writing(self, *, durable: bool) -> Iterator[Connection]:
         """See `Database.writing`. Not `durable`: the server may lose it in a crash of its own. Raises ServerAway also
         where the commit may have gone through."""
-        with self.transaction(_WRITING if durable else f"{_WRITING}; SET LOCAL synchronous_commit TO off") as connection:
+        how = _WRITING if durable else f"{_WRITING}; SET LOCAL synchronous_commit TO off"
+        with self.transaction(how) as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -246,8 +255,8 @@ class PostgresDatabase:
     def _missing(self, said: str) -> NanomemError:
         """What it means that a table, or a column of it, is not seen."""
         if not self.exists():
-            what, fix = "this memory is not on the server", "it is made by the first change, or by `nanomem migrate-store`"
-            return StoreError(what, self.where, fix)
+            fix = "it is made by the first change, or by `nanomem migrate-store`"
+            return StoreError("this memory is not on the server", self.where, fix)
         return NewerDatabase(f"the tables are of another version of nanomem ({said})", self.where, "update nanomem")
 
     def _said(self, error: BaseException) -> str:

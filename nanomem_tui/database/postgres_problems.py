@@ -16,7 +16,8 @@ _ROLE = (
     " FROM pg_roles WHERE rolname = current_user"
 )
 _SCHEMA = (
-    "SELECT pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE'), EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee = 0) FROM pg_namespace WHERE nspname = %s"
+    "SELECT pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE'), EXISTS"
+    " (SELECT FROM aclexplode(nspacl) WHERE grantee = 0) FROM pg_namespace WHERE nspname = %s"
 )
 _TABLES = (
     "SELECT c.relname, pg_get_userbyid(c.relowner) <> pg_get_userbyid(n.nspowner), array(SELECT attname::text FROM"
@@ -30,7 +31,7 @@ _VECTOR = (
 
 
 def problems(database: PostgresDatabase, *, vectors: bool = False) -> list[Problem]:
-    """List what a look at the server finds; `vectors`: also whether it can hold an index of pgvector. Raises nothing."""
+    """List what is wrong with the server and what our role lacks there; `vectors`: also for an index of pgvector."""
     try:
         with database.reading() as connection:
             database.owner(connection)
