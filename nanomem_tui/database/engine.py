@@ -177,12 +177,13 @@ class SqliteDatabase:
         """Raise Refused where another process has the file open: only who is alone can leave the WAL mode."""
         until = time.monotonic() + BUSY_SECONDS
         while True:
-            with (
-                contextlib.suppress(sqlite3.OperationalError),
-                contextlib.closing(self._connect("FULL", "rw")) as connection,
-            ):
-                if connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete":
+            try:
+                with contextlib.closing(self._connect("FULL", "rw")) as connection:
+                    connection.execute("PRAGMA journal_mode=DELETE")
                     return
+            except sqlite3.OperationalError as error:
+                if driver_errors.code_of(error) not in driver_errors.BUSY:
+                    raise
             if time.monotonic() > until:
                 raise Refused("another process has the memory open", self.where, "end it, then try again")
             time.sleep(0.05)

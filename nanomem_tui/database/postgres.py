@@ -26,7 +26,7 @@ from nanomem_tui.errors import (
     Refused,
     ServerAway,
     StoreError,
-)  # fmt: skip
+)
 from nanomem_tui.installing import extra_command
 
 OLDEST = 13
@@ -245,9 +245,9 @@ class PostgresDatabase:
             return CorruptDatabase(f"the server says that its data is damaged ({said})", self.where, "see its log")
         if code == "3D000" or ('database "' in said and "does not exist" in said):
             return StoreError(f"there is no such database ({said})", self.where, "make it once: createdb -E UTF8")
-        if "FATAL:" in said and any(sign in said for sign in _REFUSALS):
+        if ("FATAL:" in said and any(sign in said for sign in _REFUSALS)) or (not code and "invalid" in said):
             fix = "correct `database_url`, the role or its password (~/.pgpass)"
-            return StoreError(f"the server refuses the connection ({said})", self.where, fix)
+            return StoreError(f"the connection is refused ({said})", self.where, fix)
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             return ServerAway(f"the server does not answer ({said})", self.where, "see that it runs, then try again")
         return StoreError(f"the server cannot do that ({said})", self.where, "run `nanomem doctor`")
