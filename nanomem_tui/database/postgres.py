@@ -54,6 +54,8 @@ _OTHERS = (
 _REFUSALS = ("role ", "authentication", "no pg_hba.conf entry", "unsupported startup parameter", "no such user",
              "not permitted", "invalid value for parameter", "unrecognized configuration parameter")  # fmt: skip
 """In what a server says when it refuses a connection for what that says of itself; such an error has no code."""
+_MISTAKES = ("invalid connection option", "invalid sslmode value", "invalid port number", "invalid integer value")
+"""In what libpq says of an address that it cannot use."""
 
 
 class PostgresDatabase:
@@ -245,7 +247,7 @@ class PostgresDatabase:
             return CorruptDatabase(f"the server says that its data is damaged ({said})", self.where, "see its log")
         if code == "3D000" or ('database "' in said and "does not exist" in said):
             return StoreError(f"there is no such database ({said})", self.where, "make it once: createdb -E UTF8")
-        if ("FATAL:" in said and any(sign in said for sign in _REFUSALS)) or (not code and "invalid" in said):
+        if any(sign in said for sign in (_REFUSALS if "FATAL:" in said else _MISTAKES)):
             fix = "correct `database_url`, the role or its password (~/.pgpass)"
             return StoreError(f"the connection is refused ({said})", self.where, fix)
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
