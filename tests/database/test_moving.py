@@ -211,6 +211,7 @@ def test_a_row_that_does_not_arrive_as_it_was_ends_the_move(
     store.close()
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("names", WAYS, indirect=True)
 def test_a_move_that_is_killed_at_any_step_leaves_one_that_holds_and_goes_on(
     names: tuple[str, str], folder: Path
