@@ -54,13 +54,14 @@ class Entry(NamedTuple):
     writer: str = ""
 
 
-def take_turn(connection: Connection) -> Turn:
+def take_turn(connection: Connection, *, notify: bool = True) -> Turn:
     """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits.
 
-    A server tells the number to who listens, once it is committed.
+    `notify`: a server tells the number to who listens, once it is committed; such commits wait for each other, in all
+    of its workspaces.
     """
     *turn, channel = connection.execute(_TAKE_TURN).one()
-    if connection.dialect.name != "sqlite":
+    if notify and connection.dialect.name != "sqlite":
         # A statement of its own: Citus refuses such a function in one that writes rows.
         connection.execute(select(func.pg_notify(channel, str(turn[0]))))
     return Turn(*turn)

@@ -277,7 +277,7 @@ class Store:
                 return 0
             batch = self._batch[0] if self._batch is not None else secrets.token_hex(8)
             self._batch = (batch, counts)
-            with self._turn(durable=True) as (connection, turn):
+            with self._turn(durable=True, notify=False) as (connection, turn):
                 if operations.is_new_batch(connection, batch):
                     rows.add_counts(connection, turn.revision, counts)
                 connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
@@ -309,14 +309,14 @@ class Store:
     # -- one transaction ----------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _turn(self, *, durable: bool) -> Iterator[tuple[Connection, Turn]]:
+    def _turn(self, *, durable: bool, notify: bool = True) -> Iterator[tuple[Connection, Turn]]:
         """A transaction in this process's turn; the snapshot has everything that was committed before it."""
         self.load()
         if self._recovery is not None and not self._wrote_before:
             self._recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
-            turn = operations.take_turn(connection)
+            turn = operations.take_turn(connection, notify=notify)
             if turn.epoch != self._epoch:
                 raise _OtherEpoch
             _refuse_moved(turn)
