@@ -7,6 +7,7 @@ transaction and nothing is prepared, so that it works behind a pool of transacti
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -70,6 +71,7 @@ class PostgresDatabase:
         self._password = self._engine.url.password
         self.quoted = self._engine.dialect.identifier_preparer.quote_identifier
         self._path = f"SET LOCAL search_path TO {self.quoted(schema)}; {_LIMITS}"
+        self._asking = threading.Lock()
         self._watching: Connection | None = None
         self._polled = -poll_seconds
         self._state: Sequence[Any] = ()
@@ -153,7 +155,15 @@ class PostgresDatabase:
 
     def changed(self) -> bool:
         """See `Database.changed`. Asks the server when it notified us, and every `POLL_SECONDS`; else it waits for
-        nothing. One that does not answer is asked again after that time."""
+        nothing. One that does not answer is asked again after that time, and by one thread."""
+        if not self._asking.acquire(blocking=False):
+            return False
+        try:
+            return self._ask()
+        finally:
+            self._asking.release()
+
+    def _ask(self) -> bool:
         was_watching = self._watching is not None
         try:
             with self._in_our_words():
@@ -165,7 +175,7 @@ class PostgresDatabase:
             if not (was_watching and isinstance(error, ServerAway)):
                 raise
         self._polled = -self._poll_seconds  # the server ended an idle connection: it may be there again
-        return self.changed()
+        return self._ask()
 
     def _poll(self) -> bool:
         self._watching = self._watching or self._watch()
