@@ -116,7 +116,7 @@ def standby_of(postgres: PostgresServer) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="nanomem-standby-") as name:
         folder = Path(name) / "data"
         shutil.chown(name, postgres.folder.owner())
-        run(postgres.server, "pg_basebackup", "-h", postgres.folder, "-U", "postgres", "-R", "-D", folder)
+        run(postgres.server, "pg_basebackup", "-h", postgres.folder, "-U", "postgres", "-R", "-c", "fast", "-D", folder)
         control(postgres.server, "-D", folder, "-l", Path(name) / "log", "-o", f"-h '' -k {name}", "start")
         try:
             yield f"postgresql://postgres@/postgres?host={name}"

@@ -22,7 +22,7 @@ from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
 from tests import postgres_pooler
 from tests.database.homes import PROCESS, add, edit, open_store, texts
-from tests.database.servers import control, line_to, old_server, standby_of
+from tests.database.servers import Line, control, line_to, old_server, standby_of
 from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.vectors
@@ -205,9 +205,7 @@ def test_a_doctor_says_what_is_missing_before_the_first_change(on_server: Postgr
 
 
 @pytest.fixture
-def cut_line(
-    on_server: PostgresServer, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Store, object]]:
+def cut_line(on_server: PostgresServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Store, Line]]:
     """A store at the end of a line that can be cut."""
     with line_to(on_server) as (line, url):
         monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
@@ -219,21 +217,21 @@ def cut_line(
 
 @pytest.mark.parametrize("away", [0.0, 1.0])
 def test_a_commit_that_went_through_is_done_though_the_answer_was_lost(
-    cut_line: tuple[Store, object], away: float
+    cut_line: tuple[Store, Line], away: float
 ) -> None:
     store, line = cut_line
-    line.cut, line.away = "after", away  # type: ignore[attr-defined]
+    line.cut, line.away = "after", away
     add(store, "b", "second")
     assert texts(store) == {"a": "first", "b": "second"}
-    line.cut = "after"  # type: ignore[attr-defined]
+    line.cut = "after"
     store.undo()
     assert texts(store) == {"a": "first"}
     assert [entry.operation.label for entry in store.log()] == ["undo: add b", "add b", "add a"]
 
 
-def test_a_commit_that_did_not_go_through_fails_and_can_be_made_again(cut_line: tuple[Store, object]) -> None:
+def test_a_commit_that_did_not_go_through_fails_and_can_be_made_again(cut_line: tuple[Store, Line]) -> None:
     store, line = cut_line
-    line.cut, line.away = "before", 0.5  # type: ignore[attr-defined]
+    line.cut, line.away = "before", 0.5
     with pytest.raises(ServerAway):
         add(store, "b", "second")
     assert texts(store) == {"a": "first"}
@@ -242,12 +240,10 @@ def test_a_commit_that_did_not_go_through_fails_and_can_be_made_again(cut_line: 
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_counters_are_added_once_wherever_the_line_is_cut(
-    cut_line: tuple[Store, object], folder: Path, cut: str
-) -> None:
+def test_counters_are_added_once_wherever_the_line_is_cut(cut_line: tuple[Store, Line], folder: Path, cut: str) -> None:
     store, line = cut_line
     store.snapshot.count("item", "a", 3, "2026-03-05T00:00:00+00:00")
-    line.cut = cut  # type: ignore[attr-defined]
+    line.cut = cut
     with pytest.raises(ServerAway):
         store.save_counts()
     assert store.save_counts() == 1
@@ -257,11 +253,11 @@ def test_counters_are_added_once_wherever_the_line_is_cut(
 
 
 def test_where_the_server_stays_away_it_is_said_that_nobody_knows(
-    cut_line: tuple[Store, object], monkeypatch: pytest.MonkeyPatch
+    cut_line: tuple[Store, Line], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stores, "LOOKUP_SECONDS", 0.5)
     store, line = cut_line
-    line.cut, line.away = "after", 3.0  # type: ignore[attr-defined]
+    line.cut, line.away = "after", 3.0
     with pytest.raises(ServerAway, match="not known yet"):
         add(store, "b", "second")
     time.sleep(3)
