@@ -220,6 +220,16 @@ class MetaRow(_Row, table=True):
     channel: str = _text("")
 
 
+class Lease(_Row, table=True):
+    """Who does a piece of work for all that share a memory, and until when (seconds, by the server's clock)."""
+
+    __tablename__ = "leases"
+
+    work: str = _text(primary_key=True)
+    holder: str = _text("")
+    until: float = Field(default=0.0, sa_type=_REAL)
+
+
 class Marker(_Row, table=True):
     """Named values beside the rows, such as `backfill_done` (seed 001)."""
 

@@ -33,21 +33,23 @@ _TAIL = 1 << 16
 
 
 class Line(NamedTuple):
-    """A commit as the log beside the database has it."""
+    """A commit as the log beside the database has it. `after`: the number of the commit in the line before it; numbers
+    between the two are of counters."""
 
     seq: int
     operation: Operation
+    after: int = 0
 
     def to_bytes(self) -> bytes:
-        body = json.dumps({"seq": self.seq, **self.operation.to_json()}, ensure_ascii=False, separators=(",", ":"))
-        return f"{body}\n".encode("utf-8", "surrogatepass")
+        body = {"seq": self.seq, "after": self.after, **self.operation.to_json()}
+        return f"{json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n".encode("utf-8", "surrogatepass")
 
     @classmethod
     def parse(cls, data: bytes) -> Line | None:
         """Return the line, or None for one that was cut or harmed."""
         try:
             body = json.loads(data.decode("utf-8", "surrogatepass"))
-            return cls(int(body["seq"]), Operation.from_json(body))
+            return cls(int(body["seq"]), Operation.from_json(body), int(body.get("after", 0)))
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -81,10 +83,12 @@ class Recovery:
             seq = self._last(file)
             found = [newest] if newest is not None and newest.seq == seq + 1 else self._since(seq)
             if found:
+                before = [seq, *(line.seq for line in found)]
+                lines = [line._replace(after=last) for line, last in zip(found, before, strict=False)]
                 file.seek(0, os.SEEK_END)
-                file.write(b"".join(line.to_bytes() for line in found))
+                file.write(b"".join(line.to_bytes() for line in lines))
                 file.flush()
-                seq = found[-1].seq
+                seq = lines[-1].seq
             there = os.fstat(file.fileno())
             self._end = (there.st_ino, there.st_size, seq)
             return len(found)
@@ -209,8 +213,7 @@ class Recovery:
             with contextlib.closing(sqlite3.connect(fresh)) as whole:
                 whole.execute("PRAGMA journal_mode=DELETE")  # moves the WAL into the file that is to be renamed
             seqs = {line.seq for line in wanted}
-            last = max(seqs, default=since)
-            missing = tuple(seq for seq in range(since + 1, last) if seq not in seqs)
+            missing = tuple(line.after for line in wanted if line.after > since and line.after not in seqs)
             aside = self._set_aside()
             atomic.sync_file(fresh)
             os.replace(fresh, self._database.file)

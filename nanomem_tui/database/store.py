@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, inspect
@@ -24,13 +25,15 @@ from nanomem_tui.database.reading import CoreReading, Turn, within
 from nanomem_tui.database.recovery import Line, Recovery
 from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
 from nanomem_tui.database.writers import Writers
-from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, StoreError
+from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, ServerAway, StoreError
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store.values import AnyRow
 
 BATCHES = models.table(models.UsageBatch)
 NAMES = {"item": "memory", "lesson": "lesson", "record": "record"}
 _BATCH_DAYS = 7
+LOOKUP_SECONDS = 10.0
+"""How long to ask whether a commit went through, where the server went away before it answered."""
 
 Beside = Callable[[Connection, int], None]
 """What else a transaction writes; gets the number of the commit."""
@@ -40,6 +43,31 @@ Write = Callable[[Connection, Turn], Operation]
 
 class _OtherEpoch(Exception):
     """The database was replaced since it was loaded."""
+
+
+def make(database: Database, workspace_id: str) -> None:
+    """Make the tables of a workspace where there are none, or bring those of an older release to the newest schema.
+    Raises StoreError, and NewerDatabase where a later release made them."""
+    with database.making() as connection:
+        there = inspect(connection)
+        is_old = False
+        if there.has_table("meta"):
+            is_old = migrations.is_due(connection, database.where)
+        elif there.has_table("memory_entries"):
+            raise StoreError("a database of the first edition", database.where, "any command that writes takes it over")
+        else:
+            models.METADATA.create_all(connection)
+            search.make_index(connection)
+            views.make_views(connection)
+            migrations.stamp(connection)
+            connection.execute(
+                insert(operations.META).values(
+                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
+                    channel=f"nanomem_{secrets.token_hex(12)}",
+                )
+            )  # fmt: skip
+    if is_old:
+        migrations.migrate(database)
 
 
 class Store:
@@ -70,35 +98,8 @@ class Store:
     # -- opening ------------------------------------------------------------------------------------------------
 
     def make(self, workspace_id: str) -> None:
-        """Make the tables where there are none, for who writes first, or bring those of an older release to the newest
-        schema. Raises StoreError, and NewerDatabase where a later release made them."""
-        self.database.prepare()
-        with self.database.writing(durable=True) as connection:
-            there = inspect(connection)
-            if there.has_table("meta"):
-                is_old = migrations.is_due(connection, self.database.where)
-            elif there.has_table("memory_entries"):
-                raise StoreError(
-                    "a database of the first edition", self.database.where, "any command that writes takes it over"
-                )
-            else:
-                is_old = False
-                self._make_tables(connection, workspace_id)
-        if is_old:
-            migrations.migrate(self.database)
-
-    @staticmethod
-    def _make_tables(connection: Connection, workspace_id: str) -> None:
-        models.METADATA.create_all(connection)
-        search.make_index(connection)
-        views.make_views(connection)
-        migrations.stamp(connection)
-        connection.execute(
-            insert(operations.META).values(
-                one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
-                channel=f"nanomem_{secrets.token_hex(12)}",
-            )
-        )  # fmt: skip
+        """Make the tables where there are none, for who writes first. Raises StoreError."""
+        make(self.database, workspace_id)
 
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
@@ -135,7 +136,7 @@ class Store:
         with self.snapshot.lock:
             self.load()
             known = self.snapshot.revision if operation.actor == "human" and not operation.takes_up else None
-            return self._commit(write, durable=durable, op_id=operation.id)
+            return self._commit(write, durable=durable)
 
     def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
         """Take back an operation, or what it did to the things of `keys`; without an id, what a person did last.
@@ -247,7 +248,8 @@ class Store:
         except (Exception, KeyboardInterrupt) as error:
             self._take_back(operation, begun, error)
             raise
-        self._set_state(operation.id, DONE)
+        with contextlib.suppress(ServerAway):  # the files are written; `settle` notes it when the server is back
+            self._set_state(operation.id, DONE)
 
     def _take_back(self, operation: Operation, begun: list[tuple[Layer, Change]], error: BaseException) -> None:
         """Undo what was done of an operation whose files could not be written, and say so in the log."""
@@ -287,7 +289,7 @@ class Store:
                 return 0
             batch = self._batch[0] if self._batch is not None else secrets.token_hex(8)
             self._batch = (batch, counts)
-            with self._turn(durable=True) as (connection, turn):
+            with self._turn(durable=True, notify=False) as (connection, turn):
                 if operations.is_new_batch(connection, batch):
                     rows.add_counts(connection, turn.revision, counts)
                 connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
@@ -319,18 +321,17 @@ class Store:
     # -- one transaction ----------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _turn(self, *, durable: bool) -> Iterator[tuple[Connection, Turn]]:
+    def _turn(self, *, durable: bool, notify: bool = True) -> Iterator[tuple[Connection, Turn]]:
         """A transaction in this process's turn; the snapshot has everything that was committed before it."""
         self.load()
         if self.recovery is not None and not self._wrote_before:
             self.recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
-            turn = operations.take_turn(connection)
+            turn = operations.take_turn(connection, notify=notify)
             if turn.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
-            if turn.moved_to:
-                raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+            _refuse_moved(turn)
             if turn.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), turn.revision - 1)
             if not self._index_is_new:
@@ -338,26 +339,25 @@ class Store:
             yield connection, turn
         self._index_is_new = True
 
-    def _commit(self, write: Write, *, durable: bool, op_id: str = "") -> Operation:
+    def _commit(self, write: Write, *, durable: bool) -> Operation:
         """Do `write` in a transaction, and then what it planned of the files of others."""
         try:
-            done = self._try(write, durable=durable, op_id=op_id)
+            done = self._try(write, durable=durable)
         except _OtherEpoch:
             self.snapshot.revision = -1
-            done = self._try(write, durable=durable, op_id=op_id)
+            done = self._try(write, durable=durable)
         if done.kind != "void" and _of_files(done):
             self._write_files(done)
         return done
 
-    def _try(self, write: Write, *, durable: bool, op_id: str) -> Operation:
-        written = False
+    def _try(self, write: Write, *, durable: bool) -> Operation:
+        result: Operation | None = None
         self._written = {layer: {} for layer in rows.TABLES}
         try:
             with self._turn(durable=durable) as (connection, turn):
                 result = write(connection, turn)
-                written = True
         except StoreError:
-            if not (written and op_id and self._is_there(op_id)):
+            if result is None or not self._is_there(result.id):
                 raise
         for layer, changed in self._written.items():
             self.snapshot.put(layer, changed.values())
@@ -367,9 +367,18 @@ class Store:
         return result
 
     def _is_there(self, op_id: str) -> bool:
-        """Whether a commit went through whose answer was lost."""
-        with self.database.reading() as connection:
-            return operations.find(connection, op_id) is not None
+        """Whether a commit went through whose answer was lost; asked until the server answers again, for a while."""
+        until = time.monotonic() + LOOKUP_SECONDS
+        while True:
+            try:
+                with self.database.writing(durable=True) as connection:
+                    operations.wait_for_writers(connection)  # the server may still be at that commit
+                    return operations.find(connection, op_id) is not None
+            except ServerAway as error:
+                if time.monotonic() > until:
+                    what = "the server went away while it saved the change; whether it did is not known yet"
+                    raise ServerAway(what, self.database.where, "see `nanomem log` when it answers") from error
+            time.sleep(0.2)
 
     def _record(
         self, connection: Connection, turn: Turn, operation: Operation, *, known: int | None = None
@@ -453,6 +462,11 @@ class Store:
         if entry.state != DONE:
             raise Conflict("the operation is not finished", entry.operation.id, "run `nanomem doctor --fix`")
         return entry
+
+
+def _refuse_moved(turn: Turn) -> None:
+    if turn.moved_to:
+        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
 
 
 def _of_files(operation: Operation) -> Mapping[str, list[Change]]:

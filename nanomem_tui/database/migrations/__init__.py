@@ -60,7 +60,7 @@ def migrate(database: Database) -> Path | None:
     Returns the copy of the file as it was; None where nothing was due, or on a server, which has backups of its own.
     Raises NewerDatabase, and StoreError and its kin; the database is as it was then.
     """
-    with database.alone() as connection:
+    with database.making() as connection:
         if not is_due(connection, database.where):
             return None
         copy = _copy(database.file, version_of(connection)) if isinstance(database, SqliteDatabase) else None
