@@ -48,7 +48,7 @@ def backup() -> None:
 
 @backup.command("make")
 @_in
-@click.option("--whole", is_flag=True, hidden=True, expose_value=False)  # each is, since the second edition
+@click.option("--whole", is_flag=True, hidden=True, expose_value=False, help="Each backup is whole, also without.")
 @click.option("--everything", is_flag=True, help="Also what else lies in the agent's workspace.")
 @pass_state
 def make_backup(state: State, folder: str | None, everything: bool) -> int:
