@@ -1,8 +1,6 @@
-"""Backups of a whole memory: made while everything runs, listed, checked, brought back, and pruned.
+"""Backups of a whole memory: made while everything runs, listed, checked and pruned; and what the doctor says of them.
 
-A restore in place is preceded by a backup of what is there, so that it can be taken back as well. What came since
-stays, but for what would speak against the state of then: our own folder and the references of the repository. A mark
-lies beside the backups meanwhile; the doctor tells where one was left.
+`restore` brings them back, `backup_archive` has the form of the file, `backup_files` what belongs to a memory.
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ from nanomem_tui.store.backup_files import SIDE_FILES, base_of, folder_of
 
 Progress = Callable[[int, int], None]
 MARK = "restoring.json"
-_ASIDE = "before-restore"
-"""The folder of the quarantine that what belongs to a replaced database goes to."""
 
 
 class Made(NamedTuple):
@@ -67,14 +63,15 @@ class Mark(NamedTuple):
     at: str
 
 
-# -- making, listing, checking ----------------------------------------------------------------------------------------
-
-
 def make(
     paths: Paths, layout: Layout, folder: Path | None = None, *,
     everything: bool = False, reason: str = "", progress: Progress = lambda _done, _all: None,
 ) -> Made:  # fmt: skip
-    """Write a backup, read it back, and return it. Raises the errors of `from_os_error`; nothing of it is left then."""
+    """Write a backup, read it back, and return it. What cannot be read is left out and named.
+
+    `folder`: where it goes, else beside the memory; `everything`: also what else lies in the workspace; `reason`: why
+    nanomem makes it by itself. Raises NanomemError where it cannot be written; nothing of it is left then.
+    """
     base, target = base_of(paths), folder or folder_of(paths)
     url = backup_server.url_now(paths)
     left_out: list[tuple[str, str]] = []
@@ -113,9 +110,6 @@ def make(
                     tuple(writer.entries), "", reason, tuple(left_out),
                 )
             )  # fmt: skip
-    except BadInput as error:
-        fix = "try again: nothing of it is left"
-        raise BadInput(f"the backup did not come out right: {error.what}", str(path), fix) from error
     except OSError as error:
         raise from_os_error(error, "making a backup") from error
     return _made(path)
@@ -176,8 +170,8 @@ def passed_over(folder: Path, path: Path) -> list[Made]:
 
 
 def check(path: Path) -> tuple[Manifest, list[Problem]]:
-    """What a backup holds, and what is wrong with it: every file is read, every database
-    opened. Raises BadInput or NotFound when it cannot be opened at all."""
+    """What a backup holds, and what is wrong with it: every file is read, every database opened. Raises BadInput or
+    NotFound when it cannot be opened at all."""
     with Archive(path) as archive:
         problems = list(archive.damage())
         harmed = {problem.where for problem in problems}
@@ -217,9 +211,6 @@ def _unsound(copy: Path, entry: Entry) -> Iterator[Problem]:
     if told != "ok":
         fix = "the database was damaged already when the backup was made; an older backup may be whole"
         yield Problem(f"the database is damaged: {told}", entry.path, None, fix)
-
-
-# -- pruning, and what the doctor says --------------------------------------------------------------------------------
 
 
 def prune_plan(folder: Path, keep: int, days: int = 0, progress: Progress = lambda _done, _all: None) -> Pruned:

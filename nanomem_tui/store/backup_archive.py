@@ -31,7 +31,7 @@ FORMAT = 3
 PART = 1 << 20
 """Bytes of a file that are held at a time."""
 _MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 30
+_LARGEST_MANIFEST = 1 << 28
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError, TypeError, struct.error)
 """What reading a damaged zip raises."""
 
@@ -116,9 +116,13 @@ class Writer:
         self._file.flush()
         owners.inherit(self._file.fileno(), self.path.parent)
         os.fsync(self._file.fileno())
-        with Archive(self._temporary) as archive:
-            for problem in archive.damage():
-                raise BadInput(problem.what, problem.where)
+        try:
+            with Archive(self._temporary) as archive:
+                for problem in archive.damage():
+                    raise BadInput(problem.what, problem.where)
+        except BadInput as error:
+            fix = "try again: nothing of it is left"
+            raise BadInput(f"the backup did not come out right: {error.what}", str(self.path), fix) from error
         os.replace(self._temporary, self.path)
         try:
             atomic.sync_folder(self.path.parent)

@@ -19,7 +19,7 @@ from nanomem_tui.errors import BadInput, NotFound, from_os_error
 from nanomem_tui.store import atomic
 
 _MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 30
+_LARGEST_MANIFEST = 1 << 28
 _LARGEST_PIECE = 512 * 1024
 
 

@@ -1,4 +1,4 @@
-"""A backup of the store's database, brought back: nobody mistakes it for the one before, and no log is replayed on it."""
+"""A restored database: nobody mistakes it for the one before, and no log beside it brings later commits back."""
 
 from __future__ import annotations
 
