@@ -120,7 +120,7 @@ def found(
 ) -> list[tuple[str, Path]]:
     """(path in the archive, file) of what a backup holds, in the order in which it has to be read: without what belongs
     to a database beside it."""
-    beside = [paths.data / name for name in backup_files.OF_DATABASE]
+    beside = [paths.quarantine / backup_files.ASIDE, *(paths.data / name for name in backup_files.OF_DATABASE)]
     found = backup_files.found(paths, layout, left_out, everything=everything, served=served)
     names = {name for name, _ in found}
     sides = {name + side for name in names for side in SIDE_FILES} & names

@@ -48,6 +48,8 @@ _SMALL = 4 << 20
 _OURS = ("nanomem.db", "tiers.db")
 OF_DATABASE = ("operations.jsonl", "copies")
 """What lies beside our database and brings it back when it is damaged: it belongs to that file, and is in no backup."""
+ASIDE = "before-restore"
+"""The folder of the quarantine where that of a database lies which a restore replaced; in no backup either."""
 WAIT = 10.0
 """Seconds that a backup or a restore waits for one who writes the database."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -28,9 +28,6 @@ from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder
 from nanomem_tui.store.old_stores import FILE as OLD_STORES
 from nanomem_tui.store.source import held
 
-_ASIDE = "before-restore"
-"""The folder of the quarantine that what belongs to a replaced database goes to."""
-
 
 class Restored(NamedTuple):
     """What a restore did, or would do: files written and taken away, by their path, and those that came since and stay.
@@ -185,7 +182,7 @@ def _set_aside(paths: Paths) -> None:
     them."""
     for name in backup_files.OF_DATABASE:
         if os.path.lexists(found := paths.data / name):
-            target = paths.quarantine / _ASIDE / name
+            target = paths.quarantine / backup_files.ASIDE / name
             atomic.make_folder(target.parent)
             if target.is_dir():
                 shutil.rmtree(target)

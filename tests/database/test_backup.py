@@ -53,6 +53,8 @@ def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
     aside = paths.quarantine / "before-restore"
     assert b"two" in (aside / "operations.jsonl").read_bytes()
     assert list((aside / "copies").iterdir())
+    held = [entry.path for entry in backup.check(backup.make(paths, detect(paths)).path)[0].entries]
+    assert not [path for path in held if "copies" in path or "operations.jsonl" in path]
     again = open_store(paths.data)
     add(again, "a_3", "three")
     assert texts(again) == {"a_1": "one", "a_3": "three"}
