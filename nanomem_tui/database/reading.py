@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.database.statements import STATEMENTS
-from nanomem_tui.errors import NewerDatabase, StoreError, from_os_error
+from nanomem_tui.errors import Moved, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store import driver_errors
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
@@ -298,6 +298,12 @@ def listed(texts: Iterable[str]) -> str:
 def turn(reading: Reading) -> Turn:
     """Return the number of the last commit, the epoch, where the memory moved to, and whose it is."""
     return Turn(*reading.all("turn")[0])
+
+
+def refuse_moved(turn: Turn) -> None:
+    """Raise Moved where the memory was moved to another database."""
+    if turn.moved_to:
+        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
 
 
 def refuse_other_schema(reading: Reading) -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.database.reading import COUNTERS, Reading, counted_since, refuse_other_schema
+from nanomem_tui.database.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
 from nanomem_tui.database.reading import rows as rows_of
 from nanomem_tui.database.reading import turn as turn_of
 from nanomem_tui.operations import Change
@@ -59,6 +59,7 @@ class Snapshot:
         StoreError."""
         with self.lock, reading.open():
             turn = turn_of(reading)
+            refuse_moved(turn)
             if turn.epoch != self.epoch:
                 refuse_other_schema(reading)
             if turn.epoch != self.epoch or self.revision < 0:

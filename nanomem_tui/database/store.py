@@ -21,11 +21,11 @@ from nanomem_tui import clock
 from nanomem_tui.database import foreign, migrations, models, operations, rows, search, views
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry
-from nanomem_tui.database.reading import CoreReading, Turn, within
+from nanomem_tui.database.reading import CoreReading, Turn, refuse_moved, within
 from nanomem_tui.database.recovery import Line, Recovery
 from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
 from nanomem_tui.database.writers import Writers
-from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, ServerAway, StoreError
+from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, ServerAway, StoreError
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store.values import AnyRow
 
@@ -331,7 +331,7 @@ class Store:
             turn = operations.take_turn(connection, notify=notify)
             if turn.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
-            _refuse_moved(turn)
+            refuse_moved(turn)
             if turn.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), turn.revision - 1)
             if not self._index_is_new:
@@ -387,7 +387,8 @@ class Store:
         files = _of_files(operation)
         for name, changes in files.items():
             self._layer_of(name).check(changes)
-        self._write_rows(connection, operation.changes, turn.revision, known=known)
+        by_agent = operation.kind == "agent.changed"
+        self._write_rows(connection, operation.changes, turn.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         operations.write(connection, turn.revision, operation, state=PLANNED if files else DONE, writer=writer)
         if operation.undoes is not None:
@@ -409,12 +410,13 @@ class Store:
         operations.mark(connection, entry.operation.id, taken, undone=True)
 
     def _write_rows(
-        self, connection: Connection, changes: Sequence[Change], revision: int, *, known: int | None = None
-    ) -> None:
+        self, connection: Connection, changes: Sequence[Change], revision: int, *,
+        known: int | None = None, to_deleted: bool = False,
+    ) -> None:  # fmt: skip
         """Check every change of rows against the database and write it. Raises Conflict.
 
         `known`: the last commit that whoever made the changes had seen. What is added may be there as a row that was
-        deleted: it comes back.
+        deleted: it comes back. `to_deleted`: a deleted row may change and stays deleted, as an agent may still use it.
         """
         for layer in rows.TABLES:
             part = [change for change in changes if change.layer == layer]
@@ -424,7 +426,7 @@ class Store:
             new: list[AnyRow] = []
             for change in part:
                 row = there.get(change.key)
-                self._check(connection, change, row, known=known)
+                self._check(connection, change, row, known=known, to_deleted=to_deleted)
                 made = patched(row, change, revision)
                 if row is None:
                     new.append(made)
@@ -435,7 +437,9 @@ class Store:
                 self._written[layer][change.key] = made
             rows.insert_rows(connection, layer, new)
 
-    def _check(self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None) -> None:
+    def _check(
+        self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None, to_deleted: bool
+    ) -> None:
         name = NAMES[change.layer]
         if change.before is None:
             if row is not None and not row.is_deleted:
@@ -443,7 +447,7 @@ class Store:
             return
         if row is None:
             raise NotFound(f"no such {name}", change.key, "nothing was changed")
-        if row.is_deleted and not change.before.get("is_deleted") and known is not None:
+        if row.is_deleted and not change.before.get("is_deleted") and not to_deleted:
             raise Conflict(f"the {name} was deleted since{_by(connection, change)}", change.key, "undo that first")
         if difference(row, change) or (known is not None and row.revision > known):
             what = f"the {name} was changed since{_by(connection, change)}"
@@ -462,11 +466,6 @@ class Store:
         if entry.state != DONE:
             raise Conflict("the operation is not finished", entry.operation.id, "run `nanomem doctor --fix`")
         return entry
-
-
-def _refuse_moved(turn: Turn) -> None:
-    if turn.moved_to:
-        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
 
 
 def _of_files(operation: Operation) -> Mapping[str, list[Change]]:

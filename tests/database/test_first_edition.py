@@ -138,7 +138,7 @@ def test_the_base_of_the_merge_with_the_agents_files_and_markers_stay(home: Call
     told = old.shown["markers"]
     kept = {key for key in told if key.startswith(("stat:", "order:", "audit_seq", "last_at", "backfill"))}
     assert {key: markers[key] for key in kept} == {key: told[key] for key in kept}
-    gone = {"revision", "rows", "chain", "tokens", "last_seq", "operations", "last_ms"}
+    gone = {"revision", "rows", "chain", "last_seq", "operations", "last_ms"}
     assert not gone & markers.keys()
     assert not any(old.id in key for key in markers)
 

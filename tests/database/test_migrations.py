@@ -19,7 +19,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from nanomem_tui.database import migrations, models
-from nanomem_tui.database.engine import Database, PostgresDatabase, SqliteDatabase
+from nanomem_tui.database.engine import Database, SqliteDatabase
+from nanomem_tui.database.postgres import PostgresDatabase
 from nanomem_tui.database.store import Store
 from nanomem_tui.errors import NewerDatabase, Refused, StoreError
 from tests.database.homes import add, database, open_store, texts
@@ -45,7 +46,6 @@ def set_version(store: Store, version: str) -> None:
 
 def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
     empty = database(folder)
-    empty.prepare()
     migrations.migrate(empty)
     assert differences(empty) == []
     empty.close()
@@ -68,7 +68,6 @@ def test_a_migrated_file_and_a_new_one_hold_the_same_tables_and_indexes(tmp_path
         folder.mkdir()
     open_store(made).database.close()
     empty = SqliteDatabase(migrated / "nanomem.db")
-    empty.prepare()
     migrations.migrate(empty)
     empty.close()
     found = []

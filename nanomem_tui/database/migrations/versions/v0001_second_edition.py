@@ -83,6 +83,7 @@ def upgrade() -> None:
         "meta", _number("one", autoincrement=False), *_numbers("revision"),
         *_texts("epoch", "moved_to", "workspace_id", "channel"), PrimaryKeyConstraint("one"),
     )  # fmt: skip
+    op.create_table("leases", *_texts("work", "holder"), _real("until"), PrimaryKeyConstraint("work"))
     op.create_table("memory_meta", *_texts("key", "value"), PrimaryKeyConstraint("key"))
     search.make_index(op.get_bind())
     views.make_views(op.get_bind())
