@@ -287,7 +287,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         strays = partial(strayed.problems, self.store, whole=True)
         more: tuple[Any, ...] = (strays, named, held, chained, indexed, unfinished, meaning, trail, again)
         if not hasattr(self.store, "waiting"):
-            more = (self.store.damages, named, held, unfinished, meaning, trail, again)
+            new: Any = self.store
+            more = (new.damages, named, held, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:

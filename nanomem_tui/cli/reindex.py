@@ -50,7 +50,8 @@ def reindex(state: State, vectors: bool, anew: bool, dry_run: bool) -> None:
         if hasattr(ws.store, "waiting"):
             found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
         else:
-            found = ws.store.index_state() if dry_run else ws.store.make_index()
+            new: Any = ws.store
+            found = new.index_state() if dry_run else new.make_index()
         here = ws.store.has_database
     how = f"{found.indexed:,} of {words.counted(found.items, 'item')} in the index"
     if not here:

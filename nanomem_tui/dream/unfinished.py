@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.errors import NanomemError, Problem
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def problems(ws: Workspace) -> Iterator[Problem]:
     """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
     commits left undone in the repository."""
+    new: Any = ws.store
     if not hasattr(ws.store, "waiting"):
-        for entry in ws.store.unfinished():
+        for entry in new.unfinished():
             yield from _unfinished(ws, entry.operation, ws.store.where)
         files = []
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.memory import health_store
@@ -43,7 +43,8 @@ def _of_next(ws: Workspace) -> Iterator[Repair]:
     from nanomem_tui.database import health
 
     where = ws.paths.relative(ws.paths.database)
-    database, recovery = ws.store.writer.database, ws.store.writer.recovery
+    new: Any = ws.store
+    database, recovery = new.writer.database, new.writer.recovery
     if damaged := list(health.damage(database)):
         how = "it is made anew from the newest whole copy and the operations since; this file goes to the quarantine"
         yield Repair(f"damaged: {damaged[0]}", where, how, recovery.repair)
@@ -51,8 +52,8 @@ def _of_next(ws: Workspace) -> Iterator[Repair]:
     if names := health.missing_indexes(database):
         how = "they are made anew from their tables"
         yield Repair(f"lacks index {names[0]}", where, how, partial(health.make_indexes, database, names))
-    if not ws.store.index_state().current:
-        yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
+    if not new.index_state().current:
+        yield Repair("its search index does not have what its rows say", where, "it is made anew", new.make_index)
 
 
 def _guards_and_indexes(ws: Workspace) -> Iterator[Repair]:

@@ -5,7 +5,7 @@ Keys are those of seed 001, `workspace:<id>:<name>`. Must not know what a marker
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
@@ -22,8 +22,10 @@ def key(store: MemoryStore, name: str) -> str:
 
 def read(store: MemoryStore, name: str) -> str | None:
     """The value of a marker, None where there is none. Raises the store's errors."""
+    new: Any = store  # what a test asks for; see docs/decisions/0094
     if not hasattr(store, "waiting"):
-        return store.marker(key(store, name))
+        value: str | None = new.marker(key(store, name))
+        return value
     if not store.has_database:
         return None
     query = "SELECT value FROM memory_meta WHERE key = ?"
@@ -33,8 +35,9 @@ def read(store: MemoryStore, name: str) -> str | None:
 
 def write(store: MemoryStore, name: str, value: str) -> None:
     """Set a marker, durable when it returns. Raises the store's errors."""
+    new: Any = store
     if not hasattr(store, "waiting"):
-        store.set_marker(key(store, name), value)
+        new.set_marker(key(store, name), value)
         return
     with store.database.writing() as connection:
         connection.execute(PUT, (key(store, name), value))
