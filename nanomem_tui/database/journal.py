@@ -19,8 +19,13 @@ WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
 class Journal:
     """The operations of one workspace; empty where there is no database yet."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+    def __init__(self, reading: Callable[[], Reading]) -> None:
+        """`reading`: gives the database, which a takeover replaces."""
+        self._give = reading
+
+    @property
+    def _reading(self) -> Reading:
+        return self._give()
 
     def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """List the newest operations but the first `offset`. `key`: only those that touched that thing."""

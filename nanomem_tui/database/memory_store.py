@@ -17,8 +17,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.database import first_edition, search
 from nanomem_tui.database import reading as read
-from nanomem_tui.database import search
 from nanomem_tui.database.journal import Journal
 from nanomem_tui.database.reading import Reading, SqliteReading
 from nanomem_tui.database.search import IndexState
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from nanomem_tui.database.operations import Entry
     from nanomem_tui.database.store import Store
+    from nanomem_tui.database.takeover import TakenOver
 
 EXPORTED, AUDITED, LAST_AT, LAST_MS = "exported", "audit_seq", "last_at", "last_ms"
 """Named values: up to which commit the agent's files have everything, up to which its audit logs, and the last
@@ -68,10 +69,13 @@ class MemoryStore:
         self.workspace_id = workspace_id
         self.settings = settings
         self.server = None
-        self.reading: Reading = SqliteReading(paths.database)
         self.snapshot = Snapshot()
         self.files = AgentFiles(paths, workspace_id, settings)
-        self.journal = Journal(self.reading)
+        self.journal = Journal(lambda: self.reading)
+        self.taken_over: TakenOver | None = None
+        """What was done where a memory of the first edition lies here: shown from a private copy, or taken over."""
+        self._reading: Reading | None = None
+        self._until_closed = contextlib.ExitStack()
         self.deciding = Deciding(paths.data, self.see_others)
         self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}  # type: ignore[arg-type]
         self.register: Callable[[str], None] = lambda _layer: None
@@ -93,6 +97,23 @@ class MemoryStore:
         self._exported_at = time.monotonic()
 
     # -- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def reading(self) -> Reading:
+        """The database to read; a private copy of it where it is of the first edition. Raises the store's errors."""
+        if self._reading is None:
+            file = self.paths.database
+            if first_edition.is_due(self.paths, self.workspace_id):
+                from nanomem_tui.database import takeover
+
+                made = takeover.read_copy(self.paths, self.workspace_id, self._agents_rows())
+                file, self.taken_over = self._until_closed.enter_context(made)
+            self._reading = SqliteReading(file)
+        return self._reading
+
+    def _agents_rows(self) -> list[AnyRow]:
+        self.files.read()
+        return [row for layer in ("item", "lesson") for row in self.files.initial_rows(layer)]
 
     @property
     def where(self) -> str:
@@ -316,8 +337,16 @@ class MemoryStore:
         return done
 
     def _take_over(self) -> None:
-        """Before anything is written: make the database where there is none, with the rows of the agent's files, and
-        commit what the agent changed in them since."""
+        """Before anything is written: take over a memory of the first edition, or make the database where there is
+        none, with the rows of the agent's files, and commit what the agent changed in them since."""
+        if first_edition.is_due(self.paths, self.workspace_id):
+            from nanomem_tui.database import takeover
+
+            self.taken_over = takeover.take_over(self.paths, self.workspace_id, self._agents_rows())
+            self._reading = SqliteReading(self.paths.database)
+            self.snapshot.revision = -1
+            self.files.forget_known()
+            self._load()
         if not self.has_database:
             self._keep_id()
             taken: dict[str, list[AnyRow]] = {layer: [*self.files.initial_rows(layer)] for layer in ("item", "lesson")}
@@ -490,7 +519,7 @@ class MemoryStore:
 
     def problems(self) -> list[Problem]:
         """List what could not be read or written, here and in the agent's files."""
-        found = self.files.problems()
+        found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
         trouble = forgotten.trouble(self.paths)
         found += [trouble] if trouble is not None else []
         if self.degraded:
@@ -528,6 +557,7 @@ class MemoryStore:
             if self._changed_at is not None:
                 self.checkpoint(final=True)
         finally:
+            self._until_closed.close()
             if "writer" in self.__dict__:
                 self.writer.close()
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanomem_tui.database import first_edition
 from nanomem_tui.errors import NanomemError, Problem, in_words
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
@@ -333,13 +334,16 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
         yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
 
 
+SECOND_EDITION = 4
+"""`PRAGMA user_version` of a database that needs no ledgers."""
 MISPLACED = "a file lies in the place of the folder"
 
 
 def misplaced(paths: Paths) -> list[Path]:
     """The files that lie where a folder of ours has to be."""
     own = paths.ledger / workspace_id(paths)
-    wanted = (paths.ledger, own, own / FOLDER, paths.backups, paths.quarantine, paths.own_id.parent)
+    of_ledgers = () if first_edition.version_of(paths.database) == SECOND_EDITION else (paths.ledger, own, own / FOLDER)
+    wanted = (*of_ledgers, paths.backups, paths.quarantine, paths.own_id.parent)
     return [path for path in wanted if stat.S_ISREG(_kind(path))]
 
 

@@ -138,6 +138,8 @@ def _told_there(ws: Workspace, one: Repair, backup: str) -> str:
 
 def _strayed(ws: Workspace) -> Iterator[Repair]:
     """The memory of this workspace under the id that it had in another place, or under another name."""
+    if not hasattr(ws.store, "waiting"):
+        return
     for one in strayed.found(ws.store, whole=True):
         if one.ours:
             how = "this workspace takes it over, and what is remembered there is shown here"
