@@ -34,10 +34,9 @@ from tiers import SEED, Times, filled, timed, words
 from nanomem_tui import open_workspace
 from nanomem_tui.installing import extra_command
 from nanomem_tui.tiers import semantic
-from nanomem_tui.vectors import record_meaning
-from nanomem_tui.vectors.chosen import records_outside_of
-from nanomem_tui.vectors.making import Maker
-from nanomem_tui.vectors.minilm import mini_lm
+from nanomem_tui.vectors import meaning as record_meaning
+from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.onnx_models import mini_lm
 from nanomem_tui.workspace import Workspace
 
 GOAL = 50.0
@@ -104,9 +103,7 @@ def main() -> int:
 
 def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
     maker = Maker(MadeOfWords())
-    meaning = record_meaning.RecordMeaning(
-        ws.tier_database, ws.id, lambda: maker, records_outside_of(ws.store, ws.settings)
-    )
+    meaning = record_meaning.record_meaning_of(ws.tier_database, ws.store, ws.settings, lambda: maker)
     ws.tier_database.hold()  # as in a program that answers many
     record_meaning.BATCH = record_meaning.PART = BATCH
     began = time.perf_counter()

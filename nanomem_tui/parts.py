@@ -57,9 +57,8 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.lifecycle import Lifecycle
     from nanomem_tui.tiers.operational import Operational
     from nanomem_tui.tiers.records import TierRecords
-    from nanomem_tui.vectors.meaning import Meaning
+    from nanomem_tui.vectors.meaning import Meaning, RecordMeaning
     from nanomem_tui.vectors.passages import PassageVectors
-    from nanomem_tui.vectors.record_meaning import RecordMeaning
 
 
 class Parts(CurationParts):
@@ -186,7 +185,7 @@ class Parts(CurationParts):
     @cached_property
     def record_meaning(self) -> RecordMeaning:
         """What is near in meaning among the records."""
-        from nanomem_tui.vectors.chosen import record_meaning_of
+        from nanomem_tui.vectors.meaning import record_meaning_of
 
         return record_meaning_of(self.tier_database, self.store, self.settings, self.meaning.maker)
 
@@ -334,7 +333,7 @@ class Parts(CurationParts):
         """The vectors of what was said and noted; no endpoint is sent whole conversations."""
         from nanomem_tui.vectors.passages import PassageVectors
 
-        return PassageVectors(self.meaning.maker, self.paths.data)
+        return PassageVectors(self.meaning.maker, self.paths.vectors)
 
     @cached_property
     def documents(self) -> FileLayer:
@@ -367,7 +366,7 @@ class Parts(CurationParts):
     @cached_property
     def meaning(self) -> Meaning:
         """What is near in meaning."""
-        from nanomem_tui.vectors.chosen import meaning_of
+        from nanomem_tui.vectors.meaning import meaning_of
 
         return meaning_of(self.store, self.settings)
 

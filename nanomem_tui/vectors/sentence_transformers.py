@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import BadInput, MissingExtra, from_os_error
 from nanomem_tui.installing import library_command
-from nanomem_tui.vectors.embedders import LONGEST, unit_rows
-from nanomem_tui.vectors.fingerprint import fingerprint
+from nanomem_tui.vectors.embedders import LONGEST, fingerprint, unit_rows
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Rows
