@@ -207,21 +207,21 @@ class ChromaCollection:
             self._copy.keep_private()
 
     def _named(self, items: Sequence[Item]) -> list[str]:
-        """Ids for these items: `fact::category::key` as the seed has it, unless another one has it; those that they had
-        are taken away."""
-        keys = [item.id for item in items]
-        had = self._collection.get(where={ITEM: {"$in": keys}}, include=[])["ids"]
-        if had:
-            self._collection.delete(ids=had)
+        """Ids for these items: `fact::category::key` as the seed has it, unless another one has it. Who has one keeps
+        it as long as it fits; those that fit no longer are taken away."""
         wanted = {item.id: ids_of(item) for item in items}
+        found = self._collection.get(where={ITEM: {"$in": [*wanted]}}, include=["metadatas"])
+        had = {str(marks[ITEM]): called for called, marks in zip(found["ids"], found["metadatas"], strict=True)}
+        kept = {key: called for key, called in had.items() if called in wanted[key]}
+        if gone := set(found["ids"]) - set(kept.values()):
+            self._collection.delete(ids=sorted(gone))
         every = sorted({one for ids in wanted.values() for one in ids})
-        taken = set(self._collection.get(ids=every, include=[])["ids"])
-        named: list[str] = []
-        for item in items:
-            free = (one for one in wanted[item.id] if one not in taken)
-            named.append(next(free, f"item::{item.id}"))
-            taken.add(named[-1])
-        return named
+        taken = {*self._collection.get(ids=every, include=[])["ids"], *kept.values()}
+        for key, ids in wanted.items():
+            if key not in kept:
+                kept[key] = next((one for one in ids if one not in taken), f"item::{key}")
+                taken.add(kept[key])
+        return [kept[item.id] for item in items]
 
     def delete(self, keys: Sequence[str]) -> None:
         """See `Collection.delete`."""

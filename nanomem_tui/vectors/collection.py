@@ -14,6 +14,7 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Sized
@@ -38,6 +39,8 @@ CHUNK = 1_000
 """Vectors that are read, or keys that are asked for, at a time."""
 _BUSY = 5.0
 """Seconds to wait for another process that writes."""
+_COARSE = 100_000_000
+"""Nanoseconds in which two writes may have one time."""
 _TABLES = (
     # A row without a vector is of a text that none can be made of, or, without a hash, of what was taken away: whoever
     # holds a copy learns of it by its number, which grows with everything that is written.
@@ -212,6 +215,7 @@ class VectorFile:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
+        self._is_whole = False
 
     @property
     def is_writable(self) -> bool:
@@ -252,13 +256,14 @@ class VectorFile:
         assert connection is not None
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not is_whole(connection):
+            if not self._is_whole and not is_whole(connection):
                 for table in ("vectors", "marks"):
                     connection.execute(f"DROP TABLE IF EXISTS {table}")
                 for statement in _TABLES:
                     connection.execute(statement)
             do(connection)
             connection.execute("COMMIT")
+            self._is_whole = True
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -293,6 +298,7 @@ class VectorFile:
                 with contextlib.suppress(sqlite3.Error):  # told by what is asked of it next
                     connection.execute(f"PRAGMA {pragma}").fetchall()
             self.generation += self._inode != inode
+            self._is_whole = False
             self._connection, self._inode = connection, inode
         return self._connection
 
@@ -307,6 +313,15 @@ class VectorFile:
         """Write no more, and let go of the file."""
         self._closed = True
         self.let_go()
+
+    def stamp(self) -> tuple[int, ...]:
+        """What changes when anybody writes; never twice the same soon after a write, as clocks are coarse."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return (0,)
+        now = time.time_ns()
+        return found.st_ino, found.st_size, found.st_mtime_ns, now if now - found.st_mtime_ns < _COARSE else 0
 
     # -- rows -------------------------------------------------------------------------------------------------------
 
@@ -461,6 +476,7 @@ class FileCollection:
         self._lock = threading.RLock()
         self._ram: RamCollection | None = None
         self._seen, self._generation = 0, -1
+        self._stamp: tuple[int, ...] = ()
         self._unsaved: dict[str, Row] = {}
 
     def __len__(self) -> int:
@@ -543,8 +559,10 @@ class FileCollection:
     def loaded(self) -> RamCollection:
         """All of it in RAM, with what others wrote since; one that grew too large is read anew."""
         with self._lock:
-            self._file.read(lambda connection: None, None)  # notices another file under the path
-            ram, last = self._ram, self._file.last()
+            ram, stamp = self._ram, self._file.stamp()
+            if ram is not None and stamp == self._stamp:
+                return ram
+            self._stamp, last = stamp, self._file.last()
             if ram is None or self._generation != self._file.generation or 0 < self._most * 1.25 < len(ram):
                 ram = self._ram = RamCollection(self._dimension)
                 self._seen, self._generation = last, self._file.generation

@@ -185,7 +185,7 @@ class Search(ABC):
         for name in {name for name, _ in step.gone}:
             gone = [key for of, key in step.gone if of == name]
             self._told("sweep", lambda name=name, gone=gone: self._collections[name].delete(gone))  # type: ignore[misc]
-        self._lags = True
+        self._lags = self._lags or self._outside is not None or bool(step.gone)
         made = {(one.collection, one.key): vector is not None for one, vector in zip(step.wanted, vectors, strict=True)}
         self._done(maker.name, step, made)
 
@@ -219,8 +219,8 @@ class Search(ABC):
         end = time.monotonic() + patience
         assert self._texts is not None
         rest = self._texts.rest(maker.name)
-        unsaved = self._file.is_writable and not all(one.is_saved for one in self._collections.values())
-        if not (rest or unsaved or (self._lags and self._outside is not None)):
+        unsaved = not all(one.is_saved for one in self._collections.values())
+        if not (rest or unsaved or self._lags):
             return
         if not self._working.acquire(timeout=patience if rest <= WORTH else 0.0):
             return
@@ -347,9 +347,10 @@ class Search(ABC):
         copy = self._opened(maker)
         try:
             if copy is None:
-                for name in self._collections if self._outside is None else ():
-                    self._told("sweep", lambda name=name: self._file.settle(name, maker.name, self._file.last()))  # type: ignore[misc]
-                self._lags = self._outside is not None
+                if self._lags and self._outside is None:
+                    for name in self._collections:
+                        self._file.settle(name, maker.name, self._file.last())
+                    self._lags = False
                 return
             for name, collection in copy.collections.items():
                 sent, last = self._sent(maker, copy, name), self._file.last()

@@ -26,7 +26,8 @@ MOST = 20_000
 """Passages of a source that get a vector, the newest: two minutes or three of one core, and 30 MB."""
 LONGEST = 600
 """Characters of a passage that are embedded."""
-BATCH = 16
+BATCH, WRITTEN = 16, 128
+"""Passages that are embedded, and written, together."""
 
 
 class PassageVectors:
@@ -47,12 +48,14 @@ class PassageVectors:
         """Which of the newest texts (the last ones) have no vector. Raises why there is no embedder."""
         with self._lock:
             self._opened()
-            return [text for text in islice(reversed(texts), MOST) if self._key(text) not in self._known]
+            newest, known, keys = islice(reversed(texts), MOST), self._known, self._keys
+            return [text for text in newest if (keys.get(text) or self._key(text)) not in known]
 
     def make(self, texts: Sequence[str], stop: Callable[[], bool] = lambda: False) -> None:
         """Embed texts, batch by batch, until `stop` says so; nothing while another thread does. Raises as `wanting`."""
         if not self._working.acquire(blocking=False):
             return
+        rows: list[Row] = []
         try:
             maker = self._maker()
             for start in range(0, len(texts), BATCH):
@@ -60,13 +63,19 @@ class PassageVectors:
                     return
                 part = texts[start : start + BATCH]
                 vectors = maker.texts([text[:LONGEST] for text in part])
-                rows = [Row(self._key(text), str(LONGEST), made) for text, made in zip(part, vectors, strict=True)]
-                with contextlib.suppress(NanomemError):  # a cache: what cannot be kept is made again
-                    self._opened().upsert(rows)
-                with self._lock:
-                    self._known.update(row.key for row in rows)
+                rows += [Row(self._key(text), str(LONGEST), made) for text, made in zip(part, vectors, strict=True)]
+                if len(rows) >= WRITTEN:
+                    self._keep(rows)
         finally:
+            self._keep(rows)
             self._working.release()
+
+    def _keep(self, rows: list[Row]) -> None:
+        if rows:
+            with self._lock, contextlib.suppress(NanomemError):  # a cache: what cannot be kept is made again
+                self._known.update(row.key for row in rows)
+                self._opened().upsert(rows)
+            rows.clear()
 
     def go_on(self, texts: Sequence[str]) -> None:
         """Embed texts on a thread of its own, one at a time, until `close`."""
@@ -99,10 +108,13 @@ class PassageVectors:
         if share_read(maker.name, question) < 0.5:
             return []
         asked = maker.question(question)
-        places: dict[str, list[int]] = {}
-        for place, text in enumerate(texts):
-            places.setdefault(self._key(text), []).append(place)
-        near = self._opened().nearest(asked, limit, places.keys())
+        known = self._keys
+        keys = [known.get(text) or self._key(text) for text in texts]
+        near = self._opened().nearest(asked, limit, set(keys))
+        places: dict[str, list[int]] = {one.key: [] for one in near}
+        for place, key in enumerate(keys):
+            if key in places:
+                places[key].append(place)
         return [(place, one.distance) for one in near for place in places[one.key]][:limit]
 
     def _key(self, text: str) -> str:
