@@ -215,10 +215,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     needed()
-    with (
-        tempfile.TemporaryDirectory(prefix="nanomem-fleet-") as name,
-        tempfile.TemporaryDirectory(prefix="nanomem-pg-") as data,
-    ):
+    with tempfile.TemporaryDirectory(prefix="nanomem-fleet-") as name, tempfile.TemporaryDirectory(
+        prefix="nanomem-pg-"
+    ) as data:
         os.environ["HOME"] = name
         server = PostgresServer(Path(data))
         url = os.environ["NANOMEM_DATABASE_URL"] = server.url("postgres")

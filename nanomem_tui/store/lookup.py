@@ -209,7 +209,9 @@ def _asked(store: MemoryStore, use: Callable[[AnyFullText, Pending], T], waiting
     return store.read(ask)
 
 
-def _words(connection: Connection, workspace_id: str, meta: Mapping[str, str], *, checks: bool) -> AnyFullText | None:
+def _words(
+    connection: Connection, workspace_id: str, meta: Mapping[str, str], *, checks: bool
+) -> AnyFullText | None:
     """The index. `checks`: not the loaded rows are shown, so that they have to be what was written. Raises Altered."""
     if isinstance(connection, sqlite3.Connection):
         from nanomem_tui.store import mending

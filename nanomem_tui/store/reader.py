@@ -195,7 +195,9 @@ def has_records(connection: Connection) -> bool:
     return sql.schema_version(connection) >= 2
 
 
-def _by_id(connection: Connection, make: Make[R], layer: str, workspace_id: str, ids: Sequence[str]) -> Iterator[R]:
+def _by_id(
+    connection: Connection, make: Make[R], layer: str, workspace_id: str, ids: Sequence[str]
+) -> Iterator[R]:
     for start in range(0, len(ids), 500):
         part = ids[start : start + 500]
         marks = ",".join("?" * len(part))

@@ -154,11 +154,8 @@ def problems(store: MemoryStore) -> Iterator[Problem]:
     if what := behind(store):
         finds = ": a search does not find the others" if " holds " in what else ": a search finds what is not there"
         yield Problem(f"{what}{finds}", "nanomem.db", None, fix, "warning")
-    elif (
-        store.server is None
-        and store.has_database
-        and store.source.damage is None
-        and (what := _otherwise(store, wholly=True))
+    elif store.server is None and store.has_database and store.source.damage is None and (
+        what := _otherwise(store, wholly=True)
     ):
         yield Problem(f"{what}: a search finds what is not there", "nanomem.db", None, fix, "warning")
 

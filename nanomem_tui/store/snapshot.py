@@ -309,7 +309,9 @@ def _most(now: Any, value: Any) -> Any:
     return max(filter(None, (now, value)), default=now)
 
 
-def _on_top(row: AnyRow | None, change: Change, *, again: bool, person: bool, unseen: bool = False) -> AnyRow | None:
+def _on_top(
+    row: AnyRow | None, change: Change, *, again: bool, person: bool, unseen: bool = False
+) -> AnyRow | None:
     """The row with a change made that did not know it; merged with what became of the row meanwhile.
 
     A row that it added may be here already, with what a third process did to it, also when that was a delete. An edit

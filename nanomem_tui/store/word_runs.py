@@ -17,7 +17,9 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4
 """Writings that put no spaces between words."""
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufeff"
 """What is part of the word that it stands in: accents of their own, and what nobody sees."""
-_PUNCTUATION = "\\s.,;:!?\"'`()\\[\\]{}<>_*\u2026\u2010-\u2015\u2018-\u201f\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u00ab\u00bb\u00a1\u00bf-"
+_PUNCTUATION = (
+    "\\s.,;:!?\"'`()\\[\\]{}<>_*\u2026\u2010-\u2015\u2018-\u201f\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u00ab\u00bb\u00a1\u00bf-"
+)
 """What may stand around the words of a sentence, and is no part of a name."""
 TELLS = 8
 """Characters of the beginning of a text by which it is known where the rest was cut off."""

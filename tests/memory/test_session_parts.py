@@ -66,7 +66,9 @@ def test_of_a_long_one_the_end_is_shown_where_nothing_is_said(workspace: Path, m
     assert total == 500
 
 
-def test_a_long_one_is_compacted_as_a_short_one_and_put_back(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_one_is_compacted_as_a_short_one_and_put_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_workspace(workspace) as ws:
         folder = ws.layout.sessions_dir
         assert folder is not None

@@ -46,7 +46,10 @@ def counted(real: Callable[..., Any], stop: int, count: list[int], *, after: boo
 STEPS = ((copying.Copying, "_write", 8), (copying.Copying, "markers", 1), (Move, "_begin", 1), (Move, "_open", 1),
          (moved, "write", 4), (moved, "remove", 1))  # fmt: skip
 POINTS = [
-    (owner, name, stop, after) for owner, name, most in STEPS for stop in range(1, most + 1) for after in (False, True)
+    (owner, name, stop, after)
+    for owner, name, most in STEPS
+    for stop in range(1, most + 1)
+    for after in (False, True)
 ]
 
 

@@ -44,11 +44,7 @@ def put(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), PLACES)
 def test_it_is_an_error_that_the_doctor_moves_away(
-    data: Path,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    kind: str,  # noqa: F811
+    data: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str, kind: str  # noqa: F811
 ) -> None:
     put(data / name, kind, monkeypatch)
     assert run("memory", "add", "--text", "Ana plays chess").code == 0

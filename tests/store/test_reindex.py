@@ -56,9 +56,7 @@ def spoil(workspace: Path, *statements: str) -> None:
     ],
 )
 def test_an_index_that_says_something_else_is_named_and_the_doctor_makes_it_anew(
-    workspace: Path,
-    run: Run,
-    statement: str,  # noqa: F811
+    workspace: Path, run: Run, statement: str  # noqa: F811
 ) -> None:
     place = ["--workspace", str(workspace)]
     assert "the search index" not in run("doctor", *place).out
