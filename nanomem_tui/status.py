@@ -162,8 +162,7 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
 
 def _vectors(ws: Workspace) -> dict[str, Any]:
     """Whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
-    from nanomem_tui.vectors.collection import VectorFile
-    from nanomem_tui.vectors.texts import ITEMS
+    from nanomem_tui.vectors.collection import ITEMS, VectorFile
 
     file = VectorFile(ws.paths.vectors)
     held = {count.model: count.rows for count in file.counts([ITEMS])}

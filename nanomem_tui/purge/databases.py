@@ -20,7 +20,6 @@ from nanomem_tui.store.database import Database
 from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.vectors import collection as vectors
-from nanomem_tui.vectors.texts import ITEMS
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -98,7 +97,7 @@ def memory_db(
 
 def _forget_items(memory: Memory, gone: memory_rows.Gone) -> None:
     keys = [key for layer, key in gone.rows | gone.cleaned if layer == "item"]
-    vectors.forget(memory.paths.vectors, {ITEMS: keys})
+    vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
 
 
 def within(store: str, tell: memory_rows.Tell) -> memory_rows.Tell:

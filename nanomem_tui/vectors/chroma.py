@@ -26,8 +26,8 @@ from nanomem_tui.installing import extra_command
 from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import atomic
 from nanomem_tui.store.fact_fields import Fact
-from nanomem_tui.vectors.collection import Near, Row, accepted
-from nanomem_tui.vectors.texts import ITEMS, MOST, filed
+from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
+from nanomem_tui.vectors.texts import MOST, filed
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths

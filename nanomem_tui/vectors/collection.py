@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Rows, Vector
 
 T = TypeVar("T")
+ITEMS, PASSAGES = "items", "passages"
+"""What the collections of items and of passages are called; those of records are called as their tables."""
 ROOM = 256
 """Rows that a new matrix has room for."""
 SPARSE = 8
@@ -52,7 +54,7 @@ _TABLES = (
     "CREATE INDEX idx_vectors_none ON vectors (collection, model) WHERE vector IS NULL",
     "CREATE TABLE marks (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
 )
-_COLUMNS = {"number", "collection", "model", "key", "at", "text_hash", "vector", "name", "value"}
+_VERSION = 1
 _PUT = (
     'INSERT OR REPLACE INTO vectors (collection, model, "key", at, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?)'
 )  # fmt: skip
@@ -209,13 +211,10 @@ class VectorFile:
     def __init__(self, path: Path, may_write: Callable[[], bool] = lambda: True) -> None:
         """`may_write`: whether anything may be written beside the memory by now; a search begins no memory."""
         self.path = path
-        self.generation = 0
-        """Grows with each other file that is found under the path."""
         self._may_write, self._closed = may_write, False
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
-        self._is_whole = False
 
     @property
     def is_writable(self) -> bool:
@@ -256,14 +255,13 @@ class VectorFile:
         assert connection is not None
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not self._is_whole and not is_whole(connection):
+            if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
                 for table in ("vectors", "marks"):
                     connection.execute(f"DROP TABLE IF EXISTS {table}")
-                for statement in _TABLES:
+                for statement in (*_TABLES, f"PRAGMA user_version = {_VERSION}"):
                     connection.execute(statement)
             do(connection)
             connection.execute("COMMIT")
-            self._is_whole = True
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -277,8 +275,8 @@ class VectorFile:
                 self.path.with_name(self.path.name + end).unlink(missing_ok=True)
 
     def _opened(self, *, make: bool = False) -> sqlite3.Connection | None:
-        inode = _inode(self.path)
-        if self._connection is not None and inode != self._inode:  # a backup was restored, or somebody removed it
+        inode = self._at_path()
+        if self._connection is not None and inode != self._inode:  # removed or replaced: to write there would do harm
             self.let_go()
         if self._connection is None:
             if inode is None:
@@ -287,20 +285,25 @@ class VectorFile:
                 atomic.make_folder(self.path.parent)
                 with contextlib.suppress(FileExistsError):
                     os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-                inode = _inode(self.path)
-            connection = sqlite3.connect(
+                inode = self._at_path()
+            self._connection = sqlite3.connect(
                 f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None,
                 check_same_thread=False,
             )  # fmt: skip
-            connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the file
+            self._connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the file
             # No WAL: its readers and checkpoints are more than a cache needs, and none is left to be lost.
             for pragma in ("journal_mode=TRUNCATE", "synchronous=OFF", "secure_delete=ON"):
                 with contextlib.suppress(sqlite3.Error):  # told by what is asked of it next
-                    connection.execute(f"PRAGMA {pragma}").fetchall()
-            self.generation += self._inode != inode
-            self._is_whole = False
-            self._connection, self._inode = connection, inode
+                    self._connection.execute(f"PRAGMA {pragma}").fetchall()
+            self._inode = inode
         return self._connection
+
+    def _at_path(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def let_go(self) -> None:
         """Let go of the file until it is used again."""
@@ -475,7 +478,7 @@ class FileCollection:
         self._file, self._model, self._dimension, self._most = file, model, dimension, most
         self._lock = threading.RLock()
         self._ram: RamCollection | None = None
-        self._seen, self._generation = 0, -1
+        self._seen = 0
         self._stamp: tuple[int, ...] = ()
         self._unsaved: dict[str, Row] = {}
 
@@ -563,9 +566,10 @@ class FileCollection:
             if ram is not None and stamp == self._stamp:
                 return ram
             self._stamp, last = stamp, self._file.last()
-            if ram is None or self._generation != self._file.generation or 0 < self._most * 1.25 < len(ram):
+            self._seen = min(self._seen, last)
+            if ram is None or 0 < self._most * 1.25 < len(ram):
                 ram = self._ram = RamCollection(self._dimension)
-                self._seen, self._generation = last, self._file.generation
+                self._seen = last
                 self._file.each(self.name, self._model, self._most, self._take)
                 ram.upsert([*self._unsaved.values()])
             while self._seen < last:
@@ -605,16 +609,6 @@ def numbers_of(vector: bytes, dimension: int) -> array[float] | None:
     return numbers if abs(math.hypot(*numbers) - 1) < 0.02 else None
 
 
-def is_whole(connection: Connection) -> bool:
-    """Whether the file has its tables, with their columns."""
-    query = "SELECT c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.name IN ('vectors', 'marks')"
-    indexes = "SELECT count(*) FROM sqlite_master WHERE name IN ('idx_vectors_at', 'idx_vectors_none')"
-    return (
-        {name for (name,) in connection.execute(query)} == _COLUMNS
-        and connection.execute(indexes).fetchone()[0] == 2
-    )  # fmt: skip
-
-
 def forget(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
     """Take the vectors of forgotten texts out of a file, by collection; those of passages all go, as nothing tells
     whose they are. Raises StoreError and its kin."""
@@ -624,7 +618,7 @@ def forget(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
     try:
         for name, gone in keys.items():
             file.delete(name, [*gone])
-        file.clear(["passages"])
+        file.clear([PASSAGES])
     finally:
         file.close()
 
@@ -646,14 +640,6 @@ def _is_lost(error: sqlite3.Error) -> bool:
     """Whether the file is damaged, or lacks its tables; waiting for another process, or for room, is another thing."""
     code = driver_errors.code_of(error)
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-
-
-def _inode(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 # -- vectors of earlier releases ------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem
 from nanomem_tui.installing import extra_command
 from nanomem_tui.text import counted
-from nanomem_tui.vectors.collection import VectorFile, is_whole, numbers_of
-from nanomem_tui.vectors.texts import ITEMS, RecordTexts, is_active, wanted
+from nanomem_tui.vectors.collection import ITEMS, VectorFile, numbers_of
+from nanomem_tui.vectors.texts import RecordTexts, is_active, wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,8 +57,9 @@ def _file(file: VectorFile) -> Iterator[Problem]:
     where = file.path.name
     if not file.path.exists():
         return
-    sound = file.read(lambda c: is_whole(c) and c.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok", False)
-    if not sound:
+    looks = ("SELECT number, at, text_hash, vector FROM vectors LIMIT 1", "SELECT name, value FROM marks LIMIT 1")
+    whole = file.read(lambda c: [c.execute(one).fetchone() for one in looks], None) is not None
+    if not whole or file.read(lambda c: c.execute("PRAGMA quick_check(1)").fetchone()[0], "") != "ok":
         what = "the file of the vectors is damaged, or lacks a table"
         yield Problem(what, where, None, "it is a cache: `nanomem memory reindex --vectors` makes it anew", "warning")
         return

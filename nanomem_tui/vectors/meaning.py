@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from nanomem_tui.errors import BadAnswer, MissingExtra, NanomemError, Problem, Refused
 from nanomem_tui.store import atomic
 from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.vectors.collection import FileCollection, Near, Row, VectorFile, copy_once, usable
+from nanomem_tui.vectors.collection import ITEMS, FileCollection, Near, Row, VectorFile, copy_once, usable
 from nanomem_tui.vectors.embedders import PLAIN, Maker, share_read
-from nanomem_tui.vectors.texts import ITEMS, ItemTexts, Key, RecordTexts, Step, Texts
+from nanomem_tui.vectors.texts import ItemTexts, Key, RecordTexts, Step, Texts
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
@@ -399,7 +399,6 @@ class Meaning(Search):
         self._maker: Maker | None = None
         self._refusal: NanomemError | None = None
         self._items: ItemTexts | None = None
-        self._generation = 0
 
     # -- what there is ----------------------------------------------------------------------------------------------
 
@@ -530,7 +529,7 @@ class Meaning(Search):
 
     def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
         with self._opening:
-            if self._items is not None and self._generation == self._file.generation and not (anew or everything):
+            if self._items is not None and not (anew or everything):
                 return
             if everything:
                 self._file.clear([ITEMS])
@@ -544,7 +543,7 @@ class Meaning(Search):
             self._store.refresh()
             texts = self._items if self._items is not None else ItemTexts(self._store)
             texts.begin(known, made.unmade())
-            self._items, self._generation, self._swept = texts, self._file.generation, False
+            self._items, self._swept = texts, False
 
     def _progress(self, looked: int, total: int) -> tuple[int, int]:
         assert self._items is not None

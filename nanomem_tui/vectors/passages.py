@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.vectors.collection import FileCollection, Row, VectorFile
+from nanomem_tui.vectors.collection import PASSAGES, FileCollection, Row, VectorFile
 from nanomem_tui.vectors.embedders import share_read
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Maker
 
-PASSAGES = "passages"
 MOST = 20_000
 """Passages of a source that get a vector, the newest: two minutes or three of one core, and 30 MB."""
 LONGEST = 600

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.errors import InvalidConfig, NanomemError, StoreError
 from nanomem_tui.store.postgres import pool, server
-from nanomem_tui.vectors.collection import Near, Row, accepted
-from nanomem_tui.vectors.texts import ITEMS
+from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Vector

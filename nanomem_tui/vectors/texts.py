@@ -18,20 +18,18 @@ from nanomem_tui.store.tier_kinds import KINDS, Kind
 from nanomem_tui.store.tier_tables import columns, quoted, record_of
 from nanomem_tui.store.tier_tables import embedded as embedded_of_record
 from nanomem_tui.store.values import Item
+from nanomem_tui.vectors.collection import ITEMS, VectorFile
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.store.sql import Connection
     from nanomem_tui.store.tier_store import TierStore
     from nanomem_tui.store.tier_values import TierRecord
-    from nanomem_tui.vectors.collection import VectorFile
 
 MOST = 8_000
 """Characters of a text that are embedded; models read a few hundred words and leave out the rest."""
 _FORM = 1
 """Counts the forms that `embedded` gave to texts: a vector of another form is none of this text."""
-ITEMS = "items"
-"""The collection of items."""
 ORDER = ("incident", "procedure", "decision", "goal", "task", "tool-call")
 """The kinds of records that are embedded, each in a collection called as its table: what tells most in a row first, and
 what there is most of last."""
@@ -284,11 +282,12 @@ class RecordTexts:
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
         """See `Texts.done`. What changed meanwhile stays listed."""
+        begins = self._begins(model)
         for name in self._file.marks("records "):
-            if not name.startswith(f"records {model} "):  # what another model looked at is not looked at
+            if not name.startswith(begins):  # what another model looked at, or in other tables, is not looked at
                 self._file.unmark(name)
         if step.marks:
-            self._file.note({f"records {model} {table}": numbers for table, numbers in step.marks.items()})
+            self._file.note({begins + table: numbers for table, numbers in step.marks.items()})
         if not step.due:
             return
 
@@ -336,8 +335,14 @@ class RecordTexts:
         found = {key: tier_rows.get(connection, self._id, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
         return {key: _of_record(record) for key, record in found.items() if record is not None}
 
+    def _begins(self, model: str) -> str:
+        """Begins the names under which is kept how far these very tables were looked through: those that were moved, or
+        restored from a backup, number their rows anew."""
+        found = None if self._database.is_remote else self._database.path.stat().st_ino
+        return f"records {self._database.where} {found} {model} "
+
     def _marks(self, model: str) -> dict[str, str]:
-        begins = f"records {model} "
+        begins = self._begins(model)
         return {name.removeprefix(begins): numbers for name, numbers in self._file.marks(begins).items()}
 
     def _seen(self, connection: Connection, marks: Mapping[str, str], table: str) -> tuple[int, int]:
