@@ -21,7 +21,7 @@ from collections.abc import Collection as Sized
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.errors import NanomemError, from_os_error
 from nanomem_tui.store import atomic, driver_errors, reader, sql
@@ -55,6 +55,8 @@ _TABLES = (
     "CREATE TABLE marks (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
 )
 _VERSION = 1
+_LAST = "\U0010ffff"
+_WRITTEN = 'SELECT number, "key", text_hash, at, CAST(vector AS BLOB) FROM vectors'
 _PUT = (
     'INSERT OR REPLACE INTO vectors (collection, model, "key", at, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?)'
 )  # fmt: skip
@@ -292,7 +294,7 @@ class VectorFile:
             )  # fmt: skip
             self._connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the file
             # No WAL: its readers and checkpoints are more than a cache needs, and none is left to be lost.
-            for pragma in ("journal_mode=TRUNCATE", "synchronous=OFF", "secure_delete=ON"):
+            for pragma in ("journal_mode=DELETE", "synchronous=OFF", "secure_delete=ON"):
                 with contextlib.suppress(sqlite3.Error):  # told by what is asked of it next
                     self._connection.execute(f"PRAGMA {pragma}").fetchall()
             self._inode = inode
@@ -326,27 +328,31 @@ class VectorFile:
         now = time.time_ns()
         return found.st_ino, found.st_size, found.st_mtime_ns, now if now - found.st_mtime_ns < _COARSE else 0
 
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        none: list[tuple[Any, ...]] = []
+        return self.read(lambda connection: connection.execute(query, values).fetchall(), none)
+
+    def _change(self, query: str, *values: object) -> None:
+        if self.path.exists():
+            self.write(lambda connection: connection.execute(query, values))
+
     # -- rows -------------------------------------------------------------------------------------------------------
 
     def since(self, name: str, model: str, number: int, most: int) -> list[Written]:
         """What was written to a collection after a number, in order."""
         # By its number alone: through an index of the others every vector would be looked at with each search.
-        query = (
-            'SELECT number, "key", text_hash, at, CAST(vector AS BLOB) FROM vectors NOT INDEXED WHERE number > ?'
-            " AND collection = ? AND model = ? ORDER BY number LIMIT ?"
-        )
-        values = (number, name, model, most)
-        return self.read(lambda c: [Written(*row) for row in c.execute(query, values)], [])
+        query = f"{_WRITTEN} NOT INDEXED WHERE number > ? AND collection = ? AND model = ? ORDER BY number LIMIT ?"
+        return [Written(*row) for row in self._rows(query, number, name, model, most)]
 
     def last(self) -> int:
         """The highest number there is."""
-        return self.read(lambda c: int(c.execute("SELECT max(number) FROM vectors").fetchone()[0] or 0), 0)
+        return max((number or 0 for (number,) in self._rows("SELECT max(number) FROM vectors")), default=0)
 
     def each(self, name: str, model: str, most: int, take: Callable[[list[Written]], None]) -> None:
         """Give the vectors of a collection to `take`, part by part; `most` (0: all): of the newest texts."""
         query = (
-            'SELECT number, "key", text_hash, at, CAST(vector AS BLOB) FROM vectors INDEXED BY idx_vectors_at'
-            " WHERE collection = ? AND model = ? AND vector IS NOT NULL ORDER BY at DESC LIMIT ?"
+            f"{_WRITTEN} INDEXED BY idx_vectors_at WHERE collection = ? AND model = ? AND vector IS NOT NULL"
+            " ORDER BY at DESC LIMIT ?"
         )
 
         def read(connection: Connection) -> None:
@@ -356,25 +362,17 @@ class VectorFile:
 
         self.read(read, None)
 
-    def without_vector(self, names: Sequence[str], model: str) -> dict[str, str]:
-        """The keys of texts that no vector can be made of, with the hashes of the texts."""
-        query = (
-            f'SELECT "key", text_hash FROM vectors WHERE collection IN ({_marks(names)}) AND model = ?'
-            " AND vector IS NULL AND text_hash != ''"
-        )
-        none: dict[str, str] = {}
-        return self.read(lambda c: dict(c.execute(query, (*names, model)).fetchall()), none)
-
-    def hashes(self, name: str, model: str) -> dict[str, str]:
-        """The hashes of the texts of a collection that have a vector, or that none can be made of, by key."""
-        query = "SELECT \"key\", text_hash FROM vectors WHERE collection = ? AND model = ? AND text_hash != ''"
-        none: dict[str, str] = {}
-        return self.read(lambda c: dict(c.execute(query, (name, model)).fetchall()), none)
+    def hashes(self, name: str, model: str, *, unmade: bool = False) -> dict[str, str]:
+        """The hashes of the texts of a collection that have a vector, or that none can be made of, by key; `unmade`: of
+        these alone."""
+        which = " AND vector IS NULL" if unmade else ""
+        query = f"SELECT \"key\", text_hash FROM vectors WHERE collection = ? AND model = ?{which} AND text_hash != ''"
+        return dict(self._rows(query, name, model))
 
     def given(self, name: str, model: str, number: int) -> int:
         """How many vectors of a collection there are up to a number."""
         query = "SELECT count(*) FROM vectors WHERE collection = ? AND model = ? AND vector IS NOT NULL AND number <= ?"
-        return self.read(lambda c: int(c.execute(query, (name, model, number)).fetchone()[0]), 0)
+        return sum(count for (count,) in self._rows(query, name, model, number))
 
     def counts(self, names: Sequence[str]) -> list[Held]:
         """How many vectors there are of each model, most first; reads no vector."""
@@ -385,62 +383,52 @@ class VectorFile:
             " GROUP BY a.collection, a.model"
         )
         found: dict[str, Held] = {}
-        none: list[tuple[str, int, int]] = []
-        for model, rows, dimension in self.read(lambda c: c.execute(query, tuple(names)).fetchall(), none):
+        for model, rows, dimension in self._rows(query, *names):
             found[model] = Held(model, dimension, rows + (found[model].rows if model in found else 0))
         return sorted(found.values(), key=lambda held: (-held.rows, held.model))
 
-    def delete(self, name: str, keys: Sequence[str], *, among: str | None = None) -> None:
-        """Take the vectors under these keys away, of every model or of that `among`; the keys stay until `settle`."""
+    def delete(self, name: str, keys: Sequence[str]) -> None:
+        """Take the vectors under these keys away, of every model; the keys stay until `settle`."""
 
         def take_away(connection: Connection) -> None:
-            query = 'SELECT DISTINCT model FROM vectors WHERE collection = ? AND "key" = ?'
+            query = 'SELECT model FROM vectors WHERE collection = ? AND "key" = ?'
             for key in keys:
                 for (model,) in connection.execute(query, (name, key)).fetchall():
-                    if among in (None, model):
-                        connection.execute(_PUT, (name, model, key, "", "", None))
+                    connection.execute(_PUT, (name, model, key, "", "", None))
 
-        if keys:
+        if keys and self.path.exists():
             self.write(take_away)
 
     def settle(self, name: str, model: str, number: int) -> None:
         """Forget what was taken away, up to a number: whoever has a copy knows it."""
         gone = "FROM vectors WHERE collection = ? AND model = ? AND vector IS NULL AND text_hash = '' AND number <= ?"
-        values = (name, model, number)
-        if self.read(lambda c: c.execute(f"SELECT 1 {gone} LIMIT 1", values).fetchone(), None):
-            self.write(lambda c: c.execute(f"DELETE {gone}", values))
+        if self._rows(f"SELECT 1 {gone} LIMIT 1", name, model, number):
+            self._change(f"DELETE {gone}", name, model, number)
 
     def trim(self, name: str, model: str, most: int, left: int) -> None:
         """Take away the vectors that were written first, of more than `most`, until so many are left."""
         count = self.given(name, model, self.last())
+        first = "SELECT number FROM vectors WHERE collection = ? AND model = ? AND vector IS NOT NULL ORDER BY number"
         if count > most:
-            query = (
-                "DELETE FROM vectors WHERE number IN (SELECT number FROM vectors WHERE collection = ? AND model = ?"
-                " AND vector IS NOT NULL ORDER BY number LIMIT ?)"
-            )
-            self.write(lambda c: c.execute(query, (name, model, count - left)))
+            self._change(f"DELETE FROM vectors WHERE number IN ({first} LIMIT ?)", name, model, count - left)
 
     def sweep(self, names: Sequence[str], model: str) -> None:
         """Take away the vectors of other models."""
         other = f"FROM vectors WHERE collection IN ({_marks(names)}) AND model != ?"
-        if self.read(lambda c: c.execute(f"SELECT 1 {other} LIMIT 1", (*names, model)).fetchone(), None):
-            self.write(lambda c: c.execute(f"DELETE {other}", (*names, model)))
+        if self._rows(f"SELECT 1 {other} LIMIT 1", *names, model):
+            self._change(f"DELETE {other}", *names, model)
 
     def clear(self, names: Sequence[str], *, unmade: bool = False) -> None:
         """Take everything away; `unmade`: what no vector could be made of, so that it is tried again."""
         which = " AND vector IS NULL" if unmade else ""
-        if self.path.exists():
-            query = f"DELETE FROM vectors WHERE collection IN ({_marks(names)}){which}"
-            self.write(lambda c: c.execute(query, tuple(names)))
+        self._change(f"DELETE FROM vectors WHERE collection IN ({_marks(names)}){which}", *names)
 
     def bad(self, names: Sequence[str]) -> int:
         """How many rows hold no vector: of another size than most of their model, with a number that is none, or of
         another length than 1. Needs no numpy."""
         sizes = {held.model: held.dimension for held in self.counts(names)}
-        query = (
-            "SELECT model, CAST(vector AS BLOB) FROM vectors"
-            f" WHERE collection IN ({_marks(names)}) AND vector IS NOT NULL"
-        )
+        which = f"collection IN ({_marks(names)}) AND vector IS NOT NULL"
+        query = f"SELECT model, CAST(vector AS BLOB) FROM vectors WHERE {which}"
 
         def count(connection: Connection) -> int:
             rows = connection.execute(query, tuple(names))
@@ -452,20 +440,16 @@ class VectorFile:
 
     def marks(self, begins: str) -> dict[str, str]:
         """What was noted under names that begin so."""
-        query = "SELECT name, value FROM marks WHERE name >= ? AND name < ?"
-        none: dict[str, str] = {}
-        return self.read(lambda c: dict(c.execute(query, (begins, begins + "\U0010ffff")).fetchall()), none)
+        return dict(self._rows("SELECT name, value FROM marks WHERE name >= ? AND name < ?", begins, begins + _LAST))
 
     def note(self, marks: Mapping[str, str]) -> None:
         """Note values under names."""
         query = "INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)"
-        self.write(lambda c: c.executemany(query, marks.items()))
+        self.write(lambda connection: connection.executemany(query, marks.items()))
 
     def unmark(self, begins: str) -> None:
         """Forget what was noted under names that begin so."""
-        if self.path.exists():
-            query = "DELETE FROM marks WHERE name >= ? AND name < ?"
-            self.write(lambda c: c.execute(query, (begins, begins + "\U0010ffff")))
+        self._change("DELETE FROM marks WHERE name >= ? AND name < ?", begins, begins + _LAST)
 
 
 class FileCollection:
@@ -518,8 +502,7 @@ class FileCollection:
                 self._ram.delete(keys)
             for key in keys:
                 self._unsaved.pop(key, None)
-            if self._file.path.exists():
-                self._file.delete(self.name, keys)
+            self._file.delete(self.name, keys)
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
         """See `Collection.nearest`."""
@@ -531,7 +514,7 @@ class FileCollection:
 
     def unmade(self) -> dict[str, str]:
         """The hash of each text that no vector can be made of, by key."""
-        found = self._file.without_vector([self.name], self._model)
+        found = self._file.hashes(self.name, self._model, unmade=True)
         return found | {row.key: row.text_hash for row in self._unsaved.values() if row.vector is None}
 
     def hashes(self, keys: Sequence[str]) -> dict[str, str]:
@@ -544,10 +527,7 @@ class FileCollection:
 
         def ask(connection: Connection) -> None:
             for part in parts(keys):
-                query = (
-                    'SELECT number, "key", text_hash, at, CAST(vector AS BLOB) FROM vectors'
-                    f' WHERE collection = ? AND model = ? AND "key" IN ({_marks(part)})'
-                )
+                query = f'{_WRITTEN} WHERE collection = ? AND model = ? AND "key" IN ({_marks(part)})'
                 rows = [Written(*row) for row in connection.execute(query, (self.name, self._model, *part))]
                 found.update(
                     (row.key, Row(row.key, row.text_hash, None)) for row in rows if row.vector is None and row.text_hash

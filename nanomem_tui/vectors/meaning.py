@@ -12,6 +12,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.errors import BadAnswer, MissingExtra, NanomemError, Problem, Refused
@@ -172,7 +173,7 @@ class Search(ABC):
         self._pass_on(maker, stop, progress)
         if not self._swept and self._file.is_writable and "database" not in self._troubles:
             self._swept = True
-            self._told("sweep", lambda: self._file.sweep(texts.collections, maker.name))
+            self._told("sweep", partial(self._file.sweep, texts.collections, maker.name))
         return made
 
     def _keep(self, maker: Maker, step: Step, vectors: Sequence[Vector | None]) -> None:
@@ -181,10 +182,10 @@ class Search(ABC):
         for one, vector in zip(step.wanted, vectors, strict=True):
             rows.setdefault(one.collection, []).append(Row(one.key, one.text_hash, vector, one.at))
         for name, part in rows.items():
-            self._told("database", lambda name=name, part=part: self._collections[name].upsert(part))  # type: ignore[misc]
+            self._told("database", partial(self._collections[name].upsert, part))
         for name in {name for name, _ in step.gone}:
             gone = [key for of, key in step.gone if of == name]
-            self._told("sweep", lambda name=name, gone=gone: self._collections[name].delete(gone))  # type: ignore[misc]
+            self._told("sweep", partial(self._collections[name].delete, gone))
         self._lags = self._lags or self._outside is not None or bool(step.gone)
         made = {(one.collection, one.key): vector is not None for one, vector in zip(step.wanted, vectors, strict=True)}
         self._done(maker.name, step, made)
@@ -580,7 +581,7 @@ class RecordMeaning(Search):
         """`model`, `index`, `done` of `total` records (what was never looked at counts as one), whether a thread is
         `running`, and the `problem` of the last try. Loads no model."""
         counts = {held.model: held.rows for held in self._file.counts(self._records.collections)}
-        model = self._model or max(counts, key=lambda name: counts[name], default="")
+        model = self._model or next(iter(counts), "")
         done = counts.get(model, 0)
         index = "" if not self._model else "rows" if self._outside is None else self._copy.name if self._copy else ""
         found = {"model": model, "index": index, "done": done, "total": done + self._records.rest(model)}

@@ -324,16 +324,15 @@ class RecordTexts:
 
     def records(self, keys: Iterable[Key]) -> dict[Key, tuple[TierRecord, str]]:
         """Records with the hash of what is embedded of them."""
+        found = self._database.read(lambda connection: self._found(connection, keys))
+        return {key: (record, _of_record(record).text_hash) for key, record in found.items()}
 
-        def look(connection: Connection) -> dict[Key, tuple[TierRecord, str]]:
-            found = {key: tier_rows.get(connection, self._id, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
-            return {key: (record, _of_record(record).text_hash) for key, record in found.items() if record is not None}
-
-        return self._database.read(look)
+    def _found(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, TierRecord]:
+        found = {key: tier_rows.get(connection, self._id, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
+        return {key: record for key, record in found.items() if record is not None}
 
     def _texts(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, Wanted]:
-        found = {key: tier_rows.get(connection, self._id, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
-        return {key: _of_record(record) for key, record in found.items() if record is not None}
+        return {key: _of_record(record) for key, record in self._found(connection, keys).items()}
 
     def _begins(self, model: str) -> str:
         """Begins the names under which is kept how far these very tables were looked through: those that were moved, or
