@@ -38,7 +38,7 @@ from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.collection import RamCollection
 from nanomem_tui.vectors.embedders import Maker
 from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.onnx_models import mini_lm
+from nanomem_tui.vectors.local_models import mini_lm
 from nanomem_tui.vectors.passages import PassageVectors
 
 SEED = 7

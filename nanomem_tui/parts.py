@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.lifecycle import Lifecycle
     from nanomem_tui.tiers.operational import Operational
     from nanomem_tui.tiers.records import TierRecords
-    from nanomem_tui.vectors.meaning import Meaning, RecordMeaning
+    from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.passages import PassageVectors
+    from nanomem_tui.vectors.records import RecordMeaning
 
 
 class Parts(CurationParts):
@@ -185,7 +186,7 @@ class Parts(CurationParts):
     @cached_property
     def record_meaning(self) -> RecordMeaning:
         """What is near in meaning among the records."""
-        from nanomem_tui.vectors.meaning import record_meaning_of
+        from nanomem_tui.vectors.records import record_meaning_of
 
         return record_meaning_of(self.tier_database, self.store, self.settings, self.meaning.maker)
 

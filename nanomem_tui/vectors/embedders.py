@@ -77,14 +77,14 @@ def embedder_of(settings: Settings, paths: Paths) -> Embedder:
 
         return endpoint(settings)
     if backend == "onnx":
-        from nanomem_tui.vectors.onnx_models import onnx_model
+        from nanomem_tui.vectors.local_models import onnx_model
 
         return onnx_model(_path(settings, paths))
     if backend == "sentence-transformers":
-        from nanomem_tui.vectors.sentence_transformers import SentenceTransformers
+        from nanomem_tui.vectors.local_models import SentenceTransformers
 
         return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
-    from nanomem_tui.vectors.onnx_models import mini_lm
+    from nanomem_tui.vectors.local_models import mini_lm
 
     return mini_lm()
 

@@ -16,7 +16,8 @@ from nanomem_tui.errors import MissingExtra, NanomemError, Problem
 from nanomem_tui.installing import extra_command
 from nanomem_tui.text import counted
 from nanomem_tui.vectors.collection import ITEMS, VectorFile, numbers_of
-from nanomem_tui.vectors.texts import RecordTexts, is_active, wanted
+from nanomem_tui.vectors.records import RecordTexts
+from nanomem_tui.vectors.texts import is_active, wanted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,20 +13,17 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from nanomem_tui.errors import BadAnswer, MissingExtra, NanomemError, Problem, Refused
+from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
 from nanomem_tui.store import atomic
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.vectors.collection import ITEMS, FileCollection, Near, Row, VectorFile, copy_once, usable
-from nanomem_tui.vectors.embedders import PLAIN, Maker, share_read
-from nanomem_tui.vectors.texts import ItemTexts, Key, RecordTexts, Step, Texts
+from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, copy_once, usable
+from nanomem_tui.vectors.embedders import PLAIN, Maker
+from nanomem_tui.vectors.texts import ItemTexts, Key, Step, Texts
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.tier_store import TierStore
-    from nanomem_tui.store.tier_values import TierRecord
     from nanomem_tui.vectors.collection import Collection
     from nanomem_tui.vectors.embedders import Embedder, Vector
 
@@ -41,8 +38,6 @@ PART = 100
 """Vectors that a copy is given at a time."""
 TAKEN = 1_000
 """Vectors that are taken at a time from what another process embedded."""
-HELD_RECORDS = 50_000
-"""Vectors of a kind of records that are held in RAM, those of the newest: 75 MB of MiniLM."""
 PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
 WORTH = 100
@@ -51,8 +46,6 @@ LOOK, PAUSE, BREATH = 1.0, 30.0, 0.005
 """Seconds between two looks of the thread, after a failure, and between two batches, in which others get their turn."""
 LEAVE = 5.0
 """Seconds that closing waits for the thread."""
-READ = 0.5
-"""The least share of a question about records that a model must be able to read."""
 
 
 class Copy(Protocol):
@@ -404,11 +397,6 @@ class Meaning(Search):
     # -- what there is ----------------------------------------------------------------------------------------------
 
     @property
-    def ready(self) -> bool:
-        """Whether a question can be asked; it may find little while much is still to be embedded."""
-        return not self.why_not
-
-    @property
     def why_not(self) -> str:
         """Why nothing is found by meaning, in one line; empty when it is."""
         try:
@@ -551,108 +539,6 @@ class Meaning(Search):
         return self._items.counts()
 
 
-class NearRecord(NamedTuple):
-    """A record that is near, and its cosine distance (0 to 2)."""
-
-    record: TierRecord
-    distance: float
-
-
-class RecordMeaning(Search):
-    """Records of an agent's work found by meaning: the six kinds of text of seed 004, each in a collection of its own,
-    of which the newest are held in RAM once they are asked for."""
-
-    _what = "records"
-
-    def __init__(
-        self, store: MemoryStore, database: TierStore, maker: Callable[[], Maker], outside: Outside | None = None
-    ) -> None:
-        """`maker`: the embedder, or why there is none."""
-        super().__init__(VectorFile(store.paths.vectors), "records-embedding.lock", outside)
-        self._records = RecordTexts(database, store.workspace_id, self._file)
-        self._database, self._workspace_id, self._maker = database, store.workspace_id, maker
-        self._model = ""
-
-    def maker(self) -> Maker:
-        """The embedder. Raises why there is none."""
-        return self._maker()
-
-    def state(self) -> dict[str, Any]:
-        """`model`, `index`, `done` of `total` records (what was never looked at counts as one), whether a thread is
-        `running`, and the `problem` of the last try. Loads no model."""
-        counts = {held.model: held.rows for held in self._file.counts(self._records.collections)}
-        model = self._model or next(iter(counts), "")
-        done = counts.get(model, 0)
-        index = "" if not self._model else "rows" if self._outside is None else self._copy.name if self._copy else ""
-        found = {"model": model, "index": index, "done": done, "total": done + self._records.rest(model)}
-        return {**found, "running": self._is_running, "problem": self._problem}
-
-    def preview(self) -> tuple[int, int]:
-        """How many records have a vector of the present model, and how many there are with what is to be looked at;
-        nothing is embedded. Raises why there is no embedder."""
-        model = self.maker().name
-        done = sum(held.rows for held in self._file.counts(self._records.collections) if held.model == model)
-        return done, done + self._records.rest(model)
-
-    def nearest(
-        self, question: str, kinds: Sequence[str], limit: int, *, patience: float = PATIENCE
-    ) -> list[NearRecord]:
-        """The records of some kinds nearest to a question, at most `limit`, nearest first. What has no vector yet is
-        embedded first, for `patience` seconds or so, unless a thread is at it; one whose text changed since is left
-        out. Raises why nothing can be asked; a million rows are not searched in place of a copy that fails."""
-        if self._texts is None:
-            return []
-        maker = self.maker()
-        if share_read(maker.name, question) < READ:
-            raise BadAnswer(f"{maker.name} reads no word of this language", "", "")
-        vector = maker.question(question)
-        self._begin(maker)
-        if not self._is_running:
-            self._hurry(maker, patience)
-        copy = self._opened(maker)
-        if copy is None and self._outside is not None:
-            raise self._troubles["index"]
-        collections: Mapping[str, Collection] = copy.collections if copy is not None else self._collections
-        near: list[tuple[float, Key, Near]] = []
-        try:
-            for name in (KINDS[kind].table for kind in kinds):
-                near += [(one.distance, (name, one.key), one) for one in collections[name].nearest(vector, limit)]
-        except NanomemError as error:
-            self._do_without(error)
-            raise
-        nearest = sorted(near)[:limit]
-        known = self._records.records(key for _, key, _ in nearest)
-        self._records.notice(key for _, key, one in nearest if key in known and known[key][1] != one.text_hash)
-        fit = [(known[key][0], one) for _, key, one in nearest if key in known and known[key][1] == one.text_hash]
-        return [NearRecord(record, one.distance) for record, one in fit]
-
-    @property
-    def _texts(self) -> RecordTexts | None:
-        return self._records if self._records.exist else None
-
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
-        with self._opening:
-            if self._texts is None or (self._model == maker.name and not (anew or everything)):
-                return
-            if anew or everything:
-                self._file.clear(self._records.collections, unmade=not everything)
-                self._records.look_again()
-            tables = "".join(f" WHEN '{name}' THEN '{kind.table}'" for name, kind in KINDS.items())
-            query = (
-                f"SELECT CASE kind{tables} ELSE kind END, model, id, at, text_hash, vector FROM record_vectors"
-                " WHERE workspace_id = ? AND vector IS NOT NULL"
-            )
-            copy_once(self._file, "record_vectors", self._database.read, query, self._workspace_id)
-            for name in self._records.collections:
-                self._collections[name] = FileCollection(self._file, name, maker.name, maker.dimension, HELD_RECORDS)
-            self._model, self._swept = maker.name, False
-
-    def _done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        if "database" in self._troubles:  # how far it looked is told of nothing that is not written
-            raise self._troubles["database"]
-        super()._done(model, step, made)
-
-
 def can_keep(store: MemoryStore) -> bool:
     """Whether vectors of items may be written: a search begins no memory, and mends none."""
     return store.has_database and store.source.damage is None
@@ -670,13 +556,6 @@ def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
         return embedders.embedder_of(settings, store.paths)
 
     return Meaning(store, settings, embedder, outside_of(store, settings))
-
-
-def record_meaning_of(
-    database: TierStore, store: MemoryStore, settings: Settings, maker: Callable[[], Maker]
-) -> RecordMeaning:
-    """Search by meaning over the records of a workspace, with the embedder that `maker` gives."""
-    return RecordMeaning(store, database, maker, outside_of(store, settings, RecordTexts.collections))
 
 
 def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (ITEMS,)) -> Outside | None:

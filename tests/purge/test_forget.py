@@ -15,8 +15,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turn_values import TurnInput
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.meaning import Meaning, RecordMeaning
+from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.vectors.passages import PassageVectors
+from nanomem_tui.vectors.records import RecordMeaning
 from tests.cli.conftest import Result
 from tests.purge import planted
 from tests.vectors.fakes import Words

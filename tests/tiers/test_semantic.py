@@ -22,7 +22,7 @@ from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.tiers.semantic import COLLECTIONS, SemanticAnswer
 from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.meaning import RecordMeaning
+from nanomem_tui.vectors.records import RecordMeaning
 from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable
 

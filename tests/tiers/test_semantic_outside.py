@@ -13,8 +13,8 @@ import pytest
 from nanomem_tui.vectors import meaning as record_meaning
 from nanomem_tui.vectors.chroma import ChromaCopy
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.meaning import RecordMeaning, outside_of
-from nanomem_tui.vectors.texts import RecordTexts
+from nanomem_tui.vectors.meaning import outside_of
+from nanomem_tui.vectors.records import RecordMeaning, RecordTexts
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
