@@ -37,8 +37,8 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.collection import RamCollection
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.vectors.local_models import mini_lm
+from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.vectors.passages import PassageVectors
 
 SEED = 7

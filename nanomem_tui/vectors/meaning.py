@@ -526,6 +526,8 @@ class Meaning(Search):
                 self._file.clear([ITEMS], unmade=True)
             query = "SELECT 'items', model, key, '', text_hash, vector FROM vectors WHERE workspace_id = ?"
             copy_once(self._file, "vectors", self._store.read, query, self._store.workspace_id)
+            if anew or everything:  # what it holds in RAM is looked at anew too
+                self._collections.pop(ITEMS, None)
             made = self._collections.setdefault(ITEMS, FileCollection(self._file, ITEMS, maker.name, maker.dimension))
             # Where a copy is searched, no matrix is read: what the file holds is known by the hashes in it.
             known = made.known() if self._outside is None else self._file.hashes(ITEMS, maker.name)

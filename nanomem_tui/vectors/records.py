@@ -18,7 +18,7 @@ from nanomem_tui.store.tier_tables import columns, embedded, quoted, record_of
 from nanomem_tui.vectors.collection import FileCollection, Near, VectorFile, copy_once
 from nanomem_tui.vectors.embedders import share_read
 from nanomem_tui.vectors.meaning import PATIENCE, Outside, Search, outside_of
-from nanomem_tui.vectors.texts import Held, Key, Step, Wanted, text_hash
+from nanomem_tui.vectors.texts import HashesOf, Key, Step, Wanted, text_hash
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
@@ -60,7 +60,7 @@ class RecordTexts:
         """Look at these once more: a vector of theirs is of another text."""
         self._noticed.update(keys)
 
-    def step(self, model: str, most: int, held: Held) -> Step | None:
+    def step(self, model: str, most: int, held: HashesOf) -> Step | None:
         """See `Texts.step`: what changed first, then what is new, then the rest, newest first."""
         if not self.exist:
             return None
@@ -79,7 +79,7 @@ class RecordTexts:
 
         return self._database.read(find)
 
-    def _due(self, connection: Connection, most: int, held: Held) -> Step | None:
+    def _due(self, connection: Connection, most: int, held: HashesOf) -> Step | None:
         query = "SELECT kind, id FROM record_vectors_due WHERE workspace_id = ? LIMIT ?"
         listed = [(KINDS[kind].table, key) for kind, key in connection.execute(query, (self._id, most))]
         keys = list(dict.fromkeys([*islice(self._noticed, most), *listed]))[:most]
@@ -91,7 +91,7 @@ class RecordTexts:
         return Step(wants, gone, len(keys), {key: texts[key].text_hash if key in texts else "" for key in keys})
 
     def _scan(
-        self, connection: Connection, kind: Kind, table: str, marks: Mapping[str, str], most: int, held: Held,
+        self, connection: Connection, kind: Kind, table: str, marks: Mapping[str, str], most: int, held: HashesOf,
         *, old: bool,
     ) -> Step | None:  # fmt: skip
         """What the next rows of a table want: new ones, or those that were there before the first look."""
@@ -305,7 +305,7 @@ def _of_record(record: TierRecord) -> Wanted:
     return Wanted(KINDS[record.kind].table, record.id, text, text_hash(text), record.at)
 
 
-def _without(texts: Sequence[Wanted], held: Held) -> list[Wanted]:
+def _without(texts: Sequence[Wanted], held: HashesOf) -> list[Wanted]:
     """Those that have no vector yet."""
     there = {
         name: held(name, [one.key for one in texts if one.collection == name])

@@ -23,7 +23,7 @@ _FORM = 1
 """Counts the forms that `embedded` gave to texts: a vector of another form is none of this text."""
 Key = tuple[str, str]
 """Collection and key of a text."""
-Held = Callable[[str, Sequence[str]], Mapping[str, str]]
+HashesOf = Callable[[str, Sequence[str]], Mapping[str, str]]
 """Tells, of some keys of a collection, the hashes of the texts that it has vectors of."""
 
 
@@ -55,7 +55,7 @@ class Texts(Protocol):
     def collections(self) -> Sequence[str]:
         """The names of the collections that they are in."""
 
-    def step(self, model: str, most: int, held: Held) -> Step | None:
+    def step(self, model: str, most: int, held: HashesOf) -> Step | None:
         """What is to be done next, at most `most` texts; None where nothing is."""
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
@@ -146,7 +146,7 @@ class ItemTexts:
                     self._unmade.discard(key)
             self._changed.clear()
 
-    def step(self, model: str, most: int, held: Held) -> Step | None:
+    def step(self, model: str, most: int, held: HashesOf) -> Step | None:
         """See `Texts.step`: what came last first. What another process embedded meanwhile is taken up."""
         while True:
             with self._snapshot.lock:

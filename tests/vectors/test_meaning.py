@@ -122,6 +122,14 @@ def test_what_was_embedded_is_not_embedded_again(workspace: Path) -> None:
     assert ask(workspace, "SELECT DISTINCT model, length(vector) FROM vectors") == [("words-1", 1024)]
 
 
+def test_everything_is_embedded_anew_where_it_is_in_use(workspace: Path, ws: Workspace) -> None:
+    asked = meaning(ws, Words())
+    assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
+    ask(workspace, "UPDATE vectors SET vector = (SELECT v.vector FROM vectors v ORDER BY v.key LIMIT 1)")
+    assert asked.sync(everything=True) == 7
+    assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
+
+
 def test_progress_is_told_batch_by_batch_and_in_words(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "BATCH", 3)
     told: list[tuple[int, int]] = []
