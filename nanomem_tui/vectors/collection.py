@@ -119,7 +119,7 @@ class RamCollection:
         self._matrix: Rows = np.empty((ROOM, dimension), np.float32)
         self._keys: list[str] = []
         self._places: dict[str, int] = {}
-        self._hashes: dict[str, str] = {}
+        self._hashes: list[str] = []
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -127,7 +127,8 @@ class RamCollection:
     @property
     def hashes(self) -> Mapping[str, str]:
         """The hash of each text that there is a vector of, by key."""
-        return self._hashes
+        with self._lock:
+            return dict(zip(self._keys, self._hashes, strict=True))
 
     def upsert(self, rows: Sequence[Row]) -> None:
         """See `Collection.upsert`; one without a vector is forgotten."""
@@ -149,8 +150,8 @@ class RamCollection:
                 if place is None:
                     place = self._places[key] = len(self._keys)
                     self._keys.append(key)
-                self._matrix[place] = vector
-                self._hashes[key] = text_hash
+                    self._hashes.append(text_hash)
+                self._matrix[place], self._hashes[place] = vector, text_hash
 
     def delete(self, keys: Sequence[str]) -> None:
         """See `Collection.delete`."""
@@ -159,10 +160,9 @@ class RamCollection:
                 place = self._places.pop(key, None)
                 if place is None:
                     continue
-                del self._hashes[key]
-                last = self._keys.pop()
+                last, text_hash = self._keys.pop(), self._hashes.pop()
                 if last != key:  # the last one takes the place that is free
-                    self._keys[place], self._places[last] = last, place
+                    self._keys[place], self._places[last], self._hashes[place] = last, place, text_hash
                     self._matrix[place] = self._matrix[len(self._keys)]
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
@@ -170,22 +170,23 @@ class RamCollection:
         with self._lock:
             if isinstance(among, Sized) and len(among) * SPARSE < len(self._keys):
                 places = [place for key in among if (place := self._places.get(key)) is not None]
-                return self._best(self._matrix[places] @ vector, count, [self._keys[place] for place in places])
+                return self._best(self._matrix[places] @ vector, count, places)
             similar = self._matrix[: len(self._keys)] @ vector
-            return accepted(lambda size: self._best(similar, size, self._keys), len(self._keys), count, among)
+            return accepted(lambda size: self._best(similar, size, range(len(similar))), len(self._keys), count, among)
 
-    def _best(self, similar: Vector, count: int, keys: Sequence[str]) -> list[Near]:
+    def _best(self, similar: Vector, count: int, places: Sequence[int]) -> list[Near]:
+        """The best of these places, to whose vectors the question is so similar."""
         import numpy as np
 
         if count <= 0 or not len(similar):
             return []
+        best = np.arange(len(similar))
         if count < len(similar):
-            least = np.partition(similar, len(similar) - count)[len(similar) - count]
-            places = np.flatnonzero(similar >= least).tolist()
-        else:
-            places = list(range(len(similar)))
-        ranked = sorted((max(0.0, 1.0 - float(similar[place])), keys[place]) for place in places)
-        return [Near(key, distance, self._hashes[key]) for distance, key in ranked[:count]]
+            best = np.flatnonzero(similar >= np.partition(similar, len(similar) - count)[len(similar) - count])
+        found = [(max(0.0, 1.0 - alike), places[place])
+                 for place, alike in zip(best.tolist(), similar[best].tolist(), strict=True)]  # fmt: skip
+        ranked = sorted((distance, self._keys[place], self._hashes[place]) for distance, place in found)
+        return [Near(key, distance, text_hash) for distance, key, text_hash in ranked[:count]]
 
 
 class Held(NamedTuple):

@@ -498,6 +498,9 @@ class Meaning(Search):
 
     def _present(self, collection: Collection, vector: Vector, limit: int, within: Container[str] | None) -> Found:
         current, size = self._current(), limit
+        assert self._items is not None
+        if isinstance(collection, FileCollection) and self._items.is_settled(len(collection)):
+            return [(one.key, one.distance) for one in collection.nearest(vector, limit, within)]
         while True:
             near = collection.nearest(vector, size, within)
             found = [(one.key, one.distance) for one in near if current.get(one.key) == one.text_hash]

@@ -188,6 +188,13 @@ class ItemTexts:
             total = len(self.current) - self.unmade
             return total - len(self._missing), total
 
+    def is_settled(self, size: int) -> bool:
+        """Whether a collection of that size holds the present texts of all active items, and nothing else."""
+        with self._snapshot.lock:
+            if self._missing or self._gone or len(self._known) != len(self.current):
+                return False
+            return size == len(self.current) - len(self._unmade)
+
     @property
     def unmade(self) -> int:
         """Of how many of them no vector can be made."""
