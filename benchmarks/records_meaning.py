@@ -34,10 +34,10 @@ from tiers import SEED, Times, filled, timed, words
 from nanomem_tui import open_workspace
 from nanomem_tui.installing import extra_command
 from nanomem_tui.tiers import semantic
-from nanomem_tui.vectors import record_meaning
-from nanomem_tui.vectors.chosen import records_outside_of
-from nanomem_tui.vectors.making import Maker
-from nanomem_tui.vectors.minilm import mini_lm
+from nanomem_tui.vectors import meaning as search
+from nanomem_tui.vectors import records
+from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.local_models import mini_lm
 from nanomem_tui.workspace import Workspace
 
 GOAL = 50.0
@@ -104,11 +104,9 @@ def main() -> int:
 
 def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
     maker = Maker(MadeOfWords())
-    meaning = record_meaning.RecordMeaning(
-        ws.tier_database, ws.id, lambda: maker, records_outside_of(ws.store, ws.settings)
-    )
+    meaning = records.record_meaning_of(ws.tier_database, ws.store, ws.settings, lambda: maker)
     ws.tier_database.hold()  # as in a program that answers many
-    record_meaning.BATCH = record_meaning.PART = BATCH
+    search.BATCH = search.PART = BATCH
     began = time.perf_counter()
     meaning.sync(lambda done, of: print(f"\r{done:,} of {of:,}", end="", file=sys.stderr, flush=True))
     print(file=sys.stderr)
@@ -125,14 +123,15 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
         assert not answer.note, answer.note
         assert answer.hits
 
-    index, kinds = meaning._opened(maker), [semantic.kind_of(name).name for name in semantic.COLLECTIONS]
+    copy = meaning._opened(maker)
+    index = copy.collections if copy is not None else meaning._collections
     vectors = maker.texts([question() for _ in range(rounds + 5)])
     ready = iter(vectors)
 
     def nearest() -> None:
         vector = next(ready)
-        for kind in kinds:
-            index.nearest(kind, vector, semantic.BESIDE * WANTED)
+        for name in semantic.COLLECTIONS:
+            index[name].nearest(vector, semantic.BESIDE * WANTED)
 
     asked: dict[str, Any] = {
         ALL: ask,

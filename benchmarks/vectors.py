@@ -35,10 +35,10 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.index import Entry, RamIndex
-from nanomem_tui.vectors.making import Maker
+from nanomem_tui.vectors.collection import RamCollection
+from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.local_models import mini_lm
 from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.minilm import mini_lm
 from nanomem_tui.vectors.passages import PassageVectors
 
 SEED = 7
@@ -85,7 +85,7 @@ class Hybrid(Nanomem):
         super().index(items)
         self.folder = tempfile.TemporaryDirectory()
         maker = Maker(embedder())
-        vectors = PassageVectors(lambda: maker, Path(self.folder.name))
+        vectors = PassageVectors(lambda: maker, Path(self.folder.name, "vectors.db"))
         texts = [passage.text for passage in self.recall.passages]
         embedder().embed([text[:600] for text in texts])
         vectors.make(vectors.wanting(texts))
@@ -229,8 +229,8 @@ def searching(count: int, left_out: dict[str, str]) -> dict[str, float]:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     asked = [vectors[place] for place in chance.integers(count, size=100)]
     keys = [f"fact_{number}" for number in range(count)]
-    index = RamIndex(384)
-    index.put([Entry(key, "", Item(key, "")) for key in keys], vectors)
+    index = RamCollection(384)
+    index.put([(key, "") for key in keys], vectors)
 
     def bare(vector: Any) -> Any:
         similar = vectors @ vector
@@ -247,7 +247,7 @@ def searching(count: int, left_out: dict[str, str]) -> dict[str, float]:
         left_out["Chroma"] = str(missing)
         print(f"Chroma: left out: {missing}")
     for vector in asked[:20]:
-        assert [key for key, _ in index.nearest(vector, 10)] == [keys[place] for place in bare(vector)]
+        assert [near.key for near in index.nearest(vector, 10)] == [keys[place] for place in bare(vector)]
     found = {name: min(median_ms(work, asked) for _ in range(RUNS)) for name, work in works.items()}
     if folder is not None:
         folder.cleanup()

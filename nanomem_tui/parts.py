@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.passages import PassageVectors
-    from nanomem_tui.vectors.record_meaning import RecordMeaning
+    from nanomem_tui.vectors.records import RecordMeaning
 
 
 def _store(found: paths.Paths, workspace_id: str, settings: Any) -> MemoryStore:
@@ -196,7 +196,7 @@ class Parts(CurationParts):
     @cached_property
     def record_meaning(self) -> RecordMeaning:
         """What is near in meaning among the records."""
-        from nanomem_tui.vectors.chosen import record_meaning_of
+        from nanomem_tui.vectors.records import record_meaning_of
 
         return record_meaning_of(self.tier_database, self.store, self.settings, self.meaning.maker)
 
@@ -344,7 +344,7 @@ class Parts(CurationParts):
         """The vectors of what was said and noted; no endpoint is sent whole conversations."""
         from nanomem_tui.vectors.passages import PassageVectors
 
-        return PassageVectors(self.meaning.maker, self.paths.data)
+        return PassageVectors(self.meaning.maker, self.paths.vectors)
 
     @cached_property
     def documents(self) -> FileLayer:
@@ -377,7 +377,7 @@ class Parts(CurationParts):
     @cached_property
     def meaning(self) -> Meaning:
         """What is near in meaning."""
-        from nanomem_tui.vectors.chosen import meaning_of
+        from nanomem_tui.vectors.meaning import meaning_of
 
         return meaning_of(self.store, self.settings)
 

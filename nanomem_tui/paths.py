@@ -157,6 +157,11 @@ class Paths(NamedTuple):
         return self.data / "tiers.db"
 
     @property
+    def vectors(self) -> Path:
+        """Where the vectors of texts lie, a cache."""
+        return self.data / f"vectors{self._beside}.db"
+
+    @property
     def ledger(self) -> Path:
         return self.data / "ledger"
 

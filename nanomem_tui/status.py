@@ -162,9 +162,11 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
 
 def _vectors(ws: Workspace) -> dict[str, Any]:
     """Whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
-    from nanomem_tui.vectors.rows import VectorRows
+    from nanomem_tui.vectors.collection import ITEMS, VectorFile
 
-    held = {count.model: count.rows for count in VectorRows(ws.store).counts()}
+    file = VectorFile(ws.paths.vectors)
+    held = {count.model: count.rows for count in file.counts([ITEMS])}
+    file.close()
     return {"enabled": ws.settings.embedding_enabled, "index": ws.settings.vector_index, "by_model": held}
 
 

@@ -30,7 +30,7 @@ def migrate_store(
     """Move the memory of this workspace to another store, while everything runs. FROM and TO are `sqlite` (the file
     nanomem.db of the workspace) or an address of a PostgreSQL database.
 
-    Items, lessons, facts, records, vectors and every operation move, so that history, undo and points in time are as
+    Items, lessons, facts, records and every operation move, so that history, undo and points in time are as
     before; both sides are compared before the new one is used. What still has the old store open writes nothing more
     to it: its changes wait in the ledger for the new one. The old store stays as it was. Cut off anywhere, the same
     command goes on.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui.curation.value_guard import SOFT, judge
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.legible import share_read
+from nanomem_tui.vectors.embedders import share_read
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.meaning import Meaning

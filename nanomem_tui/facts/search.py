@@ -23,7 +23,7 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store.fact_fields import Fact, fact_of
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
-from nanomem_tui.vectors.legible import share_read
+from nanomem_tui.vectors.embedders import share_read
 
 LIMIT = 5
 """How many are given where nobody says how many (seed 003)."""

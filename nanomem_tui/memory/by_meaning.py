@@ -12,11 +12,11 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.vectors.legible import share_read
+from nanomem_tui.vectors.embedders import share_read
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
-    from nanomem_tui.vectors.index import Found
+    from nanomem_tui.vectors.meaning import Found
 
 HYBRID = frozenset({"hybrid", "reserved_hybrid"})
 """The backends that ask for meaning; the second name is one that seed 001 reserved."""

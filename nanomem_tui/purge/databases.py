@@ -18,6 +18,8 @@ from nanomem_tui.store import atomic, blobs, moved, reader, sql, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
 from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
+from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -78,16 +80,24 @@ def memory_db(
         return
     database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
     found: Found = Counter()
+    gone = memory_rows.Gone(frozenset(), frozenset())
 
     def told(where: str, here: Found) -> None:
         found.update(here)
         tell(f"{path.name}, {where}", here)
 
     def clean(connection: Connection) -> bool:
-        memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
+        nonlocal gone
+        gone = memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
         return bool(found)
 
     _take_out(database, clean, sought, anew=anew)
+    _forget_items(memory, gone)
+
+
+def _forget_items(memory: Memory, gone: memory_rows.Gone) -> None:
+    keys = [key for layer, key in gone.rows | gone.cleaned if layer == "item"]
+    vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
 
 
 def within(store: str, tell: memory_rows.Tell) -> memory_rows.Tell:
@@ -123,7 +133,8 @@ def _on_server(
             memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
-        memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+        gone = memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+    _forget_items(memory, gone)
     vacuum(server, schema.TABLES)
 
 
@@ -160,8 +171,19 @@ def tiers_db(
             work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
         return
     database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
-    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=True)
+    touched: list[tuple[str, str]] = []
+    clean = partial(
+        work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=True, touched=touched
+    )
     _take_out(database, clean, sought, anew=anew)
+    _forget_records(memory, touched)
+
+
+def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
+    keys: dict[str, list[str]] = {}
+    for kind, key in touched:
+        keys.setdefault(KINDS[kind].table, []).append(key)
+    vectors.forget(memory.paths.vectors, keys)
 
 
 def _work_on_server(
@@ -174,8 +196,13 @@ def _work_on_server(
     if not tiers.exists:
         return
     tell = within(server.where, tell)
-    clean = partial(work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name)
+    touched: list[tuple[str, str]] = []
+    clean = partial(
+        work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name,
+        touched=touched,
+    )  # fmt: skip
     found = tiers.write(clean, durable=True) if write else tiers.read(clean)
+    _forget_records(memory, touched)
     if write and found:
         vacuum(server, tables.tables())
 

@@ -69,7 +69,8 @@ def _clean(
     with old.reading() as connection:
         more = _addresses(connection, memory.workspace_id)
     with contextlib.closing(places.WorkOnServer(old.label, memory.paths, memory.workspace_id)) as work:
-        parts = [(old, memory_rows.clean, schema.TABLES), (work, work_rows.clean, tuple(tier_schema.tables()))]
+        cleaning: tuple[Callable[..., object], ...] = (memory_rows.clean, work_rows.clean)
+        parts = zip((old, work), cleaning, (schema.TABLES, tuple(tier_schema.tables())), strict=True)
         for place, rows, tables in parts:
             if not place.look():
                 continue

@@ -148,7 +148,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
     if sessions is not None and not sessions.is_relative_to(base):
         found += [(str(path), path) for path in backup_files.files_below(sessions, left_out)]
     for name, path in found:
-        if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database):
+        if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database, paths.vectors):
             continue
         if name == backup_files.SETTINGS:
             yield Place(path, str(path), "settings")

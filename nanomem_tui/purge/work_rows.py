@@ -18,10 +18,12 @@ from nanomem_tui.store.tier_values import TierRecord
 
 
 def clean(
-    connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed
-) -> bool:
+    connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed,
+    touched: list[tuple[str, str]] | None = None,
+) -> bool:  # fmt: skip
     """Look through every table, and with `write` take out what is sought, in the transaction of the caller; whether
-    there was anything. Names the rows that go. Raises the driver's errors."""
+    there was anything. Names the rows that go; `touched` gets the kinds and ids of records that were written, whose
+    vectors are stale. Raises the driver's errors."""
     every: Found = Counter()
 
     def told(where: str, found: Found) -> None:
@@ -32,8 +34,11 @@ def clean(
         found: Found = Counter()
         for table in kind.tables.values():
             for record in list(tier_rows.each(connection, workspace_id, kind, table)):
-                if _record(connection, workspace_id, kind, record, sought, found, write=write):
+                goes, holds = _record(connection, workspace_id, kind, record, sought, found, write=write)
+                if goes:
                     name(kind.name, record.id, record.title)
+                if holds and write and touched is not None:
+                    touched.append((kind.name, record.id))
         told(kind.name, found)
     told("record_changes", _changes(connection, workspace_id, sought, write=write))
     told("knowledge", _documents(connection, workspace_id, sought, write=write))
@@ -44,17 +49,17 @@ def clean(
 def _record(
     connection: Connection, workspace_id: str, kind: Kind, record: TierRecord, sought: Sought, found: Found,
     *, write: bool,
-) -> bool:  # fmt: skip
-    """Look at one record; whether it goes as a whole."""
+) -> tuple[bool, bool]:  # fmt: skip
+    """Look at one record: whether it goes as a whole, and whether it holds anything at all."""
     mine: Found = Counter()
     goes = _belongs(record, sought)
     fields = in_value(dict(record.fields), sought, mine)
     if not goes and fields == dict(record.fields):
-        return False
+        return False, False
     found.update({"row": 1} if goes else mine)
     goes = goes or sought.whole
     if not write:
-        return goes
+        return goes, True
     query = "DELETE FROM record_vectors WHERE workspace_id = ? AND kind = ? AND id = ?"
     connection.execute(query, (workspace_id, kind.name, record.id))
     if goes:
@@ -63,7 +68,7 @@ def _record(
         connection.execute(query, (workspace_id, kind.name, record.id))
     else:
         tier_rows.put(connection, workspace_id, [record._replace(fields=fields)])
-    return goes
+    return goes, True
 
 
 def _belongs(record: TierRecord, sought: Sought) -> bool:

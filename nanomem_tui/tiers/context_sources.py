@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.knowledge import KnowledgeBase
     from nanomem_tui.tiers.operational import Operational
     from nanomem_tui.tiers.records import TierRecords
-    from nanomem_tui.vectors.record_meaning import NearRecord, RecordMeaning
+    from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
 EACH = 12
 """Records of one kind in one tier, entries of one category, items: at most so many may be context of one task."""

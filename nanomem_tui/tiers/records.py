@@ -24,7 +24,7 @@ from nanomem_tui.tiers.trail import Trail, not_there
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.semantic import SemanticAnswer
-    from nanomem_tui.vectors.record_meaning import RecordMeaning
+    from nanomem_tui.vectors.records import RecordMeaning
 
 LINKED = 50
 """Records of one relation that are named, the newest."""

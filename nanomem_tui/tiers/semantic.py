@@ -21,7 +21,7 @@ from nanomem_tui.tiers.records import TierHit
 from nanomem_tui.tokens import query_weights
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.record_meaning import NearRecord, RecordMeaning
+    from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
 COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
 """What is embedded, each in a collection of its own."""

@@ -1,154 +1,373 @@
-"""The index in Chroma: a collection as the crystallized system (seed 003) has it, in a folder of ours or on a server.
+"""Collections in Chroma, in a folder that nanomem made or on a server: items as the crystallized system (seed 003) has
+them, records of work as seed 004 calls them.
 
-Owns what stands in that collection. All errors of Chroma come out as errors of ours, so that whoever asks can do
-without it.
+Owns that folder, and whose a collection is: a folder or a collection of somebody else is never written. Nothing of what
+stands there is held here. The words of a record stay in the memory. All errors of Chroma come out as errors of ours, so
+that whoever asks can do without it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import shutil
 import threading
-from collections.abc import Container, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from collections.abc import Collection as Sized
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
-from nanomem_tui.vectors import documents
-from nanomem_tui.vectors.chroma_client import Chroma, Place
-from nanomem_tui.vectors.index import Entry, Found, accepted
+from nanomem_tui import clock, json_text
+from nanomem_tui.errors import BadInput, InvalidConfig, MissingExtra, NanomemError, Refused, StoreError, from_os_error
+from nanomem_tui.formats.chroma_folder import OURS
+from nanomem_tui.installing import extra_command
+from nanomem_tui.setting_checks import without_password
+from nanomem_tui.store import atomic
+from nanomem_tui.store.fact_fields import Fact
+from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
+from nanomem_tui.vectors.texts import MOST, filed
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.index import Vectors
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.settings import Settings
+    from nanomem_tui.store.values import Item
+    from nanomem_tui.vectors.embedders import Vector
 
 COLLECTION = "nanobot_memory"
-PART = 1_000
-"""Entries that Chroma is given, or asked for, at a time."""
+"""What the collection of items is called (seed 003)."""
+SPACE = {"hnsw:space": "cosine"}
+OWNER, MODEL = "nanomem_workspace", "nanomem_model"
+"""Metadata of a collection: the workspace that it is of, and the model of its vectors."""
+ITEM, HASH = "nanomem_id", "nanomem_hash"
+"""Metadata beside that of the seed: the id of the item, and the hash of the text that was embedded."""
+NAMES = ("domain", "category", "sub_category", "key", "value")
+"""Metadata of the seed that a fact has of its own."""
+DOMAIN = "nanomem"
+"""The domain of an item that is no fact, as in an export: its category is the kind, its key the id."""
+MARKER, LOCK = OURS, "nanomem.lock"
+"""Files in a folder of ours: whose it is, and the lock of the process that uses it."""
+PATIENCE = 10.0
+"""Seconds that a server has for an answer."""
 FEW = 200
-"""Ids up to which Chroma is asked about these alone."""
+"""Keys up to which Chroma is asked about these alone."""
+AGAIN = "`nanomem memory reindex --vectors` makes it anew; until then it is done without"
 
 
-class ChromaIndex:
-    """The vectors of one workspace and model in a collection of Chroma. Opened with what it holds."""
+class Place(NamedTuple):
+    """Where the collections are: in a `folder`, or on the server at `url`."""
+
+    folder: Path | None
+    url: str = ""
+
+
+def place_of(settings: Settings, paths: Paths, *, is_of_records: bool = False) -> Place:
+    """Where the settings want it; records in a folder beside that of items, as one process uses a folder at a time.
+    Raises InvalidConfig for an address that is none."""
+    if settings.chroma_url:
+        try:
+            parts = urlsplit(settings.chroma_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not None
+        except ValueError:
+            usable = False
+        if not usable:
+            what = f"`chroma_url` is no address: {without_password(settings.chroma_url)!r}"
+            raise InvalidConfig(what, "the settings", "nanomem config set chroma_url http://127.0.0.1:8000")
+        return Place(None, settings.chroma_url)
+    folder = paths.data / "chroma" / paths.own_id.name
+    if settings.chroma_path:
+        folder = paths.workspace / Path(settings.chroma_path).expanduser()
+    return Place(folder.with_name(f"{folder.name}-records") if is_of_records else folder)
+
+
+class ChromaCopy:
+    """The collections of one workspace and model; see `meaning.Copy`."""
 
     name = "chroma"
 
-    def __init__(self, place: Place, workspace_id: str, dimension: int, model: str, *, anew: bool = False) -> None:
-        """Raises MissingExtra, Refused (another process uses the folder, or it is somebody else's) or StoreError."""
-        self._dimension = dimension
-        self._lock = threading.RLock()
-        self._ids = documents.Ids()
-        self._hashes: dict[str, str] = {}
-        self._chroma = Chroma(place, workspace_id, COLLECTION, anew=anew)
+    def __init__(
+        self, place: Place, workspace_id: str, names: Sequence[str], model: str,
+        items: Mapping[str, Item] | None = None, *, anew: bool = False,
+    ) -> None:  # fmt: skip
+        """`items`: what the documents and the metadata of items are made of; `anew`: it is emptied.
+
+        Raises MissingExtra, Refused (another process uses the folder, or it is somebody else's) or StoreError."""
+        self._place, self._workspace_id = place, workspace_id
+        self._open = contextlib.ExitStack()
         try:
-            with self._chroma.told():
-                self._collection, _ = self._chroma.collection(COLLECTION, model, anew=anew)
-                self._read()
+            self._client = self._made(_chromadb(), "records" if items is None else COLLECTION, anew=anew)
+            lock = threading.RLock()
+            with self.told():
+                self.collections = {
+                    name: ChromaCollection(
+                        self, self._collection(COLLECTION if name == ITEMS else name, model, anew=anew), items, lock
+                    )
+                    for name in names
+                }
+                self.keep_private()
         except BaseException:
-            self._chroma.close()
+            self._open.close()
             raise
 
-    def _read(self) -> None:
-        """What the collection holds; what is not of ours in it is removed."""
-        strange: list[str] = []
-        start = 0
-        while True:
-            found = self._collection.get(include=["metadatas"], limit=PART, offset=start)
-            for called, marks in zip(found["ids"], found["metadatas"], strict=True):
-                key, text_hash = (marks or {}).get(documents.ITEM), (marks or {}).get(documents.HASH)
-                if isinstance(key, str) and isinstance(text_hash, str) and key not in self._hashes:
-                    self._ids.begin(key, called, documents.place_of(marks))
-                    self._hashes[key] = text_hash
-                else:
-                    strange.append(called)
-            start += PART
-            if len(found["ids"]) < PART:
-                break
-        self._delete(strange)
+    def _made(self, chromadb: Any, mark: str, *, anew: bool) -> Any:
+        """A client that sends no telemetry, and waits for nobody for good."""
+        quiet = chromadb.config.Settings(anonymized_telemetry=False)
+        if self._place.folder is None:
+            parts = urlsplit(self._place.url)
+            with self.told():
+                import httpx  # Chroma's own client waits for good, and says nothing of who does not answer
 
-    # -- the protocol of an index -------------------------------------------------------------------------------
+                httpx.get(f"{self._place.url.rstrip('/')}/api/v2/heartbeat", timeout=PATIENCE).raise_for_status()
+                client = chromadb.HttpClient(parts.hostname, parts.port, parts.scheme == "https", settings=quiet)
+                client._server._session.timeout = PATIENCE
+        else:
+            self._open.enter_context(_ours(self._place.folder, self._workspace_id, mark, anew=anew))
+            self._open.callback(_forget, chromadb, self._place.folder)
+            with self.told():
+                client = chromadb.PersistentClient(str(self._place.folder), settings=quiet)
+        self._open.callback(_close, client)
+        return client
 
-    def __len__(self) -> int:
-        return len(self._hashes)
+    def _collection(self, name: str, model: str, *, anew: bool) -> Any:
+        """The collection of a name, made where there is none, that of ours is of another model, or it is wanted `anew`.
+        Raises Refused for one of somebody else."""
+        marks = {OWNER: self._workspace_id, MODEL: model}
+        with contextlib.suppress(ValueError, _chromadb().errors.NotFoundError):
+            found = self._client.get_collection(name, embedding_function=None)
+            has = found.metadata or {}
+            if has.get(OWNER) != self._workspace_id:
+                what = f"the collection {name} there is not of this workspace"
+                raise Refused(what, self.place, "import it, and use another `chroma_url` or `chroma_path`")
+            if has.get(MODEL) == model and not anew:
+                return found
+            self._client.delete_collection(name)
+        return self._client.create_collection(name, metadata={**SPACE, **marks}, embedding_function=None)
 
-    def held(self) -> Mapping[str, str]:
-        with self._lock:
-            return dict(self._hashes)
+    def keep_private(self) -> None:
+        """Nobody else may read what Chroma writes, with the modes that it likes."""
+        if self._place.folder is not None:
+            for folder, _, names in os.walk(self._place.folder):
+                os.chmod(folder, atomic.PRIVATE_FOLDER)
+                for name in names:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.chmod(os.path.join(folder, name), atomic.PRIVATE_FILE)
 
-    def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
-        with self._lock, self._chroma.told():
-            marks = {entry.key: documents.metadata(entry) for entry in entries}
-            called = self._ids.change({key: documents.place_of(found) for key, found in marks.items()}, ())
-            self._rename({key: name for key, name in called.items() if key not in marks})
-            before = {self._ids.of.get(key, name) for key, name in called.items() if key in marks}
-            self._delete(before - set(called.values()))
-            for start in range(0, len(entries), PART):
-                part = entries[start : start + PART]
-                self._collection.upsert(
-                    ids=[called[entry.key] for entry in part],
-                    embeddings=[*vectors[start : start + PART]],
-                    metadatas=[marks[entry.key] for entry in part],
-                    documents=[documents.document(entry.item) for entry in part],
-                )
-            self._ids.settle({key: name for key, name in called.items() if key in marks}, ())
-            self._hashes.update((entry.key, entry.text_hash) for entry in entries)
-            self._chroma.keep_private()
+    @property
+    def place(self) -> str:
+        """Which it is, for a person."""
+        return self._place.url or str(self._place.folder)
 
-    def remove(self, keys: Iterable[str]) -> None:
-        with self._lock, self._chroma.told():
-            gone = [key for key in keys if key in self._hashes]
-            called = self._ids.change({}, gone)
-            self._delete(self._ids.of[key] for key in gone)
-            self._ids.settle({}, gone)
-            for key in gone:
-                del self._hashes[key]
-            self._rename(called)
-
-    def nearest(self, vector: Vectors, limit: int, within: Container[str] | None = None) -> Found:
-        with self._lock, self._chroma.told():
-            if limit <= 0 or not self._hashes:
-                return []
-            if isinstance(within, AbstractSet) and len(within) <= FEW:
-                ids = [called for key in within if (called := self._ids.of.get(key)) is not None]
-                return self._best(vector, limit, ids) if ids else []
-            return accepted(lambda size: self._best(vector, size, None), len(self), limit, within)
-
-    def _best(self, vector: Vectors, limit: int, ids: list[str] | None) -> Found:
-        number = min(limit, len(self) if ids is None else len(ids))
-        found = self._collection.query(query_embeddings=[vector], n_results=number, ids=ids, include=["distances"])
-        named = zip(found["ids"][0], found["distances"][0], strict=True)
-        ranked = [(max(0.0, float(far)), key) for called, far in named if (key := self._ids.items.get(called))]
-        return [(key, far) for far, key in sorted(ranked)]
-
-    def vector(self, key: str) -> Vectors | None:
-        import numpy as np
-
-        with self._lock, self._chroma.told():
-            if key not in self._ids.of:
-                return None
-            found = self._collection.get(ids=[self._ids.of[key]], include=["embeddings"])["embeddings"]
-            return np.asarray(found[0], np.float32) if len(found) else None
+    @contextlib.contextmanager
+    def told(self) -> Iterator[None]:
+        """What Chroma raises as an error of ours; a panic of its engine is one too."""
+        try:
+            yield
+        except NanomemError:
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            said = " ".join(str(error).split())[:160] or type(error).__name__
+            raise StoreError(f"Chroma cannot be used ({said})", self.place, AGAIN) from error
 
     def close(self) -> None:
-        with self._lock:
-            self._chroma.close()
+        """Let go of the client and of its folder."""
+        self._open.close()
 
-    # -- its own ------------------------------------------------------------------------------------------------
 
-    def _rename(self, called: Mapping[str, str]) -> None:
-        """Give items other ids, with all that stands under those they have."""
-        moved = {key: name for key, name in called.items() if self._ids.of.get(key) not in (None, name)}
-        if not moved:
-            return
-        keys = {self._ids.of[key]: key for key in moved}
-        found = self._collection.get(ids=[*keys], include=["embeddings", "metadatas", "documents"])
-        self._delete(keys)
-        self._collection.upsert(
-            ids=[moved[keys[before]] for before in found["ids"]],
-            embeddings=[*found["embeddings"]],
-            metadatas=found["metadatas"],
-            documents=found["documents"],
+class ChromaCollection:
+    """One collection; see `collection.Collection`."""
+
+    def __init__(
+        self, copy: ChromaCopy, collection: Any, items: Mapping[str, Item] | None, lock: threading.RLock
+    ) -> None:
+        self._copy, self._collection, self._items, self._lock = copy, collection, items, lock
+
+    def __len__(self) -> int:
+        with self._lock, self._copy.told():
+            return int(self._collection.count())
+
+    def upsert(self, rows: Sequence[Row]) -> None:
+        """See `Collection.upsert`. An item that is gone by now is left out."""
+        with self._lock, self._copy.told():
+            rows = [row for row in rows if row.vector is not None and (self._items is None or row.key in self._items)]
+            if not rows:
+                return
+            written: dict[str, Any] = {"embeddings": [row.vector for row in rows]}
+            if self._items is None:
+                written["ids"] = [row.key for row in rows]
+                written["metadatas"] = [{HASH: row.text_hash, "at": row.at} for row in rows]
+            else:
+                items = [self._items[row.key] for row in rows]
+                written["ids"] = self._named(items)
+                written["metadatas"] = [metadata(item, row.text_hash) for item, row in zip(items, rows, strict=True)]
+                written["documents"] = [document(item) for item in items]
+            self._collection.upsert(**written)
+            self._copy.keep_private()
+
+    def _named(self, items: Sequence[Item]) -> list[str]:
+        """Ids for these items: `fact::category::key` as the seed has it, unless another one has it. Who has one keeps
+        it as long as it fits; those that fit no longer are taken away."""
+        wanted = {item.id: ids_of(item) for item in items}
+        found = self._collection.get(where={ITEM: {"$in": [*wanted]}}, include=["metadatas"])
+        had = {str(marks[ITEM]): called for called, marks in zip(found["ids"], found["metadatas"], strict=True)}
+        kept = {key: called for key, called in had.items() if called in wanted[key]}
+        if gone := set(found["ids"]) - set(kept.values()):
+            self._collection.delete(ids=sorted(gone))
+        every = sorted({one for ids in wanted.values() for one in ids})
+        taken = {*self._collection.get(ids=every, include=[])["ids"], *kept.values()}
+        for key, ids in wanted.items():
+            if key not in kept:
+                kept[key] = next((one for one in ids if one not in taken), f"item::{key}")
+                taken.add(kept[key])
+        return [kept[item.id] for item in items]
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """See `Collection.delete`."""
+        if keys:
+            with self._lock, self._copy.told():
+                which = {"ids": list(keys)} if self._items is None else {"where": {ITEM: {"$in": list(keys)}}}
+                self._collection.delete(**which)
+
+    def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
+        """See `Collection.nearest`."""
+        with self._lock, self._copy.told():
+            size = int(self._collection.count())
+            if count <= 0 or not size:
+                return []
+            if self._items is not None and isinstance(among, Sized) and len(among) <= FEW:
+                return self._best(vector, min(count, size), list(among)) if among else []
+            return accepted(lambda wanted: self._best(vector, min(wanted, size), None), size, count, among)
+
+    def _best(self, vector: Vector, count: int, keys: Iterable[str] | None) -> list[Near]:
+        where = None if keys is None else {ITEM: {"$in": list(keys)}}
+        found = self._collection.query(
+            query_embeddings=[vector], n_results=count, where=where, include=["distances", "metadatas"]
         )
-        self._ids.settle(moved, ())
+        rows = zip(found["ids"][0], found["distances"][0], found["metadatas"][0], strict=True)
+        near = [
+            Near(str((marks or {}).get(ITEM, called)), max(0.0, float(far)), str((marks or {}).get(HASH, "")))
+            for called, far, marks in rows
+        ]
+        return sorted(near, key=lambda one: (one.distance, one.key))
 
-    def _delete(self, ids: Iterable[str]) -> None:
-        gone = list(ids)
-        for start in range(0, len(gone), PART):
-            self._collection.delete(ids=gone[start : start + PART])
+
+# -- how an item stands there ---------------------------------------------------------------------------------------
+
+
+def ids_of(item: Item) -> list[str]:
+    """The ids that an item may have, the best first: for a fact that of the seed, with the domain where another one has
+    that, and with its own id where that is still the id of two."""
+    fact = filed(item)
+    if fact is None:
+        return [f"item::{item.id}"]
+    plain = f"fact::{fact.category}::{fact.key}"
+    domain = "::".join(filter(None, ("fact", fact.domain, fact.category, fact.key)))
+    return list(dict.fromkeys((plain, domain, f"{domain}::{item.id}")))
+
+
+def metadata(item: Item, text_hash: str) -> dict[str, str]:
+    """The metadata of an item, which a reader of the seed's finds as it wrote them."""
+    fact = filed(item)
+    shown = fact or Fact(item.id, DOMAIN, item.kind, None, item.id, item.text, item)
+    named = {name: (getattr(shown, name) or "")[:MOST] for name in NAMES}
+    moment = clock.parse(item.updated_at)
+    local = clock.local_naive(moment.replace(microsecond=0)) if moment is not None else ""
+    return {"type": "fact" if fact else "item", **named, "updated_at": local, ITEM: item.id, HASH: text_hash}
+
+
+def document(item: Item) -> str:
+    """The document of an item: the four lines of the seed for a fact."""
+    fact = filed(item)
+    if fact is None:
+        return item.text[:MOST]
+    lines = f"Domain: {fact.domain or ''}\nКатегория: {fact.category}\nКлюч: {fact.key}\nЗначение: {fact.value}"
+    return lines[:MOST]
+
+
+# -- the library and the folder -------------------------------------------------------------------------------------
+
+
+def _chromadb() -> Any:
+    try:
+        import chromadb
+        import chromadb.api.client
+        import chromadb.config
+        import chromadb.errors
+    except ImportError as error:
+        what = f"the index in Chroma needs chromadb, which is not installed ({error.name})"
+        raise MissingExtra(what, "vector_index", extra_command("chroma")) from error
+    return chromadb
+
+
+def _close(client: Any) -> None:
+    """Close a client, and the connections of HTTP that it leaves open."""
+    with contextlib.suppress(Exception):
+        client.close()
+    for part in (client, getattr(client, "_admin_client", None)):
+        session = getattr(getattr(part, "_server", None), "_session", None)
+        if session is not None:
+            session.close()
+
+
+def _forget(chromadb: Any, folder: Path) -> None:
+    """Chroma keeps what it opened by its path, also what it could not open."""
+    known = chromadb.api.client.SharedSystemClient
+    for part in ("_identifier_to_system", "_identifier_to_refcount"):
+        getattr(known, part, {}).pop(str(folder), None)
+
+
+@contextlib.contextmanager
+def _ours(folder: Path, workspace_id: str, mark: str, *, anew: bool) -> Iterator[None]:
+    """Hold a folder that is ours, made where there is none; `anew`: emptied. Raises Refused, or what keeps that from
+    being done."""
+    try:
+        check_owner(folder, workspace_id)
+        atomic.make_folder(folder)
+        try:
+            held = atomic.locked(folder / LOCK, wait=0)
+            held.__enter__()
+        except Refused as error:
+            what = "another process of ours uses the Chroma folder"
+            raise Refused(what, str(folder), "the rows are searched meanwhile") from error
+        try:
+            if anew:
+                _empty(folder)
+            body = json.dumps({"workspace": workspace_id, "collection": mark})
+            if not (folder / MARKER).exists():
+                atomic.write_atomic(folder / MARKER, body.encode())
+            yield
+        finally:
+            held.__exit__(None, None, None)
+    except OSError as error:
+        raise from_os_error(error, "opening the Chroma folder") from error
+
+
+def check_owner(folder: Path, workspace_id: str) -> None:
+    """Raise Refused unless a folder is ours, empty, or not there; and BadInput for what is no folder."""
+    try:
+        names = {entry.name for entry in os.scandir(folder)}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise BadInput("no folder", str(folder), "set `chroma_path` to one, or to nothing") from None
+    fix = "leave it as it is, and set `chroma_path` to another folder, or to nothing"
+    if not names - {LOCK}:
+        return
+    try:
+        owner = json_text.loads((folder / MARKER).read_bytes())["workspace"]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise Refused("a Chroma folder that nanomem did not make is not written", str(folder), fix) from None
+    if owner != workspace_id:
+        raise Refused("the Chroma folder is of another workspace", str(folder), fix)
+
+
+def _empty(folder: Path) -> None:
+    for entry in list(os.scandir(folder)):
+        if entry.name in (LOCK, MARKER):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)

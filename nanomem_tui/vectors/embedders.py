@@ -1,16 +1,20 @@
 """What makes vectors of texts: the protocol of an embedder, which one the settings choose, and the check of its rows.
 
-Owns the choice. What an embedder is made of stands in a module of its own, imported when it is chosen: numpy and the
-libraries of the models are loaded with the first text. Nothing here downloads anything.
+Owns the choice, and which text of many is the one that no vector can be made of. What an embedder is made of stands in
+a module of its own, imported when it is chosen: numpy and the libraries of the models are loaded with the first text.
+Nothing here downloads anything, or knows a collection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nanomem_tui.errors import BadAnswer, InvalidConfig, MissingExtra
+from nanomem_tui.errors import BadAnswer, InvalidConfig, MissingExtra, NanomemError
 from nanomem_tui.installing import extra_command
 
 if TYPE_CHECKING:
@@ -22,9 +26,19 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float32]
     """Vectors, one a row, of length 1."""
+    Vector = NDArray[np.float32]
 
 LONGEST = 8000
 """Characters of a text that are given to a model which cuts it itself: its meaning is taken from its beginning."""
+QUESTIONS = 32
+"""Questions whose vectors are kept: a person who types asks the same again and again."""
+PLAIN = "what is remembered"
+"""A text of which every embedder can make a vector."""
+_SAMPLES, _SAMPLE = 64, 16_384
+"""Places of a file that are read to tell it from another, and bytes of each."""
+_ENGLISH = re.compile(r"minilm-l\d|(?<![a-z])all-minilm|english|[-_]en(?:[-_. ]|$)", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN = re.compile(r"[a-zA-Z\u00c0-\u024f]")
 
 
 class Embedder(Protocol):
@@ -63,14 +77,14 @@ def embedder_of(settings: Settings, paths: Paths) -> Embedder:
 
         return endpoint(settings)
     if backend == "onnx":
-        from nanomem_tui.vectors.folder import onnx_model
+        from nanomem_tui.vectors.local_models import onnx_model
 
         return onnx_model(_path(settings, paths))
     if backend == "sentence-transformers":
-        from nanomem_tui.vectors.sentence_transformers import SentenceTransformers
+        from nanomem_tui.vectors.local_models import SentenceTransformers
 
         return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
-    from nanomem_tui.vectors.minilm import mini_lm
+    from nanomem_tui.vectors.local_models import mini_lm
 
     return mini_lm()
 
@@ -100,3 +114,98 @@ def unit_rows(rows: Any, name: str) -> Rows:
 def missing(what: str) -> MissingExtra:
     """The error for a part of search by meaning that is not installed."""
     return MissingExtra(f"search by meaning needs {what}, which is not installed", "", extra_command("vector"))
+
+
+def fingerprint(files: Iterable[Path], *more: str) -> str:
+    """Return eight characters that tell a model's files, in their order, and `more` from others: by their sizes and a
+    sample of their bytes, as weights of two models differ nearly everywhere. Raises OSError."""
+    found = hashlib.sha256("\0".join(more).encode())
+    for file in files:
+        with file.open("rb") as opened:
+            size = opened.seek(0, 2)
+            found.update(size.to_bytes(8, "little"))
+            for start in range(0, size, max(size // _SAMPLES, _SAMPLE)):
+                opened.seek(start)
+                found.update(opened.read(_SAMPLE))
+    return found.hexdigest()[:8]
+
+
+def share_read(model: str, text: str) -> float:
+    """The share of the letters of a text that a model of that name was taught, 0 to 1; 1 where nothing tells."""
+    if _ENGLISH.search(model) is None or "multilingual" in model.lower() or text.isascii():
+        return 1.0
+    letters = len(_LETTER.findall(text))
+    return len(_LATIN.findall(text)) / letters if letters else 1.0
+
+
+class Maker:
+    """One embedder, and the newest questions. Every method may be called from any thread."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+        self._questions: OrderedDict[str, Vector] = OrderedDict()
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector. Raises what the embedder does."""
+        return self._embedder.dimension
+
+    def question(self, text: str) -> Vector:
+        """The vector of a question. Raises what the embedder does, and BadAnswer when there is none."""
+        found = self._questions.get(text)
+        if found is None:
+            (made,) = self.texts([text])
+            if made is None:
+                raise BadAnswer("no vector can be made of that question", self.name, "ask in other words")
+            found = self._questions[text] = made
+            while len(self._questions) > QUESTIONS:
+                self._questions.popitem(last=False)
+        return found
+
+    def texts(self, texts: Sequence[str]) -> list[Vector | None]:
+        """A vector for each text; None for one of which none can be made, while others can.
+
+        Raises what the embedder does, and BadAnswer when it can make no vector at all.
+        """
+        trouble: BadAnswer | None = None
+        try:
+            made = self._made(texts)
+            if any(vector is not None for vector in made):
+                return made
+        except BadAnswer as error:
+            trouble = error
+        if self._made([PLAIN])[0] is None:  # raises when it is the embedder that fails, and not a text
+            raise trouble or BadAnswer("the embedder gives numbers that are none", self.name, "use another model")
+        if len(texts) == 1:
+            return [None]
+        half = len(texts) // 2
+        return [*self.texts(texts[:half]), *self.texts(texts[half:])]
+
+    def _made(self, texts: Sequence[str]) -> list[Vector | None]:
+        """The vectors as they come, None for one without a direction. Raises BadAnswer for anything else, and the
+        errors of ours."""
+        import numpy as np
+
+        try:
+            rows = np.asarray(self._embedder.embed(texts), np.float32)
+        except NanomemError:
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            raise BadAnswer(f"the embedder failed ({said})", self.name, "see `embedding_backend`") from error
+        wanted = (len(texts), self.dimension)
+        if rows.shape != wanted:
+            what = f"the embedder gave {_size(rows.shape)} numbers where {_size(wanted)} belong"
+            raise BadAnswer(what, self.name, "use another embedding model")
+        with np.errstate(all="ignore"):
+            lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
+        usable = np.isfinite(lengths) & (lengths > 1e-12)
+        return [
+            (rows[place] / np.float32(length)) if good else None
+            for place, (length, good) in enumerate(zip(lengths.tolist(), usable.tolist(), strict=True))
+        ]
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "no"

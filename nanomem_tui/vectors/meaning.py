@@ -1,7 +1,8 @@
-"""Search by meaning over one workspace: items are embedded, and found by how near they are to a question.
+"""Search by meaning over one workspace: texts are embedded, and found by how near they are to a question.
 
-Owns when things are done: what wants a vector gets one by a thread, by a search or by a command. The rows are the
-truth: every vector and every index is a cache of them, of one model at a time.
+Owns when things are done: what wants a vector gets one by a thread, by a search or by a command, batch by batch. Items
+and records of work go the same way: embedded, written to the file, then given to the copy in Chroma or PostgreSQL that
+the settings name. Of what is near only that is given whose text is still the one that was embedded.
 """
 
 from __future__ import annotations
@@ -9,75 +10,397 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Container, Iterator
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
 from nanomem_tui.store import atomic
-from nanomem_tui.vectors.index import Found, Index
-from nanomem_tui.vectors.making import PLAIN
-from nanomem_tui.vectors.rows import VectorRows
+from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, copy_once, usable
+from nanomem_tui.vectors.embedders import PLAIN, Maker
+from nanomem_tui.vectors.texts import ItemTexts, Key, Step, Texts
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.vectors.embedders import Embedder
-    from nanomem_tui.vectors.index import Vectors
-    from nanomem_tui.vectors.keeping import Keeper, Outside, Progress
-    from nanomem_tui.vectors.making import Maker
+    from nanomem_tui.vectors.collection import Collection
+    from nanomem_tui.vectors.embedders import Embedder, Vector
 
-LOCK = "embedding.lock"
-"""The file, beside the database, whose flock is held by the process that embeds."""
+Found = list[tuple[str, float]]
+"""Ids of items, and their cosine distance, 0 to 2, nearest first."""
+Progress = Callable[[int, int], object]
+"""Told how many texts have a vector, and of how many."""
+BATCH, FEW = 32, 8
+"""Texts that are embedded and written together (a fifth of a second with the model that is bundled), and by a search,
+which is waited for."""
+PART = 100
+"""Vectors that a copy is given at a time."""
+TAKEN = 1_000
+"""Vectors that are taken at a time from what another process embedded."""
 PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
-FEW = 8
-"""Vectors that a search makes and commits with later ones; the thread, and closing, commit them all."""
 WORTH = 100
 """Missing vectors up to which it is worth to wait for the thread that makes them."""
-LOOK, PAUSE = 1.0, 30.0
-"""Seconds between two looks of the thread, and after a failure."""
+LOOK, PAUSE, BREATH = 1.0, 30.0, 0.005
+"""Seconds between two looks of the thread, after a failure, and between two batches, in which others get their turn."""
 LEAVE = 5.0
 """Seconds that closing waits for the thread."""
-BREATH = 0.005
-"""Seconds between two batches of the thread, in which others get their turn."""
 
 
-class Meaning:
-    """What is found by meaning. Every method may be called from any thread, but not holding the snapshot's lock."""
+class Copy(Protocol):
+    """Collections outside the file, by name: a copy that is searched in its place."""
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        settings: Settings,
-        embedder: Callable[[], Embedder],
-        outside: Outside | None = None,
-    ) -> None:
-        """`embedder`: makes the one that the settings name, or raises why there is none; `outside`: opens the index
-        outside the database that they name, None where it is the rows."""
-        self._store = store
-        self._settings = settings
-        self._embedder = embedder
-        self._outside = outside
-        self._making, self._building, self._working = threading.Lock(), threading.Lock(), threading.Lock()
-        self._maker: Maker | None = None
-        self._refusal: NanomemError | None = None
-        self._keeper: Keeper | None = None
-        self._trouble: NanomemError | None = None
+    name: str
+
+    @property
+    def place(self) -> str:
+        """Where it is, in one line without a password; another place is another copy."""
+
+    @property
+    def collections(self) -> Mapping[str, Collection]:
+        """What it has."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class Outside(Protocol):
+    """Opens the copy that the settings name, for vectors of so many numbers of a model; `anew`: what is broken there,
+    and ours, is removed first. Raises errors of ours."""
+
+    def __call__(self, dimension: int, model: str, /, *, anew: bool) -> Copy: ...
+
+
+class Search(ABC):
+    """Texts kept in step with their vectors. Every method may be called from any thread, but not holding the lock of
+    the snapshot."""
+
+    _what: str
+    """What is embedded, as a person calls it, and in the name of the thread."""
+
+    def __init__(self, file: VectorFile, lock: str, outside: Outside | None) -> None:
+        """`lock`: the file, beside that of the vectors, whose flock is held by the process that embeds in bulk;
+        `outside`: opens the copy that is searched, None where the file is."""
+        self._file, self._outside = file, outside
+        self._lock_file = file.path.with_name(lock)
+        self._opening, self._working, self._starting = threading.RLock(), threading.Lock(), threading.Lock()
+        self._collections: dict[str, FileCollection] = {}
+        self._copy: Copy | None = None
+        self._lags = True
+        self._silent_until = 0.0
+        self._swept = False
+        self._troubles: dict[str, NanomemError] = {}
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
 
-    # -- what there is ------------------------------------------------------------------------------------------
+    @abstractmethod
+    def maker(self) -> Maker:
+        """The embedder, which checks what it makes. Raises why there is none."""
 
     @property
-    def ready(self) -> bool:
-        """Whether a question can be asked; it may find little while much is still to be embedded."""
-        return not self.why_not
+    @abstractmethod
+    def _texts(self) -> Texts | None:
+        """What is embedded; None where there is nothing yet."""
+
+    @abstractmethod
+    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
+        """Make ready for this embedder, once; `anew`: look at everything once more."""
+
+    def problems(self) -> list[Problem]:
+        """What did not work, of what was tried so far."""
+        found = list(self._troubles.values())
+        return [Problem(one.what, one.where or f"vectors of {self._what}", None, one.fix, "warning") for one in found]
+
+    @property
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def _problem(self) -> str:
+        return next((error.line() for error in self._troubles.values()), "")
+
+    # -- embedding --------------------------------------------------------------------------------------------------
+
+    def sync(self, progress: Progress | None = None, *, anew: bool = False, everything: bool = False) -> int:
+        """Embed every text that has no vector; how many that were. Written batch by batch: where it is cut off, the
+        next one goes on. `anew`: everything is looked at once more, and a copy outside is made anew; `everything`: so
+        is every vector.
+
+        Raises Refused while another process does the same, and what the embedder and the store do.
+        """
+        maker = self.maker()
+        with self._working, self._alone():
+            if everything:
+                maker.texts([PLAIN])  # one that makes no vector must not cost those that there are
+            self._silent_until = 0.0
+            self._begin(maker, anew=anew, everything=everything)
+            if self._texts is None:
+                return 0
+            if anew or everything:
+                with self._opening:
+                    self._close_copy()
+                    self._opened(maker, anew=True)
+            made = self._work(maker, BATCH, lambda: False, progress)
+            if "database" in self._troubles:
+                raise self._troubles["database"]
+            self._troubles.pop("embedding", None)
+            return made
+
+    def _work(self, maker: Maker, most: int, stop: Callable[[], bool], progress: Progress | None = None) -> int:
+        """Embed and write, batch by batch, until `stop`; how many texts that were. Raises what the embedder does."""
+        texts = self._texts
+        assert texts is not None
+        made = looked = 0
+        total = texts.rest(maker.name) if progress is not None else 0
+        self._save()
+        while (step := texts.step(maker.name, most, self._hashes)) is not None:
+            vectors = maker.texts([one.text for one in step.wanted]) if step.wanted else []
+            self._keep(maker, step, vectors)
+            self._pass_on(maker, stop)
+            made, looked = made + sum(vector is not None for vector in vectors), looked + step.looked
+            if progress is not None and step.wanted:
+                progress(*self._progress(looked, total))
+            if stop():
+                return made
+        self._pass_on(maker, stop, progress)
+        if not self._swept and self._file.is_writable and "database" not in self._troubles:
+            self._swept = True
+            self._told("sweep", partial(self._file.sweep, texts.collections, maker.name))
+        return made
+
+    def _keep(self, maker: Maker, step: Step, vectors: Sequence[Vector | None]) -> None:
+        """Write the vectors of a step. What cannot be written is held, told, and tried again with the next ones."""
+        rows: dict[str, list[Row]] = {}
+        for one, vector in zip(step.wanted, vectors, strict=True):
+            rows.setdefault(one.collection, []).append(Row(one.key, one.text_hash, vector, one.at))
+        for name, part in rows.items():
+            self._told("database", partial(self._collections[name].upsert, part))
+        for name in {name for name, _ in step.gone}:
+            gone = [key for of, key in step.gone if of == name]
+            self._told("sweep", partial(self._collections[name].delete, gone))
+        self._lags = self._lags or self._outside is not None or bool(step.gone)
+        made = {(one.collection, one.key): vector is not None for one, vector in zip(step.wanted, vectors, strict=True)}
+        self._done(maker.name, step, made)
+
+    def _done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
+        assert self._texts is not None
+        self._texts.done(model, step, made)
+
+    def _save(self) -> None:
+        for collection in self._collections.values():
+            if not collection.is_saved:
+                self._told("database", collection.save)
+
+    def _told(self, what: str, write: Callable[[], object]) -> None:
+        """Write; what fails is told, and takes nothing from a search."""
+        try:
+            write()
+        except NanomemError as error:
+            self._troubles[what] = error
+        else:
+            self._troubles.pop(what, None)
+
+    def _progress(self, looked: int, total: int) -> tuple[int, int]:
+        return min(looked, total), max(looked, total)
+
+    def _hashes(self, name: str, keys: Sequence[str]) -> Mapping[str, str]:
+        return self._collections[name].hashes(keys)
+
+    def _hurry(self, maker: Maker, patience: float) -> None:
+        """Embed what is missing for so many seconds, or let who is at it go on that long, where that may be enough.
+        What fails is told in `problems`, and what is there is searched."""
+        end = time.monotonic() + patience
+        assert self._texts is not None
+        rest = self._texts.rest(maker.name)
+        unsaved = not all(one.is_saved for one in self._collections.values())
+        if not (rest or unsaved or self._lags):
+            return
+        if not self._working.acquire(timeout=patience if rest <= WORTH else 0.0):
+            return
+        try:
+            self._work(maker, min(FEW, BATCH), lambda: time.monotonic() >= end)
+            self._troubles.pop("embedding", None)
+        except NanomemError as error:
+            self._troubles["embedding"] = error
+        finally:
+            self._working.release()
+
+    # -- the thread -------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Embed on a thread what is there, and what comes, until `stop`; nothing happens where that cannot be."""
+        with self._starting:
+            if not self._is_running:
+                self._stop.clear()
+                self._thread = threading.Thread(target=self._run, name=f"nanomem-{self._what}", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, once the batch that it is at is done; one that waits for an endpoint is left to itself, and
+        writes no more."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(LEAVE)
+            if self._thread.is_alive():
+                self._file.close()
+            self._thread = None
+
+    def close(self) -> None:
+        """End the thread and let go of the file and of the copy."""
+        self.stop()
+        if not self._opening.acquire(timeout=LEAVE):  # it waits for an endpoint
+            return
+        try:
+            self._save()
+            self._close_copy()
+            self._file.let_go()
+        finally:
+            self._opening.release()
+
+    def _run(self) -> None:
+        wait = 0.0
+        while not self._stop.wait(wait):
+            wait = LOOK
+            try:
+                maker = self.maker()
+                self._begin(maker)
+                if self._texts is not None:
+                    with self._working:
+                        self._work_alone(maker)
+                self._troubles.pop("embedding", None)
+            except MissingExtra:  # whoever asks is told
+                return
+            except NanomemError as error:
+                self._troubles["embedding"] = error
+                wait = PAUSE
+
+    def _work_alone(self, maker: Maker) -> None:
+        """Embed what is missing, or, while another process does that, take up what it has written."""
+        assert self._texts is not None
+        if not (self._texts.rest(maker.name) or self._lags):
+            return
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(self._alone())
+            except Refused:
+                self._texts.step(maker.name, TAKEN, self._hashes)
+            else:
+                self._work(maker, BATCH, lambda: self._stop.wait(BREATH))
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from embedding the same. Raises Refused while one does."""
+        if not self._file.is_writable:
+            yield
+            return
+        try:
+            atomic.make_folder(self._lock_file.parent)
+            held = atomic.locked(self._lock_file, wait=0)
+            held.__enter__()
+        except Refused as error:
+            what = f"another process embeds the {self._what}"
+            raise Refused(what, str(self._lock_file), "wait for it: what it has done is used at once") from error
+        try:
+            yield
+        finally:
+            held.__exit__(None, None, None)
+
+    # -- the copy outside -------------------------------------------------------------------------------------------
+
+    def _opened(self, maker: Maker, *, anew: bool = False) -> Copy | None:
+        """The copy; None where there is to be none, or it failed a moment ago: asking it may take seconds each time."""
+        with self._opening:
+            if self._outside is None or not self._file.is_writable:
+                return None
+            if self._copy is None and time.monotonic() >= self._silent_until:
+                try:
+                    self._copy = self._outside(maker.dimension, maker.name, anew=anew)
+                    self._lags = True
+                    self._check_copy(maker, self._copy)
+                except NanomemError as error:
+                    self._do_without(error)
+            return self._copy
+
+    def _check_copy(self, maker: Maker, copy: Copy) -> None:
+        """Give a copy everything that lacks what it was given: it was made anew."""
+        for name, collection in copy.collections.items():
+            sent = self._sent(maker, copy, name)
+            if sent and len(collection) < self._file.given(name, maker.name, sent):
+                self._file.unmark(self._mark(maker, copy, name))
+
+    def _mark(self, maker: Maker, copy: Copy, name: str) -> str:
+        return f"sent {copy.name} {copy.place} {name} {maker.name}"
+
+    def _sent(self, maker: Maker, copy: Copy, name: str) -> int:
+        mark = self._mark(maker, copy, name)
+        return int(self._file.marks(mark).get(mark, 0))
+
+    def _pass_on(self, maker: Maker, stop: Callable[[], bool], progress: Progress | None = None) -> None:
+        """Give the copy what it does not have yet, until `stop`. What fails is told, and tried again later."""
+        copy = self._opened(maker)
+        try:
+            if copy is None:
+                if self._lags and self._outside is None:
+                    for name in self._collections:
+                        self._file.settle(name, maker.name, self._file.last())
+                    self._lags = False
+                return
+            for name, collection in copy.collections.items():
+                sent, last = self._sent(maker, copy, name), self._file.last()
+                while part := self._file.since(name, maker.name, sent, PART):
+                    collection.delete([row.key for row in part if row.vector is None])
+                    rows, vectors = usable(part, maker.dimension)
+                    collection.upsert(
+                        [Row(row.key, row.text_hash, vector, row.at) for row, vector in zip(rows, vectors, strict=True)]
+                    )
+                    sent = part[-1].number
+                    self._file.note({self._mark(maker, copy, name): str(sent)})
+                    if progress is not None:
+                        progress(sent, max(sent, last))
+                    if stop():
+                        return
+                self._file.settle(name, maker.name, sent)
+            self._lags = False
+            self._troubles.pop("index", None)
+        except NanomemError as error:
+            self._do_without(error)
+
+    def _do_without(self, error: NanomemError) -> None:
+        self._troubles["index"] = error
+        self._silent_until = time.monotonic() + PAUSE
+        self._close_copy()
+
+    def _close_copy(self) -> None:
+        with self._opening:
+            if self._copy is not None:
+                self._copy.close()
+                self._copy = None
+
+
+class Meaning(Search):
+    """What is found by meaning among items."""
+
+    _what = "items"
+
+    def __init__(
+        self, store: MemoryStore, settings: Settings, embedder: Callable[[], Embedder], outside: Outside | None = None
+    ) -> None:
+        """`embedder`: makes the one that the settings name, or raises why there is none."""
+        super().__init__(VectorFile(store.paths.vectors, lambda: can_keep(store)), "embedding.lock", outside)
+        self._store, self._settings, self._embedder = store, settings, embedder
+        self._making = threading.Lock()
+        self._maker: Maker | None = None
+        self._refusal: NanomemError | None = None
+        self._items: ItemTexts | None = None
+
+    # -- what there is ----------------------------------------------------------------------------------------------
 
     @property
     def why_not(self) -> str:
         """Why nothing is found by meaning, in one line; empty when it is."""
         try:
-            self._made()
+            self.maker()
         except NanomemError as error:
             return error.line()
         return ""
@@ -89,210 +412,10 @@ class Meaning:
 
     def maker(self) -> Maker:
         """The embedder, which checks what it makes. Raises why there is none."""
-        return self._made()
-
-    def state(self) -> dict[str, Any]:
-        """`model`, `dimension`, `index`, `done` of `total` items (None: not counted yet), whether a thread is
-        `running`, and the `problem` of the last try. Loads no model: what was not asked for yet is what the database
-        has."""
-        keeper = self._keeper
-        running = self._thread is not None and self._thread.is_alive()
-        found: dict[str, Any] = {"model": "", "dimension": 0, "index": self._settings.vector_index}
-        found |= {"done": 0, "total": None, "running": running, "problem": ""}
-        if keeper is not None:
-            done, total = keeper.kept.counts()
-            found |= {"model": keeper.maker.name, "dimension": keeper.dimension, "index": keeper.index.name}
-            found |= {"done": done, "total": total}
-        elif held := VectorRows(self._store).counts():
-            found |= {"model": held[0].model, "dimension": held[0].dimension, "done": held[0].rows}
-        return found | {"problem": next((error.line() for error in self._troubles()), "")}
-
-    @property
-    def progress(self) -> str:
-        """How far the embedding is, in words; empty when all is done, or nothing was begun."""
-        done, total = self._keeper.kept.counts() if self._keeper is not None else (0, 0)
-        return f"embedding {done:,} of {total:,}" if done < total else ""
-
-    def problems(self) -> list[Problem]:
-        """What did not work, of what was tried so far."""
-        found = [
-            Problem(error.what, error.where or "vectors", None, error.fix, "warning") for error in self._troubles()
-        ]
-        if self._keeper is not None and self._keeper.kept.refused:
-            what = f"no vector could be made of {self._keeper.kept.refused:,} of the texts; words find them"
-            found.append(Problem(what, "vectors", None, "", "note"))
-        return found
-
-    def _troubles(self) -> list[NanomemError]:
-        found = [self._trouble] if self._trouble is not None else []
-        return [*found, *(self._keeper.troubles.values() if self._keeper is not None else ())]
-
-    # -- asking -------------------------------------------------------------------------------------------------
-
-    def nearest(
-        self, text: str, limit: int, within: Container[str] | None = None, *, patience: float = PATIENCE
-    ) -> Found:
-        """The items nearest to a text in meaning, at most `limit`, with their cosine distance (0 to 2), nearest first.
-
-        `within`: of these ids alone. What has no vector yet is embedded first, for `patience` seconds or so. Raises
-        MissingExtra, BadInput, InvalidConfig or ModelError when no question can be asked.
-        """
-        keeper = self._kept()
-        question = keeper.maker.question(text)
-        self._hurry(keeper, patience)
-        return self._ask(keeper, lambda index: _nearest(keeper, index, question, limit, within))
-
-    def near(self, item_id: str, limit: int, within: Container[str] | None = None) -> Found:
-        """The items nearest to one of them, itself left out; none when it has no vector. Raises as `nearest`."""
-        keeper = self._kept()
-        self._hurry(keeper, PATIENCE)
-
-        def ask(index: Index) -> Found:
-            visible = keeper.kept.visible(None, len(index))
-            vector = index.vector(item_id) if visible is None or item_id in visible else None
-            return [] if vector is None else _nearest(keeper, index, vector, limit + 1, within)
-
-        return [one for one in self._ask(keeper, ask) if one[0] != item_id][:limit]
-
-    def _ask(self, keeper: Keeper, ask: Callable[[Index], Found]) -> Found:
-        """The answer of the index; of the rows where it is one outside that fails."""
-        index = keeper.index
-        try:
-            return ask(index)
-        except NanomemError as error:
-            if not keeper.fall_back(index, error):
-                raise
-        return ask(keeper.index)
-
-    # -- keeping in step ----------------------------------------------------------------------------------------
-
-    def sync(self, progress: Progress | None = None, *, anew: bool = False, everything: bool = False) -> int:
-        """Embed every text that has no vector; how many that were. Committed batch by batch: where it is cut off, the
-        next one goes on. `anew`: an index outside is made anew, and vectors that are none are thrown away;
-        `everything`: so are all that there are, whatever they hold.
-
-        Raises Refused while another process does the same, and what the embedder and the store do.
-        """
-        with self._working, self._alone():
-            if everything and self._made().texts([PLAIN]) and (rows := VectorRows(self._store)).can_keep:
-                rows.clear()
-            keeper = self._kept(anew=anew or everything)
-            if anew and keeper.rows.can_keep:
-                keeper.rows.remove(keeper.rows.bad())
-            made = keeper.work(progress, lambda: False)
-            if "database" in keeper.troubles:
-                raise keeper.troubles["database"]
-            self._trouble = None
-            return made
-
-    def preview(self) -> tuple[int, int]:
-        """How many items have a vector of the present model in the database, and how many are to have one; nothing is
-        embedded or written. Raises why there is no embedder, and what the store does."""
-        from nanomem_tui.vectors.keeping import Keeper
-
-        return Keeper(self._store, self._made(), None).kept.counts()
-
-    def start(self) -> None:
-        """Embed on a thread what is there, and what comes, until `stop`; nothing happens where that cannot be."""
-        with self._making:
-            if self._thread is None or not self._thread.is_alive():
-                self._stop.clear()
-                self._thread = threading.Thread(target=self._run, name="nanomem-meaning", daemon=True)
-                self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread, once the batch that it is at is done; one that waits for an endpoint is left to itself, and
-        writes no more."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(LEAVE)
-            if self._thread.is_alive() and self._keeper is not None:
-                self._keeper.rows.close()
-            self._thread = None
-
-    def close(self) -> None:
-        """End the thread and let go of the index."""
-        self.stop()
-        if not self._building.acquire(timeout=LEAVE):  # it waits for an endpoint
-            return
-        try:
-            if self._keeper is not None:
-                self._keeper.keep_late()
-                self._keeper.index.close()
-                self._keeper = None
-        finally:
-            self._building.release()
-
-    def _run(self) -> None:
-        wait = 0.0
-        while not self._stop.wait(wait):
-            wait = LOOK
-            try:
-                keeper = self._kept()
-                if keeper.lacks:
-                    with self._working:
-                        self._work_alone(keeper)
-                self._trouble = None
-            except MissingExtra:  # whoever asks is told
-                return
-            except NanomemError as error:
-                self._trouble = error
-                wait = PAUSE
-
-    def _work_alone(self, keeper: Keeper) -> None:
-        """Embed what is missing, or, while another process does that, take up what it has committed."""
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(self._alone())
-            except Refused:
-                keeper.take_over()
-            else:
-                keeper.work(None, lambda: self._stop.wait(BREATH))
-
-    def _hurry(self, keeper: Keeper, patience: float) -> None:
-        """Embed what is missing for so many seconds, or let who is at it go on that long, where that may be enough.
-        What fails is told in `problems`, and what is there is searched."""
-        end = time.monotonic() + patience
-        done, total = keeper.kept.counts()
-        wait = patience if total - done <= WORTH else 0.0
-        if not keeper.lacks or not self._working.acquire(timeout=wait):
-            return
-        try:
-            keeper.work(None, lambda: time.monotonic() >= end, FEW)
-            self._trouble = None
-        except NanomemError as error:
-            self._trouble = error
-        finally:
-            self._working.release()
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from embedding the same. Raises Refused while one does."""
-        if not VectorRows(self._store).can_keep:
-            yield
-            return
-        lock = self._store.paths.data / LOCK
-        try:
-            held = atomic.locked(lock, wait=0)
-            held.__enter__()
-        except Refused as error:
-            what = "another process embeds the items"
-            raise Refused(what, str(lock), "wait for it: what it has done is used at once") from error
-        try:
-            yield
-        finally:
-            held.__exit__(None, None, None)
-
-    # -- its parts ----------------------------------------------------------------------------------------------
-
-    def _made(self) -> Maker:
-        """The embedder. Raises why there is none."""
         with self._making:
             if self._refusal is not None:
                 raise self._refusal
             if self._maker is None:
-                from nanomem_tui.vectors.making import Maker
-
                 try:
                     self._maker = Maker(self._embedder())
                 except NanomemError as error:
@@ -300,19 +423,160 @@ class Meaning:
                     raise
             return self._maker
 
-    def _kept(self, *, anew: bool = False) -> Keeper:
-        """The index with all that the database has; `anew`: made once more."""
-        maker = self._made()
-        with self._building:
-            if anew and self._keeper is not None:
-                self._keeper.index.close()
-                self._keeper = None
-            if self._keeper is None:
-                from nanomem_tui.vectors.keeping import Keeper
+    def state(self) -> dict[str, Any]:
+        """`model`, `dimension`, `index`, `done` of `total` items (None: not counted yet), whether a thread is
+        `running`, and the `problem` of the last try. Loads no model: what was not asked for yet is what the file has.
+        """
+        found: dict[str, Any] = {"model": "", "dimension": 0, "index": self._settings.vector_index, "done": 0}
+        found |= {"total": None, "running": self._is_running, "problem": self._problem}
+        if self._items is not None and self._maker is not None:
+            done, total = self._items.counts()
+            index = self._copy.name if self._copy is not None else "rows"
+            found |= {"model": self._maker.name, "dimension": self._maker.dimension, "index": index}
+            found |= {"done": done, "total": total}
+        elif held := self._file.counts([ITEMS]):
+            found |= {"model": held[0].model, "dimension": held[0].dimension, "done": held[0].rows}
+        return found
 
-                self._keeper = Keeper(self._store, maker, self._outside, anew=anew)
-            return self._keeper
+    @property
+    def progress(self) -> str:
+        """How far the embedding is, in words; empty when all is done, or nothing was begun."""
+        done, total = self._items.counts() if self._items is not None else (0, 0)
+        return f"embedding {done:,} of {total:,}" if done < total else ""
+
+    def problems(self) -> list[Problem]:
+        """What did not work, of what was tried so far."""
+        unmade = self._items.unmade if self._items is not None else 0
+        what = f"no vector could be made of {unmade:,} of the texts; words find them"
+        return [*super().problems(), *([Problem(what, "vectors", None, "", "note")] if unmade else [])]
+
+    def preview(self) -> tuple[int, int]:
+        """How many items have a vector of the present model, and how many are to have one; nothing is embedded or
+        written. Raises why there is no embedder, and what the store does."""
+        maker, texts = self.maker(), ItemTexts(self._store)
+        collection = FileCollection(self._file, ITEMS, maker.name, maker.dimension)
+        texts.begin(collection.known(), collection.unmade())
+        return texts.counts()
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    def nearest(
+        self, text: str, limit: int, within: Container[str] | None = None, *, patience: float = PATIENCE
+    ) -> Found:
+        """The items nearest to a text in meaning, at most `limit`, with their cosine distance, nearest first.
+
+        `within`: of these ids alone. What has no vector yet is embedded first, for `patience` seconds or so. Raises
+        MissingExtra, BadInput, InvalidConfig or ModelError when no question can be asked.
+        """
+        maker = self.maker()
+        self._begin(maker)
+        question = maker.question(text)
+        self._hurry(maker, patience)
+        return self._near(maker, question, limit, within)
+
+    def near(self, item_id: str, limit: int, within: Container[str] | None = None) -> Found:
+        """The items nearest to one of them, itself left out; none when it has no vector. Raises as `nearest`."""
+        maker = self.maker()
+        self._begin(maker)
+        self._hurry(maker, PATIENCE)
+        collection = self._collections[ITEMS]
+        found = collection.of([item_id]).get(item_id)
+        vector = found.vector if found is not None and found.text_hash == self._current().get(item_id) else None
+        if vector is None:
+            return []
+        return [one for one in self._near(maker, vector, limit + 1, within) if one[0] != item_id][:limit]
+
+    def _near(self, maker: Maker, vector: Vector, limit: int, within: Container[str] | None) -> Found:
+        """Of the collection that is searched what is still to be found; of the file where the copy fails."""
+        copy = self._opened(maker)
+        if copy is not None:
+            try:
+                return self._present(copy.collections[ITEMS], vector, limit, within)
+            except NanomemError as error:
+                self._do_without(error)
+        return self._present(self._collections[ITEMS], vector, limit, within)
+
+    def _present(self, collection: Collection, vector: Vector, limit: int, within: Container[str] | None) -> Found:
+        current, size = self._current(), limit
+        assert self._items is not None
+        if isinstance(collection, FileCollection) and self._items.is_settled(len(collection)):
+            return [(one.key, one.distance) for one in collection.nearest(vector, limit, within)]
+        while True:
+            near = collection.nearest(vector, size, within)
+            found = [(one.key, one.distance) for one in near if current.get(one.key) == one.text_hash]
+            if len(found) >= limit or len(near) < size:
+                return found[:limit]
+            size *= 4
+
+    def _current(self) -> Mapping[str, str]:
+        assert self._items is not None
+        self._items.follow()
+        return self._items.current
+
+    # -- its parts --------------------------------------------------------------------------------------------------
+
+    @property
+    def _texts(self) -> ItemTexts | None:
+        return self._items
+
+    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
+        with self._opening:
+            if self._items is not None and not (anew or everything):
+                return
+            if everything:
+                self._file.clear([ITEMS])
+            elif anew:
+                self._file.clear([ITEMS], unmade=True)
+            query = "SELECT 'items', model, key, '', text_hash, vector FROM vectors WHERE workspace_id = ?"
+            copy_once(self._file, "vectors", self._store.read, query, self._store.workspace_id)
+            if anew or everything:  # what it holds in RAM is looked at anew too
+                self._collections.pop(ITEMS, None)
+            made = self._collections.setdefault(ITEMS, FileCollection(self._file, ITEMS, maker.name, maker.dimension))
+            # Where a copy is searched, no matrix is read: what the file holds is known by the hashes in it.
+            known = made.known() if self._outside is None else self._file.hashes(ITEMS, maker.name)
+            self._store.refresh()
+            texts = self._items if self._items is not None else ItemTexts(self._store)
+            texts.begin(known, made.unmade())
+            self._items, self._swept = texts, False
+
+    def _progress(self, looked: int, total: int) -> tuple[int, int]:
+        assert self._items is not None
+        return self._items.counts()
 
 
-def _nearest(keeper: Keeper, index: Index, vector: Vectors, limit: int, within: Container[str] | None) -> Found:
-    return index.nearest(vector, limit, keeper.kept.visible(within, len(index)))
+def can_keep(store: MemoryStore) -> bool:
+    """Whether vectors of items may be written: a search begins no memory, and mends none."""
+    return store.has_database and store.source.damage is None
+
+
+# -- as the settings want it ----------------------------------------------------------------------------------------
+
+
+def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
+    """Search by meaning over a store; nothing of it is loaded yet."""
+
+    def embedder() -> Embedder:
+        from nanomem_tui.vectors import embedders
+
+        return embedders.embedder_of(settings, store.paths)
+
+    return Meaning(store, settings, embedder, outside_of(store, settings))
+
+
+def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (ITEMS,)) -> Outside | None:
+    """What opens the copy of some collections that the settings name; None where the file is searched."""
+
+    def chroma(_: int, model: str, *, anew: bool) -> Copy:
+        from nanomem_tui.vectors.chroma import ChromaCopy, place_of
+
+        items = store.load("item").items if ITEMS in names else None
+        place = place_of(settings, store.paths, is_of_records=items is None)
+        return ChromaCopy(place, store.workspace_id, names, model, items, anew=anew)
+
+    def pgvector(dimension: int, model: str, *, anew: bool) -> Copy:
+        from nanomem_tui.vectors.pgvector import PgCopy
+
+        return PgCopy(settings.pgvector_url, store.workspace_id, names, dimension, model, anew=anew)
+
+    known: dict[str, Outside] = {"chroma": chroma, "pgvector": pgvector}
+    return known.get(settings.vector_index)

@@ -1,39 +1,39 @@
-"""The index in PostgreSQL: a table with a vector column of pgvector, its cosine distance and its HNSW index.
+"""Collections in PostgreSQL: tables with a vector column of pgvector, its cosine distance and its HNSW index.
 
-Owns that table's rows of one workspace. Makes no extension and no role: what the person who runs the server has to do
-is said. All errors of the driver come out as errors of ours; no password is ever shown.
+Owns the rows of one workspace in these tables. Makes no extension and no role: what the person who runs the server has
+to do is said. All errors of the driver come out as errors of ours; no password is ever shown.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Collection as Sized
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.errors import InvalidConfig, NanomemError, StoreError
 from nanomem_tui.store.postgres import pool, server
-from nanomem_tui.vectors.index import Entry, Found, Known, accepted
+from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.index import Vectors
+    from nanomem_tui.vectors.embedders import Vector
 
 T = TypeVar("T")
 SETTING = "pgvector_url"
-TABLE = "nanomem_vectors_{}"
-"""One for each number of dimensions: an index of pgvector is of one."""
+TABLE = "nanomem_{}_{}"
+"""One for each collection and number of dimensions: an index of pgvector is of one. That of items is called vectors."""
 MOST_INDEXED = 2_000
 """Numbers of a vector beyond which pgvector has no HNSW index; such ones are compared one by one."""
 EXACT = 200
 """Vectors asked for beyond which all are compared, and none is missed."""
 FEW = 10_000
-"""Ids up to which the server is asked about these alone."""
+"""Keys up to which the server is asked about these alone."""
 STATEMENT = 30_000
 """Milliseconds for a statement."""
 _LOCK = 0x6E616E6F
 """Of the processes that make the table at the same time, one does."""
-AGAIN = "the rows are searched meanwhile"
+AGAIN = "it is done without meanwhile"
 
 
 class PgServer:
@@ -102,156 +102,123 @@ class PgServer:
             raise StoreError(f"PostgreSQL cannot be used ({_said(error)})", self.where, AGAIN) from error
 
 
-class PgTable:
-    """The vectors of one workspace and model in one table, with an index of its own."""
-
-    def __init__(self, server: PgServer, name: str, dimension: int, workspace_id: str, model: str) -> None:
-        self.name = name
-        self.owner = (workspace_id, model)
-        self._server, self._dimension = server, dimension
-
-    def make(self, connection: Any) -> bool:
-        """Make it with its index where it is not there; whether that was done."""
-        if connection.execute("SELECT to_regclass(%s)", (self.name,)).fetchone()[0] is not None:
-            return False
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {self.name} (workspace_id text NOT NULL, model text NOT NULL,"
-            f" item_id text NOT NULL, text_hash text NOT NULL, embedding vector({self._dimension}) NOT NULL,"
-            " PRIMARY KEY (workspace_id, model, item_id))"
-        )
-        if self._dimension <= MOST_INDEXED:
-            connection.execute(
-                f"CREATE INDEX IF NOT EXISTS {self.name}_near ON {self.name} USING hnsw (embedding vector_cosine_ops)"
-            )
-        return True
-
-    def clear(self, connection: Any, others: str, *, anew: bool) -> None:
-        """Take away the vectors of this workspace in tables called so (a regular expression): those of other models,
-        and of other numbers of dimensions; `anew`: all of them."""
-        workspace_id, model = self.owner
-        tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ %s"
-        for (table,) in connection.execute(tables, (others,)).fetchall():
-            kept = "" if anew or table != self.name else " AND model != %s"
-            connection.execute(
-                f"DELETE FROM {table} WHERE workspace_id = %s{kept}", (workspace_id, model)[: 1 + bool(kept)]
-            )
-
-    def put(self, entries: Sequence[Known], vectors: Vectors) -> None:
-        """Take these vectors in place of those it had."""
-        query = (
-            f"INSERT INTO {self.name} (workspace_id, model, item_id, text_hash, embedding)"
-            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (workspace_id, model, item_id)"
-            " DO UPDATE SET text_hash = excluded.text_hash, embedding = excluded.embedding"
-        )
-        rows = [
-            (*self.owner, entry.key, entry.text_hash, _written(vector))
-            for entry, vector in zip(entries, vectors, strict=True)
-        ]
-        self._server.run(lambda connection: connection.cursor().executemany(query, rows))
-
-    def remove(self, keys: Sequence[str]) -> None:
-        """Forget these."""
-        query = f"DELETE FROM {self.name} WHERE workspace_id = %s AND model = %s AND item_id = ANY(%s)"
-        self._server.run(lambda connection: connection.execute(query, (*self.owner, list(keys))))
-
-    def best(self, vector: Vectors, limit: int, keys: list[str] | None = None) -> list[tuple[float, str, str]]:
-        """The nearest, at most `limit` (`keys`: of these alone): distance, id and hash of the text, nearest first."""
-        chosen = "" if keys is None else " AND item_id = ANY(%s)"
-        query = (
-            f"SELECT item_id, embedding <=> %s::vector AS far, text_hash FROM {self.name}"
-            f" WHERE workspace_id = %s AND model = %s{chosen} ORDER BY far, item_id LIMIT %s"
-        )
-        if keys is None and limit <= EXACT:
-            query = query.replace("ORDER BY far, item_id", "ORDER BY far")  # what the index can give
-        values = [_written(vector), *self.owner, *([keys] if keys is not None else []), limit]
-
-        def ask(connection: Any) -> list[tuple[float, str, str]]:
-            if keys is None and limit <= EXACT:
-                connection.execute(f"SET LOCAL hnsw.ef_search = {EXACT}")
-                if self._server.iterates:
-                    connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-            return [(max(0.0, float(far)), key, held) for key, far, held in connection.execute(query, values)]
-
-        return sorted(self._server.run(ask))
-
-    def vector(self, key: str) -> Vectors | None:
-        """The vector of one, None where there is none."""
-        import numpy as np
-
-        query = f"SELECT embedding::text FROM {self.name} WHERE workspace_id = %s AND model = %s AND item_id = %s"
-        found = self._server.run(lambda connection: connection.execute(query, (*self.owner, key)).fetchone())
-        return None if found is None else np.array(found[0].strip("[]").split(","), np.float32)
-
-
-class PgIndex:
-    """The vectors of one workspace and model in a table of PostgreSQL. Opened with what it holds."""
+class PgCopy:
+    """The collections of one workspace and model; see `meaning.Copy`."""
 
     name = "pgvector"
 
-    def __init__(self, url: str, workspace_id: str, dimension: int, model: str, *, anew: bool = False) -> None:
+    def __init__(
+        self, url: str, workspace_id: str, names: Sequence[str], dimension: int, model: str, *, anew: bool = False
+    ) -> None:
         """Raises MissingExtra, InvalidConfig (the address) or StoreError (the server, its extension, its rights)."""
-        self._lock = threading.RLock()
         self._server = PgServer(url)
-        self._table = PgTable(self._server, TABLE.format(dimension), dimension, workspace_id, model)
+        self.collections = {name: PgCollection(self._server, name, dimension, workspace_id, model) for name in names}
 
         def prepare(connection: Any) -> None:
             self._server.check(connection)
-            self._table.make(connection)
-            self._table.clear(connection, f"^{TABLE.format('[0-9]+')}$", anew=anew)
+            for collection in self.collections.values():
+                collection.make(connection, anew=anew)
 
         try:
             self._server.run(prepare)
-            query = f"SELECT item_id, text_hash FROM {self._table.name} WHERE workspace_id = %s AND model = %s"
-            rows = self._server.run(lambda connection: connection.execute(query, self._table.owner).fetchall())
         except BaseException:
             self.close()
             raise
-        self._hashes: dict[str, str] = dict(rows)
 
-    def __len__(self) -> int:
-        return len(self._hashes)
-
-    def held(self) -> Mapping[str, str]:
-        with self._lock:
-            return dict(self._hashes)
-
-    def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
-        self._table.put(entries, vectors)
-        with self._lock:
-            self._hashes.update((entry.key, entry.text_hash) for entry in entries)
-
-    def remove(self, keys: Iterable[str]) -> None:
-        gone = [key for key in keys if key in self._hashes]
-        if not gone:
-            return
-        self._table.remove(gone)
-        with self._lock:
-            for key in gone:
-                self._hashes.pop(key, None)
-
-    def nearest(self, vector: Vectors, limit: int, within: Container[str] | None = None) -> Found:
-        if limit <= 0 or not self._hashes:
-            return []
-        if isinstance(within, AbstractSet) and len(within) <= FEW:
-            return self._best(vector, limit, list(within)) if within else []
-        return accepted(lambda size: self._best(vector, size, None), len(self), limit, within)
-
-    def _best(self, vector: Vectors, limit: int, keys: list[str] | None) -> Found:
-        return [(key, far) for far, key, _ in self._table.best(vector, limit, keys) if key in self._hashes]
-
-    def vector(self, key: str) -> Vectors | None:
-        return self._table.vector(key)
+    @property
+    def place(self) -> str:
+        """Which database it is, for a person."""
+        return self._server.where
 
     def close(self) -> None:
+        """Let go of the connection."""
         self._server.close()
+
+
+class PgCollection:
+    """One table, of which the rows of a workspace and model are ours; see `collection.Collection`."""
+
+    def __init__(self, server: PgServer, name: str, dimension: int, workspace_id: str, model: str) -> None:
+        called = "vectors" if name == ITEMS else name
+        self.table, self._tables = TABLE.format(called, dimension), f"^{TABLE.format(called, '[0-9]+')}$"
+        self._owner = (workspace_id, model)
+        self._server, self._dimension = server, dimension
+
+    def make(self, connection: Any, *, anew: bool) -> None:
+        """Make it with its index where it is not there, and take away the vectors of this workspace that are of other
+        models, or of other numbers of dimensions; `anew`: all of them."""
+        if connection.execute("SELECT to_regclass(%s)", (self.table,)).fetchone()[0] is None:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {self.table} (workspace_id text NOT NULL, model text NOT NULL,"
+                f" item_id text NOT NULL, text_hash text NOT NULL, embedding vector({self._dimension}) NOT NULL,"
+                " PRIMARY KEY (workspace_id, model, item_id))"
+            )
+            if self._dimension <= MOST_INDEXED:
+                index = f"{self.table}_near ON {self.table} USING hnsw (embedding vector_cosine_ops)"
+                connection.execute(f"CREATE INDEX IF NOT EXISTS {index}")
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ %s"
+        for (table,) in connection.execute(tables, (self._tables,)).fetchall():
+            kept = "" if anew or table != self.table else " AND model != %s"
+            connection.execute(f"DELETE FROM {table} WHERE workspace_id = %s{kept}", self._owner[: 1 + bool(kept)])
+
+    def __len__(self) -> int:
+        query = f"SELECT count(*) FROM {self.table} WHERE workspace_id = %s AND model = %s"
+        return int(self._server.run(lambda connection: connection.execute(query, self._owner).fetchone()[0]))
+
+    def upsert(self, rows: Sequence[Row]) -> None:
+        """See `Collection.upsert`."""
+        query = (
+            f"INSERT INTO {self.table} (workspace_id, model, item_id, text_hash, embedding)"
+            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (workspace_id, model, item_id)"
+            " DO UPDATE SET text_hash = excluded.text_hash, embedding = excluded.embedding"
+        )
+        values = [
+            (*self._owner, row.key, row.text_hash, _written(row.vector)) for row in rows if row.vector is not None
+        ]
+        if values:
+            self._server.run(lambda connection: connection.cursor().executemany(query, values))
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """See `Collection.delete`."""
+        query = f"DELETE FROM {self.table} WHERE workspace_id = %s AND model = %s AND item_id = ANY(%s)"
+        if keys:
+            self._server.run(lambda connection: connection.execute(query, (*self._owner, list(keys))))
+
+    def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
+        """See `Collection.nearest`."""
+        if count <= 0:
+            return []
+        if isinstance(among, Sized) and len(among) <= FEW:
+            return self._best(vector, count, list(among)) if among else []
+        size = len(self) if among is not None else count
+        return accepted(lambda wanted: self._best(vector, wanted, None), size, count, among)
+
+    def _best(self, vector: Vector, count: int, keys: list[str] | None) -> list[Near]:
+        chosen = "" if keys is None else " AND item_id = ANY(%s)"
+        is_exact = keys is not None or count > EXACT
+        query = (
+            f"SELECT item_id, embedding <=> %s::vector AS far, text_hash FROM {self.table}"
+            f" WHERE workspace_id = %s AND model = %s{chosen}"
+            f" ORDER BY far{', item_id' if is_exact else ''} LIMIT %s"  # without, the index can give it
+        )
+        values = [_written(vector), *self._owner, *([keys] if keys is not None else []), count]
+
+        def ask(connection: Any) -> list[Near]:
+            if not is_exact:
+                connection.execute(f"SET LOCAL hnsw.ef_search = {EXACT}")
+                if self._server.iterates:
+                    connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            return [Near(key, max(0.0, float(far)), held) for key, far, held in connection.execute(query, values)]
+
+        return sorted(self._server.run(ask), key=lambda one: (one.distance, one.key))
 
 
 def _said(error: Exception) -> str:
     return " ".join(str(error).split())[:160] or type(error).__name__
 
 
-def _written(vector: Vectors) -> str:
+def _written(vector: Vector) -> str:
     """A vector as pgvector reads it."""
     return f"[{','.join(map(repr, vector.tolist()))}]"
 

@@ -21,7 +21,7 @@ from nanomem_tui.operations import new_operation
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.vectors.legible import share_read
+from nanomem_tui.vectors.embedders import share_read
 from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
 from tests.store.homes import make_home

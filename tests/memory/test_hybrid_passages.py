@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from nanomem_tui.memory import fusion
 from nanomem_tui.memory.conversations import Conversations
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.vectors import passages as kept
-from nanomem_tui.vectors.making import Maker
+from nanomem_tui.vectors.collection import VectorFile
+from nanomem_tui.vectors.embedders import Maker
 from nanomem_tui.vectors.passages import PassageVectors
 from tests.memory.senses import Senses
 from tests.memory.test_conversations import FILLER, Home
@@ -28,7 +31,7 @@ def talk() -> OrderedRecall:
 
 def vectors_of(folder: Path, senses: Senses | None = None) -> PassageVectors:
     maker = Maker(senses or Senses())
-    return PassageVectors(lambda: maker, folder)
+    return PassageVectors(lambda: maker, folder / "vectors.db")
 
 
 # -- in order ---------------------------------------------------------------------------------------------------------
@@ -87,28 +90,30 @@ def test_vectors_are_kept_in_a_file_and_made_once(tmp_path: Path) -> None:
     assert vectors_of(tmp_path, Senses("another")).wanting(texts) == texts[::-1]
 
 
-def test_a_torn_or_broken_file_costs_only_what_it_lost(tmp_path: Path) -> None:
+def test_a_vector_that_is_broken_is_made_again(tmp_path: Path) -> None:
     texts = [f"text {n}" for n in range(5)]
     vectors_of(tmp_path).make(texts)
-    (file,) = tmp_path.glob("passages-*.vectors")
-    assert file.stat().st_mode & 0o077 == 0
-    data = bytearray(file.read_bytes())
-    size = len(data) // 5
-    data[size + 16 : size + 20] = b"\xff\xff\xff\xff"  # a number that is none
-    file.write_bytes(data[: -size // 2])
+    with closing(sqlite3.connect(tmp_path / "vectors.db")) as connection, connection:
+        connection.execute("UPDATE vectors SET vector = zeroblob(24) WHERE number = 2")
+        connection.execute("UPDATE vectors SET vector = x'00' WHERE number = 5")
     left = vectors_of(tmp_path)
     assert left.wanting(texts) == ["text 4", "text 1"]
     left.make(left.wanting(texts))
     assert vectors_of(tmp_path).wanting(texts) == []
 
 
-def test_a_file_that_grew_too_long_is_cut_to_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_far_too_many_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST", 2)
     texts = [f"text {n}" for n in range(9)]
     vectors_of(tmp_path).make(texts)
     assert vectors_of(tmp_path).wanting(texts) == []  # of the newest two
-    (file,) = tmp_path.glob("passages-*.vectors")
-    assert file.stat().st_size == 4 * (16 + 4 * Senses().dimension)
+    assert [held.rows for held in VectorFile(tmp_path / "vectors.db").counts(["passages"])] == [4]
+
+
+def test_files_of_an_earlier_release_go(tmp_path: Path) -> None:
+    (tmp_path / "passages-1234.vectors").write_bytes(b"1234")
+    vectors_of(tmp_path).make(["tea"])
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors.db"]
 
 
 def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
@@ -159,5 +164,5 @@ def test_without_a_model_words_find_passages(home: Home, tmp_path: Path) -> None
         raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", "pip install it")
 
     with home.open() as ws:
-        found = by_meaning(ws, PassageVectors(missing, tmp_path)).recall("red Skoda")
+        found = by_meaning(ws, PassageVectors(missing, tmp_path / "vectors.db")).recall("red Skoda")
         assert found == ws.conversations.recall("red Skoda")

@@ -7,14 +7,20 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turn_values import TurnInput
+from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.passages import PassageVectors
+from nanomem_tui.vectors.records import RecordMeaning
 from tests.cli.conftest import Result
 from tests.purge import planted
+from tests.vectors.fakes import Words
 
 Run = Callable[..., Result]
 
@@ -128,6 +134,33 @@ def test_by_id_all_that_it_ever_said_goes(workspace: Path, run: Run) -> None:
     assert run("memory", "show", key).code == 2
     assert "tea is black" not in json.dumps(run("log", "--full", "--json").json)
     assert run("forget", "--id", "nobody", "--yes").code == 2
+
+
+def test_the_vectors_of_what_is_forgotten_go_with_it(workspace: Path, run: Run) -> None:
+    with open_workspace(workspace) as ws:
+        ws.records.store("incident", {"description": "the quagga is ill"}, "ill")
+        ws.records.store("incident", {"description": "the cat is ill"}, "cat")
+        ws.items.add("a quagga lives in the garden")
+        ws.flush()
+        maker = Maker(Words())
+        Meaning(ws.store, ws.settings, Words).sync()
+        RecordMeaning(ws.store, ws.tier_database, lambda: maker).sync()
+        passages = PassageVectors(lambda: maker, ws.paths.vectors)
+        passages.make(["the quagga again"])
+        passages.close()
+        path, kept = ws.paths.vectors, {item.id for item in ws.items.all() if "quagga" not in item.text}
+
+    def held(name: str) -> set[str]:
+        with closing(sqlite3.connect(path)) as connection:
+            query = "SELECT key FROM vectors WHERE collection = ? AND vector IS NOT NULL"
+            return {key for (key,) in connection.execute(query, (name,))}
+
+    assert len(held("items") - kept) == 1
+    assert run("forget", "--text", "quagga", "--git", "--yes").code in (0, 1)
+    assert set() < held("items") <= kept
+    assert held("incidents") == {"cat"}
+    assert held("passages") == set(), "nothing tells what these are of"
+    assert not [line for line in run("doctor").out.splitlines() if "vectors" in line]
 
 
 def test_a_conversation_goes_with_its_memories(workspace: Path, run: Run) -> None:

@@ -19,11 +19,11 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly
 from nanomem_tui.tiers.context_sources import Parts
-from nanomem_tui.vectors.record_meaning import NearRecord
+from nanomem_tui.vectors.records import NearRecord
 from nanomem_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.record_meaning import RecordMeaning
+    from nanomem_tui.vectors.records import RecordMeaning
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 TASK = "Restart nginx upstream on web-1"

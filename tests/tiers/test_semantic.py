@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,14 +20,14 @@ from nanomem_tui.store import atomic
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.tiers.semantic import COLLECTIONS, SemanticAnswer
-from nanomem_tui.vectors.making import Maker
-from nanomem_tui.vectors.record_index import RamCollections
-from nanomem_tui.vectors.record_meaning import LOCK, RecordMeaning
-from nanomem_tui.vectors.record_rows import RecordRows
+from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
+from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.records import RecordMeaning
 from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable
 
 ROOT = Path(__file__).parents[2]
+LOCK = "records-embedding.lock"
 
 
 @pytest.fixture
@@ -55,12 +56,21 @@ def meaning(ws: Workspace, words: Words) -> Iterator[RecordMeaning]:
 
 def over(ws: Workspace, words: Words) -> RecordMeaning:
     maker = Maker(words)
-    return RecordMeaning(ws.tier_database, ws.id, lambda: maker)
+    return RecordMeaning(ws.store, ws.tier_database, lambda: maker)
 
 
 def asked(ws: Workspace, meaning: RecordMeaning | None, query: str, *collections: str, n: int = 5) -> SemanticAnswer:
     found = TierRecords(ws.tier_database, ws.id, ws.perform, lambda key: [], (lambda: meaning) if meaning else None)
     return found.semantic_search(query, collections, n)
+
+
+def counts(ws: Workspace) -> list[Held]:
+    return VectorFile(ws.paths.vectors).counts(COLLECTIONS)
+
+
+def spoil(ws: Workspace, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(ws.paths.vectors)) as connection, connection:
+        connection.execute(statement, values)
 
 
 def ids(answer: SemanticAnswer) -> list[str]:
@@ -186,13 +196,16 @@ def test_a_text_that_changes_is_found_by_its_new_words_alone(ws: Workspace, mean
     assert [one.distance < 0.5 for one in found] == [False]
 
 
-def test_one_that_changed_and_was_not_embedded_since_is_left_out(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_one_that_changed_and_was_not_embedded_since_is_left_out(
+    ws: Workspace, meaning: RecordMeaning, words: Words
+) -> None:
     incident(ws, "i", "the cat is ill")
     incident(ws, "j", "the cat is well")
     assert sorted(near(meaning, "cat")) == ["i", "j"]
-    with atomic.locked(ws.tier_database.path.with_name(LOCK)):  # another process is at it
-        incident(ws, "i", "the printer burns")
-        assert near(meaning, "cat") == ["j"]
+    incident(ws, "i", "the printer burns")
+    words.before = lambda texts: setattr(words, "broken", unavailable() if "the printer burns" in texts else None)
+    assert near(meaning, "cat") == ["j"]
+    words.before = lambda texts: setattr(words, "broken", None)
     assert near(meaning, "printer burns")[0] == "i"
 
 
@@ -271,7 +284,7 @@ def test_another_model_begins_anew_and_the_old_vectors_go(ws: Workspace, meaning
         assert other.preview() == (0, 3)
         assert other.sync() == 3
         assert len(near(other, "cat")) == 3
-        assert RecordRows(ws.tier_database, ws.id).counts() == {"words-2": 3}
+        assert counts(ws) == [Held("words-2", 64, 3)]
         incident(ws, "i0", "the dog is ill")
         assert near(other, "dog")[0] == "i0"
     assert meaning.sync() == 3, "the first one is told of all that it missed"
@@ -296,14 +309,14 @@ def test_anew_looks_at_all_and_everything_embeds_all(ws: Workspace, meaning: Rec
     incident(ws, "i", "the cat is ill")
     incident(ws, "j", "the dog is ill")
     meaning.sync()
-    ws.tier_database.write(lambda c: c.execute("DELETE FROM record_vectors WHERE id = 'i'"))
+    spoil(ws, "DELETE FROM vectors WHERE \"key\" = 'i'")
     assert meaning.sync() == 0
     assert meaning.sync(anew=True) == 1
     assert meaning.sync(everything=True) == 2
     words.broken = unavailable()
     with pytest.raises(type(words.broken)):
         meaning.sync(everything=True)
-    assert RecordRows(ws.tier_database, ws.id).counts() == {"words-1": 2}, "nothing was thrown away for it"
+    assert counts(ws) == [Held("words-1", 256, 2)], "nothing was thrown away for it"
 
 
 def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> None:
@@ -311,26 +324,24 @@ def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> 
         incident(ws, record_id, "the cat is ill")
     meaning.sync()
     for name, vector in (("short", bytes(1)), ("zero", bytes(1024))):
-        row = vector, name
-        ws.tier_database.write(lambda c, row=row: c.execute("UPDATE record_vectors SET vector = ? WHERE id = ?", row))
+        spoil(ws, 'UPDATE vectors SET vector = ? WHERE "key" = ?', vector, name)
     with closing(over(ws, Words())) as fresh:
         assert near(fresh, "cat") == ["good"]
 
 
 def test_the_newest_are_held_and_the_others_are_found_by_words(ws: Workspace, words: Words) -> None:
-    rows = RecordRows(ws.tier_database, ws.id)
     with closing(over(ws, words)) as meaning:
         for number in range(10):
             incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
         meaning.sync()
-        few = RamCollections(rows, words.dimension, words.name, most=4)
+        few = FileCollection(VectorFile(ws.paths.vectors), "incidents", words.name, words.dimension, most=4)
         question = Maker(words).question("the cat is ill")
-        assert [one.id for one in few.nearest("incident", question, 10)] == ["i6", "i7", "i8", "i9"]
+        assert [one.key for one in few.nearest(question, 10)] == ["i6", "i7", "i8", "i9"]
         for number in range(10, 13):
             incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
         meaning.sync()
-        assert len(few.nearest("incident", question, 20)) <= 7
-        assert {one.id for one in few.nearest("incident", question, 20)} >= {"i10", "i11", "i12"}
+        assert len(few.nearest(question, 20)) <= 7
+        assert {one.key for one in few.nearest(question, 20)} >= {"i10", "i11", "i12"}
     assert len(asked(ws, None, "cat", n=20).hits) == 13
 
 
@@ -394,7 +405,7 @@ def test_a_killed_process_goes_on_where_it_was(ws: Workspace, meaning: RecordMea
         [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
     )
     assert done.returncode == -signal.SIGKILL
-    kept = RecordRows(ws.tier_database, ws.id).counts()["words-1"]
+    kept = counts(ws)[0].rows
     assert 150 <= kept < 300
     assert meaning.sync() == 300 - kept
     assert meaning.state()["done"] == meaning.state()["total"] == 300
@@ -452,7 +463,7 @@ def test_without_the_extra_words_find_and_one_line_says_so(ws: Workspace) -> Non
         raise MissingExtra("search by meaning needs numpy, which is not installed", "", "pip install it")
 
     incident(ws, "i", "the cat is ill")
-    with closing(RecordMeaning(ws.tier_database, ws.id, missing)) as meaning:
+    with closing(RecordMeaning(ws.store, ws.tier_database, missing)) as meaning:
         found = asked(ws, meaning, "cat")
     assert ids(found) == ["i"]
     assert "pip install it" in found.note

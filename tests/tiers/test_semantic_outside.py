@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.vectors import chosen, record_meaning
-from nanomem_tui.vectors.making import Maker
-from nanomem_tui.vectors.record_chroma import ChromaCollections
-from nanomem_tui.vectors.record_meaning import RecordMeaning
+from nanomem_tui.vectors import meaning as record_meaning
+from nanomem_tui.vectors.chroma import ChromaCopy
+from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.meaning import outside_of
+from nanomem_tui.vectors.records import RecordMeaning, RecordTexts
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
@@ -42,8 +43,8 @@ def over(ws: Workspace, request: pytest.FixtureRequest) -> Iterator[Over]:
             one.close()  # one process uses a folder of Chroma
         maker = Maker(words)
         wanted = ws.settings._replace(**settings, **more)
-        outside = chosen.records_outside_of(ws.store, wanted)
-        made.append(RecordMeaning(ws.tier_database, ws.id, lambda: maker, outside))
+        outside = outside_of(ws.store, wanted, RecordTexts.collections)
+        made.append(RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside))
         return made[-1]
 
     yield over
@@ -70,17 +71,17 @@ def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_pa
     import chromadb
     from chromadb.config import Settings
 
-    from nanomem_tui.vectors.chroma_client import records_place_of
+    from nanomem_tui.vectors.chroma import place_of
 
     incident(ws, "i", "the cat is ill")
     words = Words()
     wanted = ws.settings._replace(vector_index="chroma")
     maker = Maker(words)
     with closing(
-        RecordMeaning(ws.tier_database, ws.id, lambda: maker, chosen.records_outside_of(ws.store, wanted))
+        RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside_of(ws.store, wanted, RecordTexts.collections))
     ) as m:
         m.sync()
-    folder = records_place_of(wanted, ws.paths).folder
+    folder = place_of(wanted, ws.paths, is_of_records=True).folder
     assert folder is not None
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
     client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
@@ -111,7 +112,7 @@ def test_it_stays_in_step_with_what_changes_and_goes(ws: Workspace, over: Over) 
 def test_an_index_that_is_new_gets_what_was_embedded_before(ws: Workspace, over: Over) -> None:
     incident(ws, "i", "the cat is ill")
     maker = Maker(Words())
-    with closing(RecordMeaning(ws.tier_database, ws.id, lambda: maker)) as rows:
+    with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker)) as rows:
         assert rows.sync() == 1
     words = Words()
     meaning = over(words)
@@ -127,7 +128,7 @@ def test_a_search_does_not_wait_until_a_new_index_has_everything(
     for number in range(20):
         incident(ws, f"i{number}", "the cat is ill")
     maker = Maker(Words())
-    with closing(RecordMeaning(ws.tier_database, ws.id, lambda: maker)) as rows:
+    with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker)) as rows:
         assert rows.sync() == 20
     monkeypatch.setattr(record_meaning, "PART", 8)
     meaning = over(Words())
@@ -152,8 +153,8 @@ def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp
     name = "pgvector" if "pgvector" in str(over.__closure__) else "chroma"
     wanted = ws.settings._replace(vector_index=name, **broken)
     maker = Maker(Words())
-    outside = chosen.records_outside_of(ws.store, wanted)
-    with closing(RecordMeaning(ws.tier_database, ws.id, lambda: maker, outside)) as meaning:
+    outside = outside_of(ws.store, wanted, RecordTexts.collections)
+    with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside)) as meaning:
         found = asked(ws, meaning, "cat ill")
         assert (ids(found), found.by) == (["i"], "words")
         assert found.note
@@ -164,14 +165,14 @@ def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp
 def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> None:
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
     from nanomem_tui.errors import Refused
-    from nanomem_tui.vectors.chroma_client import Place
+    from nanomem_tui.vectors.chroma import Place
 
-    with closing(ChromaCollections(Place(tmp_path / "c"), ws.id, "m")) as first:
-        assert first.is_new
-        with pytest.raises(Refused, match="another process"):
-            ChromaCollections(Place(tmp_path / "c"), ws.id, "m")
-    with closing(ChromaCollections(Place(tmp_path / "c"), ws.id, "m")) as again:
-        assert not again.is_new
+    def opened() -> ChromaCopy:
+        return ChromaCopy(Place(tmp_path / "c"), ws.id, ["goals"], "m")
+
+    with closing(opened()), pytest.raises(Refused, match="another process"):
+        opened()
+    opened().close()
 
 
 def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server: PostgresServer, database: str) -> None:
@@ -179,7 +180,7 @@ def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server:
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
     maker = Maker(Words())
     with closing(
-        RecordMeaning(ws.tier_database, ws.id, lambda: maker, chosen.records_outside_of(ws.store, wanted))
+        RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside_of(ws.store, wanted, RecordTexts.collections))
     ) as m:
         assert near(m, "cat") == ["i"]
         server.run("postgres", f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")

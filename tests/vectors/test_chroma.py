@@ -22,13 +22,12 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import InvalidConfig, Refused
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.vectors import chosen, chroma_client
-from nanomem_tui.vectors.chroma import COLLECTION, ChromaIndex
-from nanomem_tui.vectors.chroma_client import LOCK, MARKER, Place, place_of
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors import chroma
+from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, Place, place_of
+from nanomem_tui.vectors.meaning import Meaning, outside_of
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
-from tests.vectors.fakes import PLACES, Words, made
+from tests.vectors.fakes import Words, made
 from tests.vectors.test_documents import fact
 
 pytestmark = pytest.mark.vectors
@@ -42,7 +41,7 @@ def installed() -> None:
 
 def meaning(ws: Workspace, words: Words | None = None, **settings: Any) -> Meaning:
     wanted = ws.settings._replace(vector_index="chroma", **settings)
-    return Meaning(ws.store, wanted, made(words or Words()), chosen.outside_of(ws.store, wanted))
+    return Meaning(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
 
 
 def folder_of(ws: Workspace) -> Path:
@@ -126,8 +125,8 @@ def test_it_follows_what_changes(ws: Workspace) -> None:
     asked.close()
     with reading(folder_of(ws)) as collection:
         facts = [name for name in collection.get()["ids"] if name.startswith("fact")]
-        assert sorted(facts) == ["fact::home::person::name", "fact::work::person::name"]
-        assert "Anna Maria" in collection.get(ids=["fact::work::person::name"])["documents"][0]
+        assert sorted(facts) == ["fact::home::person::name", "fact::person::name"]
+        assert "Anna Maria" in collection.get(ids=["fact::person::name"])["documents"][0]
     asked = meaning(ws)
     ws.items.delete([second.id])
     asked.sync()
@@ -144,7 +143,7 @@ def test_what_it_holds_is_neither_embedded_nor_given_to_it_again(
     prepared(ws)
     words = Words()
     asked = meaning(ws, words)
-    monkeypatch.setattr(ChromaIndex, "put", lambda *_: pytest.fail("it has that"))
+    monkeypatch.setattr(ChromaCollection, "upsert", lambda *_: pytest.fail("it has that"))
     assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
     assert words.asked == ["a cat on a sofa"]
     assert asked.state()["index"] == "chroma"
@@ -203,7 +202,7 @@ def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> No
     assert asked.state()["index"] == "rows"
     assert "did not make" in asked.state()["problem"]
     with pytest.raises(Refused):
-        ChromaIndex(Place(foreign), ws.id, PLACES, "words-1", anew=True)
+        ChromaCopy(Place(foreign), ws.id, ["items"], "words-1", {}, anew=True)
     asked.sync(anew=True)
     asked.close()
     assert contents(foreign) == before
@@ -211,7 +210,7 @@ def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> No
 
 def test_the_folder_of_another_workspace_is_left_alone(ws: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
-    ChromaIndex(Place(folder), "another", PLACES, "words-1").close()
+    ChromaCopy(Place(folder), "another", ["items"], "words-1", {}).close()
     asked = meaning(ws, chroma_path=str(folder))
     asked.sync()
     assert "another workspace" in asked.state()["problem"]
@@ -422,7 +421,7 @@ def test_a_collection_of_others_on_a_server_is_left_alone(
     assert "not of this workspace" in asked.state()["problem"]
     assert client.get_collection(COLLECTION, embedding_function=None).count() == 0
     asked.close()
-    chroma_client._close(client)
+    chroma._close(client)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://[::1", "x"])
@@ -476,19 +475,19 @@ def test_nothing_tries_to_reach_out(workspace: Path, tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from nanomem_tui import open_workspace
-from nanomem_tui.vectors import keeping
-from nanomem_tui.vectors.chroma import ChromaIndex
+from nanomem_tui.vectors import meaning as service
+from nanomem_tui.vectors.chroma import ChromaCollection
 from tests.vectors.test_chroma import meaning
-keeping.BATCH = 2
-real, puts = ChromaIndex.put, []
-def put(self, entries, vectors):
-    puts.append(entries)
+service.BATCH = 2
+real, puts = ChromaCollection.upsert, []
+def put(self, rows):
+    puts.append(rows)
     if len(puts) == 2 and sys.argv[2] == "before":
         os.kill(os.getpid(), signal.SIGKILL)
-    real(self, entries, vectors)
+    real(self, rows)
     if len(puts) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-ChromaIndex.put = put
+ChromaCollection.upsert = put
 with open_workspace(sys.argv[1]) as ws:
     meaning(ws).sync()
 """

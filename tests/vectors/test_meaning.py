@@ -18,12 +18,13 @@ from nanomem_tui.errors import BadAnswer, MissingExtra, ModelUnavailable, Nanome
 from nanomem_tui.store.atomic import locked
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.vectors import meaning as service
+from nanomem_tui.vectors.collection import Held, VectorFile
 from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.rows import VectorRows
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made, unavailable
 
+LOCK = "embedding.lock"
 CAT, RUST, TEA = "the cat sleeps on the sofa", "rust compiles slowly", "tea without sugar"
 
 
@@ -42,9 +43,13 @@ def until(true: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.01)
 
 
-def ask(workspace: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection, connection:
+def ask(workspace: Path, query: str, name: str = "vectors.db") -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / name)) as connection, connection:
         return connection.execute(query).fetchall()
+
+
+def counts(ws: Workspace) -> list[Held]:
+    return VectorFile(ws.paths.vectors).counts(["items"])
 
 
 # -- finding ----------------------------------------------------------------------------------------------------------
@@ -114,13 +119,19 @@ def test_what_was_embedded_is_not_embedded_again(workspace: Path) -> None:
         asked = meaning(ws, second)
         assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
     assert second.asked == ["a cat on a sofa"]
-    assert ask(workspace, "SELECT DISTINCT model, dimension, length(vector) FROM vectors") == [("words-1", 256, 1024)]
+    assert ask(workspace, "SELECT DISTINCT model, length(vector) FROM vectors") == [("words-1", 1024)]
+
+
+def test_everything_is_embedded_anew_where_it_is_in_use(workspace: Path, ws: Workspace) -> None:
+    asked = meaning(ws, Words())
+    assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
+    ask(workspace, "UPDATE vectors SET vector = (SELECT v.vector FROM vectors v ORDER BY v.key LIMIT 1)")
+    assert asked.sync(everything=True) == 7
+    assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
 
 
 def test_progress_is_told_batch_by_batch_and_in_words(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import keeping
-
-    monkeypatch.setattr(keeping, "BATCH", 3)
+    monkeypatch.setattr(service, "BATCH", 3)
     told: list[tuple[int, int]] = []
     lines: list[str] = []
     asked = meaning(ws, Words())
@@ -148,10 +159,7 @@ def test_the_state_before_anything_was_asked_is_that_of_the_database(workspace: 
 
 
 def test_another_model_is_never_mixed_with_the_one_before(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import keeping
-
-    monkeypatch.setattr(keeping, "BATCH", 2)
-    monkeypatch.setattr(service, "FEW", 0)
+    monkeypatch.setattr(service, "BATCH", 2)
     with open_workspace(workspace) as ws:
         meaning(ws, Words("old")).sync()
     new = Words("new", 32)
@@ -160,10 +168,9 @@ def test_another_model_is_never_mixed_with_the_one_before(workspace: Path, monke
         found = asked.nearest("a cat on a sofa", 9, patience=0)
         assert len(found) == 2, "one batch of the new model, and nothing of the old"
         assert asked.progress == "embedding 2 of 7"
-        counted = VectorRows(ws.store).counts()
-        assert [(held.model, held.rows) for held in counted] == [("old", 7), ("new", 2)]
+        assert [(held.model, held.rows) for held in counts(ws)] == [("old", 7), ("new", 2)]
         assert asked.sync() == 5
-        assert [(held.model, held.dimension, held.rows) for held in VectorRows(ws.store).counts()] == [("new", 32, 7)]
+        assert [*map(tuple, counts(ws))] == [("new", 32, 7)]
 
 
 def test_vectors_of_what_was_deleted_go_and_of_what_is_off_stay(workspace: Path) -> None:
@@ -186,17 +193,12 @@ def test_vectors_of_what_was_deleted_go_and_of_what_is_off_stay(workspace: Path)
         assert ask(workspace, f"SELECT count(*) FROM vectors WHERE key = '{third}'") == [(0,)]
 
 
-def test_the_few_vectors_of_a_search_are_kept_at_the_end(workspace: Path) -> None:
+def test_what_a_search_embeds_is_kept_for_the_next_process(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         asked = meaning(ws, Words())
         asked.nearest("a cat on a sofa", 1)
-        assert ask(workspace, "SELECT count(*) FROM vectors") == [(0,)], "seven are few"
-        for number in range(service.FEW):
-            ws.items.add(f"walrus {number}")
-            asked.nearest("a walrus", 1)
-        assert ask(workspace, "SELECT count(*) FROM vectors")[0][0] > 7
-        asked.close()
-    assert ask(workspace, "SELECT count(*) FROM vectors") == [(7 + service.FEW,)]
+        assert ask(workspace, "SELECT count(*) FROM vectors") == [(7,)]
+        assert (workspace.parent / "nanomem" / "vectors.db").stat().st_mode & 0o077 == 0
 
 
 def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path: Path) -> None:
@@ -214,8 +216,8 @@ def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path: Path) -
 def test_a_database_of_the_schema_before_is_read_as_one_without_vectors(workspace: Path) -> None:
     views = "facts journal conversations token_usage reflections".split()
     for what in (*(f"VIEW {view}" for view in views), "TABLE records", "TABLE vectors"):
-        ask(workspace, f"DROP {what}")
-    ask(workspace, "PRAGMA user_version = 1")
+        ask(workspace, f"DROP {what}", "nanomem.db")
+    ask(workspace, "PRAGMA user_version = 1", "nanomem.db")
     with open_workspace(workspace) as ws:
         asked = meaning(ws, Words())
         assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
@@ -237,18 +239,16 @@ def test_the_thread_embeds_what_is_there_and_what_comes(ws: Workspace) -> None:
     finally:
         asked.close()
     assert not asked.state()["running"]
-    assert not any(thread.name == "nanomem-meaning" for thread in threading.enumerate())
+    assert not any(thread.name == "nanomem-items" for thread in threading.enumerate())
 
 
 def test_a_search_beside_the_thread_looks_at_what_is_there(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import keeping
-
-    monkeypatch.setattr(keeping, "BATCH", 2)
+    monkeypatch.setattr(service, "BATCH", 2)
     going, go_on = threading.Event(), threading.Event()
     words = Words()
 
     def wait(asked: object) -> None:
-        if len(words.asked) >= 2 and threading.current_thread().name == "nanomem-meaning":
+        if len(words.asked) >= 2 and threading.current_thread().name == "nanomem-items":
             going.set()
             assert go_on.wait(60)
 
@@ -270,11 +270,10 @@ def test_a_search_beside_the_thread_looks_at_what_is_there(ws: Workspace, monkey
 def test_only_one_process_embeds_and_the_other_takes_what_it_made(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "FEW", 0)
     with open_workspace(workspace) as ws, open_workspace(workspace) as other:
         words = Words()
         asked = meaning(ws, words)
-        with locked(ws.paths.data / service.LOCK, wait=0):
+        with locked(ws.paths.data / LOCK, wait=0):
             with pytest.raises(Refused, match="another process embeds"):
                 asked.sync()
             asked.start()
@@ -294,7 +293,6 @@ def test_without_a_model_there_is_one_line_that_says_what_to_install(ws: Workspa
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
     asked = Meaning(ws.store, ws.settings, missing)
-    assert not asked.ready
     assert "pip install" in asked.why_not
     with pytest.raises(MissingExtra):
         asked.nearest("a cat", 1)
@@ -361,9 +359,7 @@ def test_vectors_of_the_wrong_size_are_refused(workspace: Path, ws: Workspace) -
 def test_a_model_that_fails_midway_keeps_what_was_made_and_goes_on_later(
     workspace: Path, ws: Workspace, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nanomem_tui.vectors import keeping
-
-    monkeypatch.setattr(keeping, "BATCH", 2)
+    monkeypatch.setattr(service, "BATCH", 2)
     words = Words()
 
     def fail(asked: object) -> None:
@@ -418,31 +414,68 @@ def test_the_thread_tries_again_after_a_failure(ws: Workspace, monkeypatch: pyte
         "vector = zeroblob(1024)",
         "vector = 'a text'",
         "vector = replace(vector, x'3f', x'ff')",
-        "dimension = 'many'",
         "text_hash = 'of another text'",
     ],
 )
 def test_rows_that_are_no_vectors_are_made_anew(workspace: Path, spoilt: str) -> None:
     with open_workspace(workspace) as ws:
         meaning(ws, Words()).sync()
-    good = ask(workspace, "SELECT key, text_hash, dimension, vector FROM vectors ORDER BY key")
+    good = ask(workspace, "SELECT key, text_hash, vector FROM vectors ORDER BY key")
     ask(workspace, f"UPDATE vectors SET {spoilt} WHERE key = (SELECT min(key) FROM vectors)")
     with open_workspace(workspace) as ws:
         words = Words()
         assert meaning(ws, words).sync() == 1
         assert len(words.asked) == 1
-    assert ask(workspace, "SELECT key, text_hash, dimension, vector FROM vectors ORDER BY key") == good
+    assert ask(workspace, "SELECT key, text_hash, vector FROM vectors ORDER BY key") == good
 
 
 def test_rows_that_are_no_vectors_are_counted(workspace: Path, ws: Workspace) -> None:
     meaning(ws, Words()).sync()
-    rows = VectorRows(ws.store)
-    assert rows.bad() == []
+    file = VectorFile(ws.paths.vectors)
+    assert file.bad(["items"]) == 0
     ask(workspace, "UPDATE vectors SET vector = zeroblob(1024) WHERE key = (SELECT min(key) FROM vectors)")
     ask(workspace, "UPDATE vectors SET vector = x'0000' WHERE key = (SELECT max(key) FROM vectors)")
-    assert rows.bad() == sorted(
-        row[0] for row in ask(workspace, "SELECT min(key) FROM vectors UNION SELECT max(key) FROM vectors")
-    )
+    assert file.bad(["items"]) == 2
+
+
+@pytest.mark.parametrize("damage", ["no database at all" * 999, ""])
+def test_a_file_that_is_damaged_is_made_anew(workspace: Path, ws: Workspace, damage: str) -> None:
+    meaning(ws, Words()).sync()
+    ws.paths.vectors.write_text(damage)
+    asked = meaning(ws, Words())
+    assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
+    assert asked.problems() == []
+    assert ask(workspace, "SELECT count(*) FROM vectors") == [(7,)]
+
+
+def test_a_file_that_goes_while_it_is_used_costs_no_search(workspace: Path, ws: Workspace) -> None:
+    asked = meaning(ws, Words())
+    asked.sync()
+    ws.paths.vectors.unlink()
+    assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
+    ws.items.add("kombucha ferments")
+    assert len(asked.nearest("a cat on a sofa", 9)) == 8
+    asked.close()
+    assert meaning(ws, Words()).sync() == 7
+    assert ask(workspace, "SELECT count(*) FROM vectors") == [(8,)]
+
+
+def test_vectors_of_an_earlier_release_are_taken_over_once(workspace: Path) -> None:
+    """It kept them in the database of the memory, and making them anew may cost money."""
+    with open_workspace(workspace) as ws:
+        meaning(ws, Words()).sync()
+        workspace_id = ws.id
+    rows = ask(workspace, "SELECT key, model, 256, text_hash, vector FROM vectors")
+    (workspace.parent / "nanomem" / "vectors.db").unlink()
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection, connection:
+        query = "INSERT INTO vectors (workspace_id, key, model, dimension, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?)"
+        connection.executemany(query, [(workspace_id, *row) for row in rows])
+    with open_workspace(workspace) as ws:
+        words = Words()
+        assert texts(ws, meaning(ws, words).nearest("a cat on a sofa", 1)) == [CAT]
+        assert words.asked == ["a cat on a sofa"]
+        ask(workspace, "DELETE FROM vectors WHERE key = (SELECT min(key) FROM vectors)")
+        assert meaning(ws, words).sync() == 1, "not a second time"
 
 
 def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -451,15 +484,14 @@ def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkey
     def full(*_: object) -> None:
         raise StoreError("no space left for the database", "nanomem.db", "free some space")
 
-    monkeypatch.setattr(service, "FEW", 0)
     with monkeypatch.context() as patched:
-        patched.setattr(VectorRows, "put", full)
+        patched.setattr(VectorFile, "write", full)
         assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
         assert [problem.what for problem in asked.problems()] == ["no space left for the database"]
         with pytest.raises(StoreError):
             asked.sync()
     assert asked.sync() == 0
-    assert VectorRows(ws.store).counts()[0].rows == 7, "kept once there was space"
+    assert counts(ws)[0].rows == 7, "kept once there was space"
     assert asked.problems() == []
 
 
@@ -472,9 +504,7 @@ def test_a_text_of_a_megabyte_is_embedded_by_its_beginning(ws: Workspace) -> Non
 
 
 def test_items_change_in_all_ways_while_they_are_embedded(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import keeping
-
-    monkeypatch.setattr(keeping, "BATCH", 2)
+    monkeypatch.setattr(service, "BATCH", 2)
     words = Words()
     asked = meaning(ws, words)
     ids = [item.id for item in ws.items.all()]
@@ -569,9 +599,9 @@ def test_closing_waits_for_no_model_that_never_answers(ws: Workspace, monkeypatc
     words.before = never
     asked = meaning(ws, words)
     asked.start()
-    thread = next(one for one in threading.enumerate() if one.name == "nanomem-meaning")
+    thread = next(one for one in threading.enumerate() if one.name == "nanomem-items")
     assert begun.wait(60)
     asked.close()
     go_on.set()
     thread.join(60)
-    assert VectorRows(ws.store).counts() == [], "it writes no more"
+    assert counts(ws) == [], "it writes no more"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.vectors import keeping
+from nanomem_tui.vectors import meaning as service
+from nanomem_tui.vectors.collection import VectorFile
 from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.rows import VectorRows
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Steps, run_in_child
 from tests.vectors.fakes import Words, made
@@ -48,10 +48,8 @@ def of_another_model(ws: Workspace) -> None:
 
 
 def table(workspace: Path) -> list[Any]:
-    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
-        return connection.execute(
-            "SELECT key, model, dimension, text_hash, vector FROM vectors ORDER BY 1, 2"
-        ).fetchall()
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / "vectors.db")) as connection:
+        return connection.execute("SELECT key, model, text_hash, vector FROM vectors ORDER BY 1, 2").fetchall()
 
 
 def copied(workspace: Path, base: Path, name: str) -> Path:
@@ -75,9 +73,9 @@ def sweep(workspace: Path, base: Path, every: int) -> int:
         _, steps = run_in_child(trial, [embed], Statements(at=place, where=("before", "inside", "after")[place % 3]))
         kills += steps == 0
         with open_workspace(trial) as ws:
-            rows = VectorRows(ws.store)
-            assert rows.bad() == [], f"killed at step {place}"
-            there = sum(count.rows for count in rows.counts() if count.model == "words-1")
+            file = VectorFile(ws.paths.vectors)
+            assert file.bad(["items"]) == 0, f"killed at step {place}"
+            there = sum(count.rows for count in file.counts(["items"]) if count.model == "words-1")
             words = Words()
             assert Meaning(ws.store, ws.settings, made(words)).sync() == ITEMS - there
             assert len(words.asked) == ITEMS - there, "what was committed is not embedded again"
@@ -91,7 +89,7 @@ def sweep(workspace: Path, base: Path, every: int) -> int:
 def test_a_kill_at_a_spread_of_steps_costs_what_was_not_committed(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "BATCH", 2)
+    monkeypatch.setattr(service, "BATCH", 2)
     assert sweep(workspace, tmp_path / "trials", every=4) > 5
 
 
@@ -99,5 +97,5 @@ def test_a_kill_at_a_spread_of_steps_costs_what_was_not_committed(
 def test_a_kill_at_every_step_costs_what_was_not_committed(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "BATCH", 2)
+    monkeypatch.setattr(service, "BATCH", 2)
     assert sweep(workspace, tmp_path / "trials", every=1) > 20

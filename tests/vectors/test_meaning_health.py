@@ -17,10 +17,9 @@ from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.cli.reindex import NONE_YET
 from nanomem_tui.errors import MissingExtra
 from nanomem_tui.vectors import embedders, health
-from nanomem_tui.vectors.chroma import COLLECTION
-from nanomem_tui.vectors.chroma_client import MARKER, OWNER, place_of
+from nanomem_tui.vectors.chroma import COLLECTION, MARKER, OWNER, place_of
+from nanomem_tui.vectors.collection import VectorFile
 from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.rows import VectorRows
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
@@ -59,7 +58,7 @@ def told(workspace: Path, **settings: Any) -> list[str]:
 
 
 def spoil(workspace: Path, statement: str) -> None:
-    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection, connection:
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / "vectors.db")) as connection, connection:
         connection.execute(statement)
 
 
@@ -120,13 +119,15 @@ def test_a_table_that_somebody_took_out_is_made_anew(run: Run, workspace: Path, 
 
 
 def test_an_embedding_makes_the_table_anew_too(workspace: Path, words: Words) -> None:
+    with open_workspace(workspace) as ws:
+        Meaning(ws.store, ws.settings, made(words)).sync()
     spoil(workspace, "DROP TABLE vectors")
     with open_workspace(workspace) as ws:
         found = Meaning(ws.store, ws.settings, made(words))
         assert found.nearest("the cat", 1)
         found.close()
         assert found.problems() == []
-        assert VectorRows(ws.store).counts()[0].rows == 7
+        assert VectorFile(ws.paths.vectors).counts(["items"])[0].rows == 7
 
 
 def test_vectors_of_other_texts_are_told_and_everything_is_embedded_anew(
@@ -226,8 +227,8 @@ def test_the_doctor_says_what_is_left_of_another_model(run: Run, workspace: Path
     run(workspace, "memory", "reindex", "--vectors")
     spoil(
         workspace,
-        "INSERT INTO vectors (workspace_id, key, model, dimension, text_hash, vector)"
-        " SELECT workspace_id, key, 'older', dimension, text_hash, vector FROM vectors LIMIT 2",
+        "INSERT INTO vectors (collection, key, model, at, text_hash, vector)"
+        " SELECT collection, key, 'older', at, text_hash, vector FROM vectors LIMIT 2",
     )
     assert "vectors of 2 models: 7 of words-1, 2 of older" in "\n".join(told(workspace))
     assert "note" in run(workspace, "doctor")

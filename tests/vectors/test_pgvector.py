@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,13 @@ from nanomem_tui.errors import InvalidConfig, StoreError
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors import chosen
-from nanomem_tui.vectors.index import Entry
-from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgIndex
+from nanomem_tui.vectors.meaning import Meaning, outside_of
+from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgCollection, PgCopy
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
 from tests.vectors.fakes import Words, made
-from tests.vectors.test_index import entries, plain, vectors
+from tests.vectors.test_index import keys_of, plain, rows_of, vectors
 
 pytestmark = pytest.mark.vectors
 CAT = "the cat sleeps on the sofa"
@@ -56,75 +53,80 @@ def url(server: PostgresServer, database: str) -> str:
 
 def meaning(ws: Workspace, url: str, words: Words | None = None) -> Meaning:
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
-    return Meaning(ws.store, wanted, made(words or Words()), chosen.outside_of(ws.store, wanted))
+    return Meaning(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
 
 
 # -- the index ---------------------------------------------------------------------------------------------------------
 
 
-def test_it_finds_what_a_look_at_every_vector_finds(url: str) -> None:
-    index, rows = PgIndex(url, "w", 16, "m"), vectors(300)
+@pytest.fixture
+def opened() -> Iterator[Callable[..., PgCollection]]:
+    """`opened(url, workspace, dimension, model)`: the collection of items."""
+    made_: list[PgCopy] = []
+
+    def opened(url: str, workspace_id: str = "w", dimension: int = 16, model: str = "m", **more: bool) -> PgCollection:
+        made_.append(PgCopy(url, workspace_id, ["items"], dimension, model, **more))
+        return made_[-1].collections["items"]
+
+    yield opened
+    for one in made_:
+        one.close()
+
+
+Opened = Callable[..., PgCollection]
+
+
+def test_it_finds_what_a_look_at_every_vector_finds(url: str, opened: Opened) -> None:
+    index, rows = opened(url), vectors(300)
     keys = [f"k{n:03}" for n in range(300)]
-    index.put(entries(keys), rows)
+    index.upsert(rows_of(keys, rows))
     known = dict(zip(keys, rows, strict=True))
     question = vectors(1, seed=99)[0]
     for limit in (1, 7, 250, 400):
         found = index.nearest(question, limit)
-        assert [key for key, _ in found] == plain(known, question, None)[:limit]
-        assert all(far == pytest.approx(1 - float(known[key] @ question), abs=1e-5) for key, far in found)
+        assert keys_of(found) == plain(known, question, None)[:limit]
+        assert all(one.distance == pytest.approx(1 - float(known[one.key] @ question), abs=1e-5) for one in found)
     few = {"k005", "k123", "not there"}
-    assert [key for key, _ in index.nearest(question, 5, few)] == plain(known, question, few)
+    assert keys_of(index.nearest(question, 5, few)) == plain(known, question, few)
 
     class Rule:
         def __contains__(self, key: object) -> bool:
             return key in few
 
-    assert [key for key, _ in index.nearest(question, 5, Rule())] == plain(known, question, few)
+    assert keys_of(index.nearest(question, 5, Rule())) == plain(known, question, few)
     assert index.nearest(question, 5, set()) == []
-    index.remove(["k005", "never there"])
-    assert index.vector("k005") is None
-    assert (index.vector("k006") == rows[6]).all()
+    index.delete(["k005", "never there"])
+    assert keys_of(index.nearest(question, 5, few)) == ["k123"]
     assert len(index) == 299
-    index.put([Entry("k006", "new", Item("k006", ""))], rows[7:8])
-    assert (index.vector("k006") == rows[7]).all()
-    index.close()
+    index.upsert(rows_of(["k006"], rows[7:8], "new"))
+    assert ("k006", pytest.approx(0, abs=1e-5), "new") in index.nearest(rows[7], 2)
 
 
-def test_it_is_kept_for_the_next_one_and_apart_from_others(url: str) -> None:
+def test_it_is_kept_for_the_next_one_and_apart_from_others(url: str, opened: Opened) -> None:
     rows = vectors(5)
-    first, other = PgIndex(url, "w", 16, "m"), PgIndex(url, "of another workspace", 16, "m")
-    first.put(entries(["a", "b"], "h1"), rows[:2])
-    other.put(entries(["a", "z"]), rows[2:4])
-    first.close()
-    first = PgIndex(url, "w", 16, "m")
-    assert dict(first.held()) == {"a": "h1", "b": "h1"}
-    assert {key for key, _ in first.nearest(rows[2], 9)} == {"a", "b"}
-    new = PgIndex(url, "w", 16, "another model")
-    assert dict(new.held()) == {}
-    with closing(PgIndex(url, "w", 16, "m")) as old:
-        assert dict(old.held()) == {}, "vectors of two models are never mixed"
-    wide = PgIndex(url, "w", 24, "m")
-    wide.put(entries(["c"]), vectors(1, 24))
-    assert dict(other.held()) == {"a": "h", "z": "h"}
-    assert {key for key, _ in other.nearest(rows[2], 9)} == {"a", "z"}
-    anew = PgIndex(url, "w", 24, "m", anew=True)
-    assert dict(anew.held()) == {}
-    for index in (first, other, new, wide, anew):
-        index.close()
+    first, other = opened(url), opened(url, "of another workspace")
+    first.upsert(rows_of(["a", "b"], rows[:2], "h1"))
+    other.upsert(rows_of(["a", "z"], rows[2:4]))
+    first = opened(url)
+    assert {(one.key, one.text_hash) for one in first.nearest(rows[2], 9)} == {("a", "h1"), ("b", "h1")}
+    assert len(opened(url, model="another model")) == 0
+    assert len(opened(url)) == 0, "vectors of two models are never mixed"
+    wide = opened(url, dimension=24)
+    wide.upsert(rows_of(["c"], vectors(1, 24)))
+    assert set(keys_of(other.nearest(rows[2], 9))) == {"a", "z"}
+    assert len(opened(url, dimension=24, anew=True)) == 0
 
 
-def test_the_index_of_pgvector_is_used(server: PostgresServer, database: str) -> None:
-    index = PgIndex(server.url(database), "w", 16, "m")
+def test_the_index_of_pgvector_is_used(server: PostgresServer, database: str, opened: Opened) -> None:
+    opened(server.url(database))
     made_ = server.run(database, "SELECT indexdef FROM pg_indexes WHERE indexname = 'nanomem_vectors_16_near'")
     assert "USING hnsw (embedding vector_cosine_ops)" in made_[0][0]
-    index.close()
 
 
-def test_more_numbers_than_pgvector_can_index_are_compared_one_by_one(url: str) -> None:
-    index, rows = PgIndex(url, "w", MOST_INDEXED + 48, "m"), vectors(3, MOST_INDEXED + 48)
-    index.put(entries(["a", "b", "c"]), rows)
-    assert index.nearest(rows[1], 1)[0] == ("b", pytest.approx(0, abs=1e-5))
-    index.close()
+def test_more_numbers_than_pgvector_can_index_are_compared_one_by_one(url: str, opened: Opened) -> None:
+    index, rows = opened(url, dimension=MOST_INDEXED + 48), vectors(3, MOST_INDEXED + 48)
+    index.upsert(rows_of("abc", rows))
+    assert index.nearest(rows[1], 1)[0] == ("b", pytest.approx(0, abs=1e-5), "h")
 
 
 # -- search by meaning over it -----------------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ def test_a_role_needs_no_more_than_the_table(ws: Workspace, server: PostgresServ
     said = told(ws, server.url(database, role))
     assert "a right is missing" in said
     assert "nanomem_vectors_256" in said
-    PgIndex(server.url(database), "somebody", 256, "m").close()
+    PgCopy(server.url(database), "somebody", ["items"], 256, "m").close()
     server.run(database, f"GRANT SELECT, INSERT, UPDATE, DELETE ON nanomem_vectors_256 TO {role}")
     asked = meaning(ws, server.url(database, role))
     asked.sync()
@@ -221,17 +223,16 @@ def test_an_address_that_is_none_is_told(ws: Workspace, address: str) -> None:
 )
 def test_a_password_is_not_kept_in_the_settings_and_never_shown(ws: Workspace, address: str) -> None:
     with pytest.raises(InvalidConfig, match="password") as raised:
-        PgIndex(address, "w", 16, "m")
+        PgCopy(address, "w", ["items"], 16, "m")
     assert "hunter2" not in raised.value.line()
     assert "hunter2" not in told(ws, address)
 
 
-def test_a_connection_that_the_server_ends_is_made_anew(server: PostgresServer, database: str) -> None:
-    index, rows = PgIndex(server.url(database), "w", 16, "m"), vectors(3)
-    index.put(entries(["a", "b", "c"]), rows)
+def test_a_connection_that_the_server_ends_is_made_anew(server: PostgresServer, database: str, opened: Opened) -> None:
+    index, rows = opened(server.url(database)), vectors(3)
+    index.upsert(rows_of("abc", rows))
     server.run(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nanomem'")
-    assert index.nearest(rows[1], 1)[0][0] == "b"
-    index.close()
+    assert index.nearest(rows[1], 1)[0].key == "b"
 
 
 def test_a_table_that_goes_while_it_is_used_costs_no_search(
@@ -246,13 +247,12 @@ def test_a_table_that_goes_while_it_is_used_costs_no_search(
     asked.close()
 
 
-def test_vectors_of_another_size_are_refused(url: str) -> None:
-    index = PgIndex(url, "w", 16, "m")
+def test_vectors_of_another_size_are_refused(url: str, opened: Opened) -> None:
+    index = opened(url)
     with pytest.raises(StoreError, match="PostgreSQL cannot be used"):
-        index.put(entries(["a"]), vectors(1, 8))
+        index.upsert(rows_of("a", vectors(1, 8)))
     assert len(index) == 0
     assert index.nearest(vectors(1)[0], 3) == []
-    index.close()
 
 
 def test_without_psycopg_the_rows_are_searched_and_what_to_install_is_said(
