@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.errors import NothingToDo
 from nanomem_tui.memory import backfill, retention
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.operations import Operation
@@ -229,7 +230,8 @@ def test_two_processes_at_once_add_each_item_once(workspace: Path) -> None:
     first = backfill.preview(one.store, one.paths, one.settings)
     second = backfill.preview(two.store, two.paths, two.settings)
     backfill.run(one.store, first, one.perform)
-    backfill.run(two.store, second, two.perform)
+    with pytest.raises(NothingToDo, match="nothing to take in"):
+        backfill.run(two.store, second, two.perform)
     one.close()
     two.close()
     with open_workspace(workspace) as ws:
