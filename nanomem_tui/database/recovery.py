@@ -104,6 +104,13 @@ class Recovery:
                     _replay(connection, lost)
             return len(lost)
 
+    def write_anew(self) -> None:
+        """Write the log anew from the database, for who took texts out of it; lines that were harmed go too."""
+        with self._locked() as file:
+            first = next(_lines(file), None)
+            lines = self._since(first.seq - 1) if first is not None else []
+            atomic.write_atomic(self._log, (line.to_bytes() for line in lines))
+
     def _since(self, seq: int) -> list[Line]:
         with self._database.reading() as connection:
             asked = select(operations.OPERATIONS).where(operations.OPERATIONS.c.seq > seq)
@@ -127,6 +134,14 @@ class Recovery:
         """Copy the database once a day; keep the newest three copies, and of the log what is newer than the oldest."""
         target = self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db"
         return None if target.exists() else self._copy(target)
+
+    def copy_anew(self) -> None:
+        """Put one copy of the database as it is now in the place of all that there are."""
+        fresh = self._copy(self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db")
+        for old in self.copies():
+            if old != fresh:
+                old.unlink()
+        atomic.sync_folder(self._copies)
 
     def _copy(self, target: Path) -> Path:
         atomic.make_folder(self._copies)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Select, bindparam, func, insert, literal_column, select, text, update
+from sqlalchemy import Connection, Insert, Select, bindparam, delete, func, insert, literal_column, select, text, update
 
 from nanomem_tui import tokens
 from nanomem_tui.database import models
@@ -84,6 +84,26 @@ def update_row(connection: Connection, layer: str, row: AnyRow, fields: Iterable
         if not row.is_deleted:
             words = " ".join(tokens.tokens(row.text))
             connection.execute(_FTS_INSERT, {"number": number, "entry": row.id, "words": words})
+
+
+def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
+    """Delete rows for good, with their counters and their words in the full-text index."""
+    if not ids:
+        return
+    if layer == "item" and _has_fts(connection):
+        for key in ids:
+            number = connection.execute(_NUMBER_OF, {"entry": key}).scalar_one()
+            connection.execute(_FTS_DELETE, {"number": number})
+    for table, column in ((TABLES[layer], TABLES[layer].c.id), (USAGE, USAGE.c.id)):
+        here = column == bindparam("of")
+        deleted = delete(table).where(here & (USAGE.c.layer == layer) if table is USAGE else here)
+        connection.execute(deleted, [{"of": key} for key in ids])
+
+
+def rebuild_index(connection: Connection) -> None:
+    """Write the full-text index anew, so that no word of a row that is gone is left in it."""
+    if _has_fts(connection):
+        connection.execute(text("INSERT INTO memory_entries_fts (memory_entries_fts) VALUES ('rebuild')"))
 
 
 def add_counts(connection: Connection, revision: int, counts: Mapping[tuple[str, str], tuple[int, str]]) -> None:

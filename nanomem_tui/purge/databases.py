@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError, NotFound
-from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.errors import NanomemError, Refused
+from nanomem_tui.purge import cleaning, memory_rows, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, blobs, moved, reader, sql, tier_schema
@@ -22,7 +22,10 @@ from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+    from nanomem_tui.database.engine import SqliteDatabase
+    from nanomem_tui.database.recovery import Recovery
     from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.operations import Change
     from nanomem_tui.paths import Paths
     from nanomem_tui.store.postgres.server import Server
     from nanomem_tui.store.presence import Presence
@@ -44,31 +47,63 @@ def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     where it is looked through."""
     names: set[str] = set()
     if isinstance(sought, Words) and sought.marks.sessions:
-        with contextlib.suppress(NanomemError), _reading(memory) as connection:
-            names = memory_rows.kept_transcripts(connection, memory.workspace_id, sought)
+        with contextlib.suppress(NanomemError):
+            names = cleaning.kept_transcripts(_touching_sessions(memory), sought)
     found = [memory.paths.backups / name for name in sorted(names) if blobs.is_name(name)]
     return [path for path in found if path.is_file()]
 
 
-@contextlib.contextmanager
-def _reading(memory: Memory) -> Iterator[sql.Connection]:
+def _touching_sessions(memory: Memory) -> list[Change]:
+    """What operations did to conversations."""
+    path = memory.paths.database
     if memory.server is not None:
         with memory.server.reading() as connection:
-            yield connection
-    elif reader.is_made(memory.paths.database):
-        with reader.open_database(memory.paths.database) as connection:
-            yield connection
-    else:
-        raise NotFound("no database", str(memory.paths.database))
+            return list(memory_rows.touching_sessions(connection, memory.workspace_id))
+    if is_second_edition(path):
+        from nanomem_tui.database import taking_out
+
+        with _opened(path) as opened, opened.reading() as reading:
+            return list(taking_out.changes_of(reading, "session"))
+    if reader.is_made(path):
+        with reader.open_database(path) as connection:
+            return list(memory_rows.touching_sessions(connection, memory.workspace_id))
+    return []
+
+
+def is_second_edition(path: Path) -> bool:
+    """Whether a file is a database of the second edition, which has one row by which writers take turns. False where
+    that cannot be read."""
+    try:
+        with reader.open_database(path, newest=reader.PLAUSIBLE) as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is not None
+    except NanomemError:
+        return False
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[SqliteDatabase]:
+    from nanomem_tui.database.engine import SqliteDatabase
+
+    with contextlib.closing(SqliteDatabase(path)) as database:
+        yield database
+
+
+def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
+    from nanomem_tui.database.recovery import Recovery
+
+    return Recovery(database, memory.paths.backups / "daily", memory.paths.quarantine)
 
 
 def memory_db(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool, anew: bool
+    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
 ) -> None:
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         _on_server(memory, memory.server, sought, tell, name, write=write)
     path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
+    if is_second_edition(path):
+        _second_edition(memory, sought, tell, name, write=write)
+        return
     if not reader.is_made(path):
         return
     if not write:
@@ -90,7 +125,22 @@ def memory_db(
     _take_out(database, clean, sought, anew=anew)
 
 
-def within(store: str, tell: memory_rows.Tell) -> memory_rows.Tell:
+def _second_edition(memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool) -> None:
+    from nanomem_tui.database import taking_out
+
+    asked = cleaning.Cleaning(sought, name)
+    with _opened(memory.paths.database) as database:
+        if write:
+            stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
+            with contextlib.suppress(Refused):  # what is left in its bytes is told by the look afterwards
+                taking_out.take_out(database, _recovery(memory, database), asked)
+        else:
+            with database.reading() as connection:
+                taking_out.clean(connection, asked, write=False)
+    asked.tell(within(memory.paths.database.name, tell))
+
+
+def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
     """Tells of the tables of a store under its name."""
     return lambda table, found: tell(f"{store}, {table}", found)
 
@@ -109,7 +159,7 @@ def _take_out(database: Database, clean: Callable[[Connection], bool], sought: S
 
 
 def _on_server(
-    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+    memory: Memory, server: Server, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     from nanomem_tui.store.postgres import schema
     from nanomem_tui.store.postgres.database import PgDatabase
@@ -146,7 +196,7 @@ def _compact(database: Database) -> None:
 
 
 def tiers_db(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool, anew: bool
+    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
 ) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
@@ -165,7 +215,7 @@ def tiers_db(
 
 
 def _work_on_server(
-    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+    memory: Memory, server: Server, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     from nanomem_tui.store.postgres import tier_schema as tables
     from nanomem_tui.store.postgres.tiers import PgTiers
@@ -186,7 +236,7 @@ def of_others(memory: Memory, sought: Sought) -> Iterator[tuple[str, Found]]:
     Changes nothing. Raises the store's errors."""
     looks = ((memory.paths.database, None), (memory.paths.tiers_database, tier_schema.VERSION))
     for (path, newest), rows in zip(looks, (memory_rows, work_rows), strict=True):
-        if not reader.is_made(path, newest):
+        if not reader.is_made(path, newest) or (path == memory.paths.database and is_second_edition(path)):
             continue
         with reader.open_database(path, newest) as connection:
             for other in sorted(_workspaces(connection) - {memory.workspace_id}):
@@ -204,6 +254,8 @@ def is_of_others(memory: Memory, path: Path, sought: Sought) -> bool:
     if path.suffix != ".db":
         return path.is_relative_to(memory.paths.ledger) and path.parent.parent.name != memory.workspace_id
     found: Found = Counter()
+    if is_second_edition(path):
+        return False
     try:
         with reader.open_database(path) as connection:
             if not _workspaces(connection) - {memory.workspace_id}:
@@ -223,9 +275,7 @@ def _workspaces(connection: Connection) -> set[str]:
     return {key for name in tables for (key,) in connection.execute(f'SELECT DISTINCT workspace_id FROM "{name}"')}
 
 
-def copies(
-    memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell, *, anew: bool
-) -> None:
+def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell, *, anew: bool) -> None:
     """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now.
     Raises the store's errors."""
     paths = memory.paths
@@ -239,6 +289,10 @@ def copies(
     for place in held:
         stored_files.clean(place, sought, told, write=False)
     if not anew and not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
+        return
+    if is_second_edition(paths.database):
+        with _opened(paths.database) as second:
+            _recovery(memory, second).copy_anew()
         return
     kept = Copies(paths.backups, paths.ledger, memory.workspace_id)
     old = kept.found()

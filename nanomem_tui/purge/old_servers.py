@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import AccessDenied, InvalidConfig, MissingExtra, NanomemError, NewerDatabase
-from nanomem_tui.purge import databases, memory_rows, work_rows
+from nanomem_tui.purge import cleaning, databases, memory_rows, work_rows
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.store import moved, old_stores, reader
 from nanomem_tui.store.moving import places
@@ -25,7 +25,7 @@ _MARKS = (moved.MOVED, moved.ARRIVING, moved.ARRIVED)
 
 
 def clean(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, progress: Callable[[str], None],
+    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, progress: Callable[[str], None],
     *, write: bool, anew: bool,
 ) -> list[tuple[str, str]]:  # fmt: skip
     """Look through what each of them still holds of the workspace, and with `write` take out what is sought. Which
@@ -57,7 +57,7 @@ def clean(
 
 
 def _clean(
-    memory: Memory, old: places.ServerPlace, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name,
+    memory: Memory, old: places.ServerPlace, sought: Sought, tell: cleaning.Tell, name: cleaning.Name,
     *, write: bool, anew: bool,
 ) -> list[str]:  # fmt: skip
     """Look through one of them; the servers that its own marks name."""
@@ -128,7 +128,7 @@ def _parts(urls: Iterable[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _counted(held: Found) -> memory_rows.Tell:
+def _counted(held: Found) -> cleaning.Tell:
     return lambda _where, found: held.update(found)
 
 
