@@ -15,7 +15,7 @@ PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow lowest build clean
+.PHONY: help demo test check docs statements stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,15 +26,19 @@ demo: $(VENV)/.core ## the console on a throw-away workspace
 test: $(VENV)/.dev ## the default tests, under five minutes
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow"
 
-check: $(VENV)/.dev ## style, types, layers, generated docs
+check: $(VENV)/.dev ## style, types, layers, generated docs and statements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(PYTHON_IN_VENV) scripts/docs.py --check
+	$(PYTHON_IN_VENV) scripts/statements.py --check
 	$(PYTHON_IN_VENV) scripts/bench.py --check
 
 docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 	$(PYTHON_IN_VENV) scripts/docs.py
+
+statements: $(VENV)/.dev ## write the SQL of reading commands anew from the models
+	$(PYTHON_IN_VENV) scripts/statements.py
 
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py

@@ -190,7 +190,8 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
     """Counts of what waits for a checkpoint, here and in the ledger files of other processes."""
     store = ws.store
     if not hasattr(store, "waiting"):
-        return {"dirty": store.dirty, "last_at": store.last_at or None, "last_ms": store.last_ms}
+        last_at, last_ms = store.last_checkpoint()
+        return {"dirty": store.dirty, "last_at": last_at or None, "last_ms": last_ms}
     ids = {operation.id for operation in store.waiting()}
     last_at, last_ms = store.last_at, store.last_ms
     if store.has_database:
@@ -206,7 +207,7 @@ def _store(ws: Workspace) -> dict[str, Any]:
     described["server"] = None  # which PostgreSQL, where the rows lie on one
     described["index"] = None  # "current", or "old": made by another version's tokenizer
     if not hasattr(ws.store, "waiting"):
-        return described
+        return {**described, **ws.store.described()}
     if ws.store.has_database:
         with ws.store.opened() as connection:
             described["database"] = ws.store.server.where if ws.store.server is not None else str(ws.paths.database)

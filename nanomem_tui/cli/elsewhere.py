@@ -44,6 +44,8 @@ def strayed_memory(ws: Workspace) -> str:
     """That the database has a memory that nothing shows; "" where it has none, or this workspace has one."""
     from nanomem_tui.store import strayed
 
+    if not hasattr(ws.store, "waiting"):
+        return ""
     with contextlib.suppress(NanomemError):
         return next((f"Note: {one.text()}" for one in strayed.problems(ws.store) if one.severity == "error"), "")
     return ""

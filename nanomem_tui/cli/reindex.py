@@ -6,7 +6,7 @@ Changes nothing that is remembered: an index is a cache.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, TYPE_CHECKING, Any
 
 import click
 
@@ -46,7 +46,11 @@ def reindex(state: State, vectors: bool, anew: bool, dry_run: bool) -> None:
     with state.open() as ws:
         from nanomem_tui.store import reindex as index
 
-        found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
+        found: Any
+        if hasattr(ws.store, "waiting"):
+            found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
+        else:
+            found = ws.store.index_state() if dry_run else ws.store.make_index()
         here = ws.store.has_database
     how = f"{found.indexed:,} of {words.counted(found.items, 'item')} in the index"
     if not here:

@@ -99,6 +99,8 @@ class State:
         """Say on stderr when what was read is not the database, but what stands in for it."""
         from nanomem_tui.store import beside
 
+        if not hasattr(ws.store, "waiting"):
+            return
         hurt = ws.store.source.damage or beside.gone(ws.store)
         if hurt is not None:
             output.notes([f"Note: {hurt.text()}"])

@@ -9,18 +9,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert
 
 from nanomem_tui.database import models
-from nanomem_tui.database.rows import escaped, unescaped
+from nanomem_tui.database.reading import escaped, foreign_rows, within
 
 MARKERS = models.table(models.Marker)
 FOREIGN = models.table(models.ForeignRow)
-
-
-def markers(connection: Connection) -> dict[str, str]:
-    """Return every named value."""
-    return {key: value for key, value in connection.execute(select(MARKERS.c.key, MARKERS.c.value))}
 
 
 def set_markers(connection: Connection, values: Mapping[str, str]) -> None:
@@ -30,15 +25,9 @@ def set_markers(connection: Connection, values: Mapping[str, str]) -> None:
         connection.execute(insert(MARKERS), [{"key": key, "value": value} for key, value in values.items()])
 
 
-def foreign_rows(connection: Connection, source: str) -> dict[str, Any]:
-    """Return the rows of a source by id, as they were remembered."""
-    asked = select(FOREIGN.c.id, FOREIGN.c.raw_json).where(FOREIGN.c.source == source)
-    return {unescaped(key): json.loads(unescaped(raw)) for key, raw in connection.execute(asked)}
-
-
 def set_foreign_rows(connection: Connection, source: str, rows: Mapping[str, Any]) -> None:
     """Remember these rows of a source, and no others."""
-    known = foreign_rows(connection, source)
+    known = foreign_rows(within(connection), source)
     gone = [key for key in known if key not in rows or rows[key] != known[key]]
     fresh = [key for key in rows if key not in known or rows[key] != known[key]]
     if gone:

@@ -1,7 +1,7 @@
 """What is wrong with the database of a workspace, and what `nanomem doctor --fix` does about it (SQLite).
 
-Structural damage is found by SQLite's own check of every page and index. A bit that flipped inside a text is found where
-an operation or a copy says what the text was.
+Structural damage is found by SQLite's own check of every page and index. A bit that flipped inside a text is found
+where an operation or a copy says what the text was.
 """
 
 from __future__ import annotations

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from nanomem_tui.database import operations
+from nanomem_tui.database import reading as read
+from nanomem_tui.database.reading import Reading
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import oplog
 from nanomem_tui.store.oplog import LogEntry
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 T = TypeVar("T")
 WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
@@ -20,14 +17,14 @@ WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
 
 
 class Journal:
-    """The operations of one workspace. `reading`: a transaction on its database, None where there is none yet."""
+    """The operations of one workspace; empty where there is no database yet."""
 
-    def __init__(self, reading: Callable[[], AbstractContextManager[Connection] | None]) -> None:
+    def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
     def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """List the newest operations but the first `offset`. `key`: only those that touched that thing."""
-        return self._ask(lambda connection: operations.log(connection, limit, offset, key))
+        return read.log(self._reading, limit, offset, key) if self._reading.exists else []
 
     def look(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
         """Return the first answer of `search` among the newest operations, in windows that grow to all of them."""
@@ -40,13 +37,13 @@ class Journal:
 
     def find(self, op_id: str) -> LogEntry | None:
         """Find an operation by its id."""
-        return next(iter(self._ask(lambda connection: _some(operations.find(connection, op_id)))), None)
+        return read.find(self._reading, op_id) if self._reading.exists else None
 
     logged = find
 
     def after(self, seq: int) -> list[LogEntry]:
         """List what was committed after that place, oldest first."""
-        return self._ask(lambda connection: operations.after(connection, seq))
+        return read.after(self._reading, seq) if self._reading.exists else []
 
     def end(self) -> int:
         """Return the place of the newest operation, 0 when there is none."""
@@ -55,13 +52,13 @@ class Journal:
 
     def touching(self, keys: Sequence[str], actor: str) -> list[Operation]:
         """List the operations of an actor that touched one of these things, newest first."""
-        found = {entry.operation.id: entry for key in keys for entry in self.log(10_000, key=key)}
-        newest = sorted(found.values(), key=lambda entry: -entry.position)
-        return [entry.operation for entry in newest if entry.operation.actor == actor]
+        if not self._reading.exists:
+            return []
+        return [entry.operation for entry in read.touching(self._reading, keys, actor)]
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """Find the newest operation of a kind by an actor."""
-        return next(iter(self._ask(lambda connection: _some(operations.newest_of(connection, kind, actor)))), None)
+        return read.newest(self._reading, kind, actor) if self._reading.exists else None
 
     def taken_back(self, kind: str) -> frozenset[str]:
         """Return the ids of the things that operations of a kind made and that were undone with them. Of the newest
@@ -79,20 +76,3 @@ class Journal:
                     if change.layer == layer:
                         (gone.add if change.after is None else gone.discard)(change.key)
         return frozenset(gone)
-
-    def _ask(self, ask: Callable[[Connection], Iterable[operations.Entry]]) -> list[LogEntry]:
-        reading = self._reading()
-        if reading is None:
-            return []
-        with reading as connection:
-            return [_shown(entry) for entry in ask(connection)]
-
-
-def _shown(entry: operations.Entry) -> LogEntry:
-    """Return an entry as the product shows it: an undo that was redone is no change that somebody took back."""
-    undone = entry.undone and entry.operation.kind not in oplog.BOOKKEEPING
-    return LogEntry(entry.operation, undone, entry.seq)
-
-
-def _some(entry: operations.Entry | None) -> list[operations.Entry]:
-    return [entry] if entry is not None else []

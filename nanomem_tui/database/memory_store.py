@@ -2,8 +2,8 @@
 
 Owns what comes before a change (what was forgotten stays out, what waits in the inbox needs a person, the agent's own
 edits are taken over first) and what comes after it: counters, exports, copies. The change itself is one transaction of
-`store`. Opening and reading change nothing on disk: what an agent changed in its files is seen in RAM until something is
-written.
+`store`. Opening and reading change nothing on disk: what an agent changed in its files is seen in RAM until something
+is written.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.database import foreign
-from nanomem_tui.database.engine import SqliteDatabase
+from nanomem_tui.database import reading as read
+from nanomem_tui.database import search
 from nanomem_tui.database.journal import Journal
-from nanomem_tui.database.operations import Entry
-from nanomem_tui.database.recovery import Recovery
-from nanomem_tui.database.snapshot import Snapshot, patched
-from nanomem_tui.database.store import Store
-from nanomem_tui.database.writers import Writers
+from nanomem_tui.database.reading import Reading, SqliteReading
+from nanomem_tui.database.search import IndexState
+from nanomem_tui.database.snapshot import Snapshot
 from nanomem_tui.errors import AccessDenied, BadInput, Conflict, NanomemError, Problem, StoreError, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths, kept_id
@@ -38,6 +37,9 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from nanomem_tui.database.operations import Entry
+    from nanomem_tui.database.store import Store
 
 EXPORTED, AUDITED, LAST_AT, LAST_MS = "exported", "audit_seq", "last_at", "last_ms"
 """Named values: up to which commit the agent's files have everything, up to which its audit logs, and the last
@@ -66,14 +68,12 @@ class MemoryStore:
         self.workspace_id = workspace_id
         self.settings = settings
         self.server = None
-        self.database = SqliteDatabase(paths.database)
-        self.recovery = Recovery(self.database, paths.backups / "daily", paths.quarantine)
-        self._store = Store(self.database, Writers(paths.data / "writers"), self.recovery, self._layer_of)
-        self.snapshot: Snapshot = self._store.snapshot
+        self.reading: Reading = SqliteReading(paths.database)
+        self.snapshot = Snapshot()
         self.files = AgentFiles(paths, workspace_id, settings)
-        self.journal = Journal(self._reading)
+        self.journal = Journal(self.reading)
         self.deciding = Deciding(paths.data, self.see_others)
-        self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}
+        self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}  # type: ignore[arg-type]
         self.register: Callable[[str], None] = lambda _layer: None
         self.before_checkpoint: Callable[[], None] = lambda: None
         self.after_checkpoint: Callable[[CheckpointResult], None] = lambda _done: None
@@ -102,11 +102,53 @@ class MemoryStore:
     @property
     def has_database(self) -> bool:
         """Whether something was ever written here."""
-        return self.paths.database.exists()
+        return self.reading.exists
 
     def kept_open(self) -> contextlib.AbstractContextManager[None]:
         """Answers within come over one connection, for a command that reads and ends."""
-        return contextlib.nullcontext()
+        return self.reading.kept_open() if self.has_database else contextlib.nullcontext()  # type: ignore[return-value]
+
+    def last_checkpoint(self) -> tuple[str, float | None]:
+        """Return when the last checkpoint was made (UTC ISO, "" for never) and how many milliseconds it took."""
+        if not self._loaded and self.has_database:
+            marks = self._marks()
+            return marks.get(LAST_AT, ""), float(marks[LAST_MS]) if marks.get(LAST_MS) else None
+        return self.last_at, self.last_ms
+
+    def described(self) -> dict[str, Any]:
+        """Return what `memory status` says of the database: where it is, its schema, operations and index."""
+        if not self.has_database:
+            return {}
+        with self.reading.open() as reading:
+            return {
+                "database": str(self.paths.database), "operations": read.operation_count(reading),
+                "index": "current" if search.state(reading).current else "old",
+            }  # fmt: skip
+
+    @property
+    def database_is_all(self) -> bool:
+        """Whether the database has what the agent's files hold: none of them changed since it was last read."""
+        if self._loaded:
+            return not self._noticed
+        if not self.has_database:
+            return False
+        marks = self._marks()
+        return all(marks.get(name) == stat for name, stat in self.files.stats().items())
+
+    def _marks(self) -> dict[str, str]:
+        return read.markers(self.reading)
+
+    @cached_property
+    def writer(self) -> Store:
+        """What changes the database; made at the first change, as it needs SQLAlchemy."""
+        from nanomem_tui.database.engine import SqliteDatabase
+        from nanomem_tui.database.recovery import Recovery
+        from nanomem_tui.database.store import Store
+        from nanomem_tui.database.writers import Writers
+
+        database = SqliteDatabase(self.paths.database)
+        recovery = Recovery(database, self.paths.backups / "daily", self.paths.quarantine)
+        return Store(database, Writers(self.paths.data / "writers"), recovery, self._layer_of, self.snapshot)
 
     @property
     def loaded(self) -> bool:
@@ -133,7 +175,7 @@ class MemoryStore:
     def _load(self) -> None:
         self.files.read()
         if self.has_database:
-            self._store.load()
+            self.snapshot.read(self.reading)
             self._recall()
             self._notice()
         else:
@@ -167,17 +209,19 @@ class MemoryStore:
                 if self.files.read():
                     self._take_files()
                 return
-            if not self._store.revision_is_read:  # another process made the database
+            if self.snapshot.revision < 0:  # another process made the database
                 self.snapshot.clear()
                 self._load()
                 return
-            if self._store.is_behind() or self.files.read():
+            turn = read.turn(self.reading)
+            is_behind = (turn.epoch, turn.revision) != (self.snapshot.epoch, self.snapshot.revision)
+            if self.files.read() or is_behind:
                 self._read_anew()
 
     def _read_anew(self) -> None:
         """Read what others committed, and what the agent's files hold on top of it."""
         self._retract()
-        self._store.catch_up()
+        self.snapshot.read(self.reading)
         self.files.read()
         self._recall()
         self._notice()
@@ -186,12 +230,12 @@ class MemoryStore:
 
     def _recall(self) -> None:
         """Read what the database remembers of the agent's files, and of the last checkpoint."""
-        with self.database.reading() as connection:
-            marks = foreign.markers(connection)
-            self.files.recall(marks, lambda source: foreign.foreign_rows(connection, source))
+        with self.reading.open() as reading:
+            marks = read.markers(reading)
+            self.files.recall(marks, lambda source: read.foreign_rows(reading, source))
         self.last_at = marks.get(LAST_AT, "")
         self.last_ms = float(marks[LAST_MS]) if marks.get(LAST_MS) else None
-        self._unexported = 0 if marks.get(self.files.mark(EXPORTED)) == str(self._store.revision) else 1
+        self._unexported = 0 if marks.get(self.files.mark(EXPORTED)) == str(self.snapshot.revision) else 1
 
     def _notice(self) -> None:
         """Show what the agent changed in its files since they were read last; the next writer commits it."""
@@ -200,8 +244,7 @@ class MemoryStore:
         found, wrote = self.files.notice(self._tables())
         changes = forgotten.remembered(self.paths, found)
         for change in changes:
-            table = self.snapshot.table(change.layer)
-            self.snapshot.put(change.layer, [patched(table.get(change.key), change, self._store.revision)])
+            self.snapshot.patch(change)
         self._noticed += changes
         self._unexported += int(wrote or len(changes) < len(found))
 
@@ -209,30 +252,24 @@ class MemoryStore:
         """Show the rows as the database has them, without what was noticed of the agent's files: another process may
         have committed that."""
         for layer in ROW_LAYERS:
-            self._store.read_again(layer, {change.key for change in self._noticed if change.layer == layer})
+            keys = {change.key for change in self._noticed if change.layer == layer}
+            self.snapshot.read_again(self.reading, layer, keys)
         self._noticed = []
         self.files.forget_known()
 
     def marker(self, name: str) -> str | None:
         """Return a named value, None where it was never set. Raises the store's errors."""
-        reading = self._reading()
-        if reading is None:
-            return None
-        with reading as connection:
-            return foreign.markers(connection).get(name)
+        return self._marks().get(name) if self.has_database else None
 
     def set_marker(self, name: str, value: str) -> None:
         """Set a named value, durably. Raises the store's errors."""
         with self._lock:
             self.load()
             self._take_over()
-            self._store.remember(lambda connection: foreign.set_markers(connection, {name: value}))
+            self.writer.set_markers({name: value})
 
     def _tables(self) -> dict[str, Mapping[str, Row]]:
         return row_tables(self.snapshot.items, self.snapshot.lessons)
-
-    def _reading(self) -> contextlib.AbstractContextManager[Connection] | None:
-        return self.database.reading() if self.has_database else None
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -265,7 +302,7 @@ class MemoryStore:
 
     def _commit(self, operation: Operation, *, durable: bool) -> Operation:
         try:
-            done = self._store.perform(operation, durable=durable)
+            done = self.writer.perform(operation, durable=durable)
         except StoreError as error:
             self._trouble["recording"] = error.line()
             raise
@@ -278,12 +315,10 @@ class MemoryStore:
         commit what the agent changed in them since."""
         if not self.has_database:
             self._keep_id()
-            taken: dict[str, list[AnyRow]] = {
-                layer: [*self.files.initial_rows(layer)] for layer in ("item", "lesson")
-            }
-            self._store.make(self.workspace_id)
+            taken: dict[str, list[AnyRow]] = {layer: [*self.files.initial_rows(layer)] for layer in ("item", "lesson")}
+            self.writer.make(self.workspace_id)
             memos = self.files.memo()
-            self._store.take_in(taken, lambda connection: _remember(connection, memos))
+            self.writer.take_in(taken, lambda connection: _remember(connection, memos))
             self.files.remembered(memos)
             self._unexported += 1
         elif self._noticed:
@@ -299,7 +334,8 @@ class MemoryStore:
         if not changes:
             return
         for layer in ROW_LAYERS:
-            self._store.read_again(layer, {change.key for change in changes if change.layer == layer})
+            keys = {change.key for change in changes if change.layer == layer}
+            self.snapshot.read_again(self.reading, layer, keys)
         names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
         label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
         noticed = new_operation("agent.changed", label, changes, actor="agent", meta=self.signature)
@@ -307,9 +343,9 @@ class MemoryStore:
         memos = self.files.memo()
         if kept:
             noticed = noticed._replace(changes=kept)
-            self._store.perform(noticed, beside=lambda connection: _remember(connection, memos))
+            self.writer.perform(noticed, beside=lambda connection: _remember(connection, memos))
         else:
-            self._store.remember(lambda connection: _remember(connection, memos))
+            self.writer.remember(lambda connection: _remember(connection, memos))
         for change, hits, at in counts:
             self.snapshot.count(change.layer, change.key, hits, at)
         self.files.remembered(memos)
@@ -327,14 +363,14 @@ class MemoryStore:
     def settle(self) -> None:
         """Finish what a killed process left half done of the files of others, before anything is built on it."""
         if self.has_database:
-            self._store.settle()
+            self.writer.settle()
 
     def unfinished(self) -> list[Entry]:
         """List the operations whose files a process that ended did not write, or could not. Reads only."""
         if not self.has_database:
             return []
         self.load()
-        return self._store.unfinished()
+        return self.writer.unfinished()
 
     def _layer_of(self, name: str) -> Layer:
         self.register(name)
@@ -390,12 +426,12 @@ class MemoryStore:
             self._take_over()
             self.before_checkpoint()
             operations = self._unexported
-            saved = self._store.checkpoint()
+            saved = self.writer.checkpoint()
             exported = self._export() if self.export_due and (final or self._is_over(self._exported_at)) else ()
             ms = (time.perf_counter() - started) * 1000
             self.last_at, self.last_ms = clock.iso(clock.now()), ms
             marks = {LAST_AT: self.last_at, LAST_MS: f"{ms:.1f}"}
-            self._store.remember(lambda connection: foreign.set_markers(connection, marks))
+            self.writer.set_markers(marks)
             self._changed_at = None
             if not any(file.stat for file in self.files.files):
                 self._unexported = 0
@@ -407,28 +443,26 @@ class MemoryStore:
         if self.files.read() and self.files.has_new():
             return ()
         written, done = self.files.export(self._tables())
-        since = self._audited()
+        since = int(self._marks().get(self.files.mark(AUDITED)) or 0)
         entries = self.journal.after(since) if self.files.keeps_audit() else []
         audited = self.files.append_audit(entries, self._tables()) if entries else True
         end = self.journal.end()
         marks = {self.files.mark(AUDITED): str(end)} if audited else {}
         if done and audited:
-            marks[self.files.mark(EXPORTED)] = str(self._store.revision)
+            marks[self.files.mark(EXPORTED)] = str(self.snapshot.revision)
             self._unexported = 0
         self._exported_at = time.monotonic()
         memos = self.files.memo()
 
         def write(connection: Connection) -> None:
+            from nanomem_tui.database import foreign
+
             _remember(connection, memos)
             foreign.set_markers(connection, marks)
 
-        self._store.remember(write)
+        self.writer.remember(write)
         self.files.remembered(memos)
         return written
-
-    def _audited(self) -> int:
-        with self.database.reading() as connection:
-            return int(foreign.markers(connection).get(self.files.mark(AUDITED)) or 0)
 
     def spoiled_files(self) -> list[str]:
         """List the agent's files of items that cannot be read whole, where we write them."""
@@ -448,11 +482,25 @@ class MemoryStore:
             found.append(Problem(f"degraded: {self.degraded}", "store", fix="counters are kept in RAM"))
         return found
 
+    def index_state(self) -> IndexState:
+        """Return how the full-text index fits the rows."""
+        return search.state(self.reading) if self.has_database else IndexState(0, 0, True)
+
+    def make_index(self) -> IndexState:
+        """Make the full-text index anew. Raises the store's errors."""
+        if self.has_database:
+            self.writer.remember(search.make_anew)
+        return self.index_state()
+
     def damages(self) -> list[Problem]:
         """List what is wrong with the database: every page, index and row is looked at."""
         from nanomem_tui.database import health
+        from nanomem_tui.database.engine import SqliteDatabase
 
-        return list(health.problems(self.database, self.recovery.copies())) if self.has_database else []
+        database, recovery = self.writer.database, self.writer.recovery
+        if not self.has_database or recovery is None or not isinstance(database, SqliteDatabase):
+            return []
+        return list(health.problems(database, recovery.copies()))
 
     def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
         """Whether this process does a piece of work for all that share the store; on one machine, locks of files
@@ -465,14 +513,14 @@ class MemoryStore:
             if self._changed_at is not None:
                 self.checkpoint(final=True)
         finally:
-            if self.has_database and self._loaded:
-                self._store.close()
-            else:
-                self.database.close()
+            if "writer" in self.__dict__:
+                self.writer.close()
 
 
 def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
     """Write what is known of the agent's files."""
+    from nanomem_tui.database import foreign
+
     for memo in memos:
         for source, known in memo.rows().items():
             foreign.set_foreign_rows(connection, source, known)
@@ -507,4 +555,3 @@ def _without_counts(operation: Operation) -> tuple[tuple[Change, ...], list[tupl
         if after.keys() - {"updated_at"}:
             kept.append(Change(change.layer, change.key, before, after))
     return tuple(kept), counts
-

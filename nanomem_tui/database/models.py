@@ -173,9 +173,10 @@ class OperationKey(_Row, table=True):
     """Which operation touched which thing, and whether that part of it is undone at present."""
 
     __tablename__ = "operation_keys"
+    __table_args__ = (Index("idx_operation_keys_seq", "seq"),)
 
-    layer: str = _text(primary_key=True)
     key: str = _text(primary_key=True)
+    layer: str = _text(primary_key=True)
     seq: int = Field(sa_type=_NUMBER, primary_key=True, sa_column_kwargs={"autoincrement": False})
     undone: int = _number(0)
 

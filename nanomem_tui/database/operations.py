@@ -15,8 +15,8 @@ from sqlalchemy.sql.expression import ColumnElement
 
 from nanomem_tui import clock
 from nanomem_tui.database import models
-from nanomem_tui.database.rows import escaped
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.database.reading import Turn, escaped, operation_of
+from nanomem_tui.operations import Operation
 
 OPERATIONS = models.table(models.OperationRow)
 KEYS = models.table(models.OperationKey)
@@ -29,17 +29,15 @@ FINAL = ("forget", "scrub")
 """Kinds that nothing undoes: they took texts out for good."""
 DONE, PLANNED, STUCK = "done", "planned", "stuck"
 
-_TURN = select(META.c.revision, META.c.epoch, META.c.moved_to)
-_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*_TURN.selected_columns)
+OF_PERSON = ((OPERATIONS.c.actor == "human") | OPERATIONS.c.meta_json.contains('"started_by":"human"')) & (
+    OPERATIONS.c.kind.not_in(BOOKKEEPING)
+)
+"""The condition that a person did it, or started it."""
+STANDS = (OPERATIONS.c.undone == 0) | OPERATIONS.c.kind.in_(FINAL)
+"""The condition that it is not undone, or was done for good."""
+TURN = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
+_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*TURN.selected_columns)
 _INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
-
-
-class Turn(NamedTuple):
-    """What a writer learns when its turn comes: the number of this commit, the epoch, and where the memory moved to."""
-
-    revision: int
-    epoch: str
-    moved_to: str
 
 
 class Entry(NamedTuple):
@@ -60,7 +58,7 @@ def take_turn(connection: Connection) -> Turn:
 
 def turn_of(connection: Connection) -> Turn:
     """Return the number of the last commit, the epoch, and where the memory moved to."""
-    return Turn(*connection.execute(_TURN).one())
+    return Turn(*connection.execute(TURN).one())
 
 
 def write(connection: Connection, seq: int, operation: Operation, *, state: str = DONE, writer: str = "") -> None:
@@ -135,14 +133,12 @@ def newest_of(connection: Connection, kind: str, actor: str) -> Entry | None:
 
 def newest_of_person(connection: Connection) -> Entry | None:
     """Find what a person did last and what stands: undo without an id takes it back."""
-    person = (OPERATIONS.c.actor == "human") & OPERATIONS.c.kind.not_in(BOOKKEEPING)
-    return _first(connection, person & ((OPERATIONS.c.undone == 0) | OPERATIONS.c.kind.in_(FINAL)))
+    return _first(connection, OF_PERSON & STANDS)
 
 
 def newest_undo(connection: Connection) -> Entry | None:
     """Find the undo that a redo takes back: the last one that stands, unless a person did something new since."""
-    new = (OPERATIONS.c.actor == "human") & OPERATIONS.c.kind.not_in(BOOKKEEPING)
-    last = _first(connection, new | ((OPERATIONS.c.kind == "undo") & (OPERATIONS.c.undone == 0)))
+    last = _first(connection, OF_PERSON | ((OPERATIONS.c.kind == "undo") & (OPERATIONS.c.undone == 0)))
     return last if last is not None and last.operation.kind == "undo" else None
 
 
@@ -174,11 +170,7 @@ def _first(connection: Connection, condition: ColumnElement[bool]) -> Entry | No
 
 def entry_of(row: Any) -> Entry:
     """Return a row of the log as a value."""
-    changes = tuple(Change(layer, key, before, after) for layer, key, before, after in json.loads(row.changes_json))
-    operation = Operation(
-        row.id, row.at, row.actor, row.kind, row.label, changes, row.undoes, row.redoes, json.loads(row.meta_json)
-    )
-    return Entry(operation, bool(row.undone), row.seq, row.state, row.writer)
+    return Entry(operation_of(row), bool(row.undone), row.seq, row.state, row.writer)
 
 
 def _dumped(value: Sequence[Any] | dict[str, Any]) -> str:

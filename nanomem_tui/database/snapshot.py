@@ -1,17 +1,19 @@
 """The rows in RAM (seed 000 §Architecture): what every read of the memory is answered from.
 
-Owns the rows by id, the counters that turns moved since the last checkpoint, and one lock. Reads and writes no disk.
+Owns the rows by id, the counters that turns moved since the last checkpoint, and one lock.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.database.rows import COUNTERS
+from nanomem_tui.database.reading import COUNTERS, Reading, counted_since
+from nanomem_tui.database.reading import rows as rows_of
+from nanomem_tui.database.reading import turn as turn_of
 from nanomem_tui.operations import Change
-from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
+from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson, Record
 
 Counts = dict[tuple[str, str], tuple[int, str]]
 """(layer, id) → how many hits more, and the time of the last."""
@@ -22,7 +24,8 @@ NOT_COMPARED = frozenset({"revision", "updated_at", "hits", "last_accessed_at", 
 class Snapshot:
     """Items, lessons and records by id. Hold `lock` for reads that must agree with each other.
 
-    `counter` grows with every change, so that a view can tell whether what it shows is still true.
+    `counter` grows with every change, so that a view can tell whether what it shows is still true. `revision` is the
+    number of the last commit that is here (-1: nothing was read yet), `epoch` that of the database it was read from.
     """
 
     def __init__(self) -> None:
@@ -31,6 +34,8 @@ class Snapshot:
         self.lessons: dict[str, Lesson] = {}
         self.records: dict[str, Record] = {}
         self.counter = 0
+        self.revision = -1
+        self.epoch = ""
         self._counts: Counts = {}
         self._watches: list[set[str]] = []
 
@@ -44,6 +49,41 @@ class Snapshot:
         with self.lock:
             self._watches.append(set())
             return self._watches[-1]
+
+    # -- what the database has --------------------------------------------------------------------------------------
+
+    def read(self, reading: Reading) -> bool:
+        """Read what was committed since the last look, at first everything; return whether rows changed. Raises
+        StoreError."""
+        with self.lock, reading.open():
+            turn = turn_of(reading)
+            if turn.epoch != self.epoch or self.revision < 0:
+                self.clear()
+                for layer in ROW_LAYERS:
+                    self.put(layer, rows_of(reading, layer))
+                self.epoch, self.revision = turn.epoch, turn.revision
+                return True
+            return turn.revision != self.revision and self.read_up_to(reading, turn.revision) > 0
+
+    def read_up_to(self, reading: Reading, revision: int) -> int:
+        """Read the rows that were written since the last look, the newest by commit `revision`; return how many."""
+        read = 0
+        for layer in ROW_LAYERS:
+            read += self.put(layer, rows_of(reading, layer, since=self.revision))
+            counted = counted_since(reading, layer, self.revision)
+            read += self.put(layer, rows_of(reading, layer, ids=counted)) if counted else 0
+        self.revision = revision
+        return read
+
+    def read_again(self, reading: Reading, layer: str, keys: Collection[str]) -> None:
+        """Read rows anew; those that the database does not have are no longer here. Raises StoreError."""
+        if keys:
+            found = list(rows_of(reading, layer, ids=list(keys)))
+            with self.lock:
+                for key in set(keys) - {row.id for row in found}:
+                    self.table(layer).pop(key, None)
+                    self._note(layer, key)
+            self.put(layer, found)
 
     def put(self, layer: str, rows: Iterable[AnyRow]) -> int:
         """Take rows as the database has them now; return how many. Counters that are not saved yet stay added."""
@@ -62,13 +102,6 @@ class Snapshot:
             row = self.table(change.layer).get(change.key)
             if row is not None or change.before is None:
                 self.put(change.layer, [patched(row, change, row.revision if row is not None else 0)])
-
-    def remove(self, layer: str, keys: Iterable[str]) -> None:
-        """Forget rows that the database does not have."""
-        with self.lock:
-            for key in keys:
-                self.table(layer).pop(key, None)
-                self._note(layer, key)
 
     def clear(self) -> None:
         """Forget every row, for who loads them anew; counters that are not saved yet stay."""

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, inspect
 
 from nanomem_tui import clock
-from nanomem_tui.database import models, operations, rows, views
+from nanomem_tui.database import foreign, models, operations, rows, search, views
 from nanomem_tui.database.engine import Database, SqliteDatabase
-from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry, Turn
+from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry
+from nanomem_tui.database.reading import CoreReading, Turn, within
 from nanomem_tui.database.recovery import Line, Recovery
 from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
 from nanomem_tui.database.writers import Writers
@@ -48,17 +49,19 @@ class Store:
         writers: Writers,
         recovery: Recovery | None = None,
         layer_of: Callable[[str], Layer] | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """`recovery`: the copies and the log beside a file of SQLite; a server has backups of its own. `layer_of`:
-        what changes the files of an agent, by the name of a layer; raises NotFound."""
+        what changes the files of an agent, by the name of a layer; raises NotFound. `snapshot`: the rows in RAM, where
+        they were read already."""
         self.database = database
-        self.snapshot = Snapshot()
+        self.snapshot = snapshot if snapshot is not None else Snapshot()
+        self._reading = CoreReading(database.reading)
         self._writers = writers
-        self._recovery = recovery
+        self.recovery = recovery
         self._layer_of = layer_of or _no_layer
-        self._epoch = ""
-        self._revision = -1
         self._wrote_before = False
+        self._index_is_new = False
         self._written: dict[str, dict[str, AnyRow]] = {}
         self._batch: tuple[str, Counts] | None = None
 
@@ -71,7 +74,7 @@ class Store:
             if inspect(connection).has_table("meta"):
                 return
             models.METADATA.create_all(connection)
-            rows.make_index(connection)
+            search.make_index(connection)
             views.make_views(connection)
             connection.execute(
                 insert(operations.META).values(
@@ -82,72 +85,15 @@ class Store:
 
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
-        with self.snapshot.lock:
-            if self._revision < 0:
-                with self.database.reading() as connection:
-                    self._load(connection, operations.turn_of(connection))
+        if self.snapshot.revision < 0:
+            self.snapshot.read(self._reading)
         return self.snapshot
 
     def refresh(self) -> bool:
         """Read what other processes committed since the last look; return whether rows changed. Raises StoreError."""
-        with self.snapshot.lock:
-            if self._revision < 0:
-                self.load()
-                return True
-            return self.database.changed() and self.catch_up()
-
-    def catch_up(self) -> bool:
-        """`refresh` without asking first whether anything changed. Raises StoreError."""
-        with self.snapshot.lock, self.database.reading() as connection:
-            turn = operations.turn_of(connection)
-            if turn.epoch != self._epoch:
-                self._load(connection, turn)
-                return True
-            if turn.revision == self._revision:
-                return False
-            return self._read_others(connection, turn.revision) > 0
-
-    @property
-    def revision(self) -> int:
-        """The number of the last commit that is in RAM; -1 before anything was read."""
-        return self._revision
-
-    @property
-    def revision_is_read(self) -> bool:
-        """Whether the rows were read."""
-        return self._revision >= 0
-
-    def is_behind(self) -> bool:
-        """Whether somebody committed since the last look. Raises StoreError."""
-        if not self.database.changed():
+        if self.snapshot.revision >= 0 and not self.database.changed():
             return False
-        with self.database.reading() as connection:
-            turn = operations.turn_of(connection)
-        return turn.epoch != self._epoch or turn.revision != self._revision
-
-    def read_again(self, layer: str, keys: Collection[str]) -> None:
-        """Read rows anew from the database; those that it does not have are no longer in RAM."""
-        if keys:
-            with self.database.reading() as connection:
-                found = list(rows.read(connection, layer, ids=list(keys)))
-            self.snapshot.remove(layer, set(keys) - {row.id for row in found})
-            self.snapshot.put(layer, found)
-
-    def _load(self, connection: Connection, turn: Turn) -> None:
-        self.snapshot.clear()
-        for layer in rows.TABLES:
-            self.snapshot.put(layer, rows.read(connection, layer))
-        self._epoch, self._revision = turn.epoch, turn.revision
-
-    def _read_others(self, connection: Connection, revision: int) -> int:
-        """Read what was committed since the last look up to `revision`; return how many rows."""
-        read = 0
-        for layer in rows.TABLES:
-            read += self.snapshot.put(layer, rows.read(connection, layer, since=self._revision))
-            counted = rows.counted_since(connection, layer, self._revision)
-            read += self.snapshot.put(layer, rows.read(connection, layer, ids=counted))
-        self._revision = revision
-        return read
+        return self.snapshot.read(self._reading)
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -169,7 +115,7 @@ class Store:
 
         with self.snapshot.lock:
             self.load()
-            known = None if operation.takes_up else self._revision
+            known = None if operation.takes_up else self.snapshot.revision
             return self._commit(write, durable=durable, op_id=operation.id)
 
     def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
@@ -226,12 +172,16 @@ class Store:
                 beside(connection)
             for layer, some in taken.items():
                 self.snapshot.put(layer, [row._replace(revision=turn.revision) for row in some])
-            self._revision = turn.revision
+            self.snapshot.revision = turn.revision
 
     def remember(self, write: Callable[[Connection], None]) -> None:
         """Write, durably, what is no change of a row: what is known of an agent's files. Raises StoreError."""
         with self.database.writing(durable=True) as connection:
             write(connection)
+
+    def set_markers(self, values: Mapping[str, str]) -> None:
+        """Set named values, durably. Raises StoreError."""
+        self.remember(lambda connection: foreign.set_markers(connection, values))
 
     # -- files of others ----------------------------------------------------------------------------------------
 
@@ -321,11 +271,11 @@ class Store:
             try:
                 revision = self._add_counts(batch, counts)
             except _OtherEpoch:
-                self._revision = -1
+                self.snapshot.revision = -1
                 revision = self._add_counts(batch, counts)
             self._batch = None
             self.snapshot.saved(counts)
-            self._revision = revision
+            self.snapshot.revision = revision
             return len(counts)
 
     def _add_counts(self, batch: str, counts: Counts) -> int:
@@ -339,12 +289,12 @@ class Store:
         """Save the counters, complete the log beside the database, move the WAL into the file, and copy it once a day.
         Return how many counters were saved."""
         saved = self.save_counts()
-        if self._recovery is not None:
-            self._recovery.sync()
+        if self.recovery is not None:
+            self.recovery.sync()
         if isinstance(self.database, SqliteDatabase):
             self.database.checkpoint()
-        if self._recovery is not None:
-            self._recovery.copy_if_due()
+        if self.recovery is not None:
+            self.recovery.copy_if_due()
         return saved
 
     def close(self) -> None:
@@ -361,25 +311,28 @@ class Store:
     def _turn(self, *, durable: bool) -> Iterator[tuple[Connection, Turn]]:
         """A transaction in this process's turn; the snapshot has everything that was committed before it."""
         self.load()
-        if self._recovery is not None and not self._wrote_before:
-            self._recovery.make_lost_commits_again()
+        if self.recovery is not None and not self._wrote_before:
+            self.recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
             turn = operations.take_turn(connection)
-            if turn.epoch != self._epoch:
+            if turn.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
             if turn.moved_to:
                 raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
-            if turn.revision > self._revision + 1:
-                self._read_others(connection, turn.revision - 1)
+            if turn.revision > self.snapshot.revision + 1:
+                self.snapshot.read_up_to(within(connection), turn.revision - 1)
+            if not self._index_is_new:
+                search.renew(connection)
             yield connection, turn
+        self._index_is_new = True
 
     def _commit(self, write: Write, *, durable: bool, op_id: str = "") -> Operation:
         """Do `write` in a transaction, and then what it planned of the files of others."""
         try:
             done = self._try(write, durable=durable, op_id=op_id)
         except _OtherEpoch:
-            self._revision = -1
+            self.snapshot.revision = -1
             done = self._try(write, durable=durable, op_id=op_id)
         if done.kind != "void" and _of_files(done):
             self._write_files(done)
@@ -397,9 +350,9 @@ class Store:
                 raise
         for layer, changed in self._written.items():
             self.snapshot.put(layer, changed.values())
-        self._revision = turn.revision
-        if self._recovery is not None:
-            self._recovery.append(Line(turn.revision, result))
+        self.snapshot.revision = turn.revision
+        if self.recovery is not None:
+            self.recovery.append(Line(turn.revision, result))
         return result
 
     def _is_there(self, op_id: str) -> bool:

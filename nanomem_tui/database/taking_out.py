@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from nanomem_tui.database import models, operations, rows
+from nanomem_tui.database import models, operations, rows, search
 from nanomem_tui.database.engine import SqliteDatabase
 from nanomem_tui.database.operations import KEYS, META, OPERATIONS
 from nanomem_tui.database.recovery import Recovery
-from nanomem_tui.database.rows import escaped, unescaped
+from nanomem_tui.database.reading import escaped, unescaped
 from nanomem_tui.errors import Moved
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.values import AnyRow
@@ -77,7 +77,7 @@ def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOu
         stale = [{"of": key} for _, key in (*gone, *cleaned)]
         if stale:
             connection.execute(delete(VECTORS).where(VECTORS.c.key == bindparam("of")), stale)
-        rows.rebuild_index(connection)
+        search.drop_removed(connection)
         connection.execute(update(META).values(epoch=secrets.token_hex(8)))
     return TakenOut(frozenset(gone), frozenset(cleaned))
 

@@ -68,4 +68,5 @@ def _free_field(dialect: str, table: Any, path: str, name: str = "", *, number: 
     as_json: Any = type_coerce if dialect == "sqlite" else cast  # SQLite has no such type to cast to
     found = as_json(table.c.meta_json, JSON)
     value = found[tuple(parts)] if len(parts) > 1 else found[path]
-    return (value.as_integer() if number else value.as_string()).label(name or path)
+    column: Label[Any] = (value.as_integer() if number else value.as_string()).label(name or path)
+    return column

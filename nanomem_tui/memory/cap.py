@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.memory.compaction import compact_items
 from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import lookup, reader, stored_operations
+from nanomem_tui.store import lookup, reader
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
 

@@ -31,7 +31,28 @@ if TYPE_CHECKING:
 
 def _is_read(ws: Workspace) -> bool:
     """Whether there is a database in a file, and nothing stands in for it."""
+    if not hasattr(ws.store, "waiting"):
+        return False
     return ws.store.server is None and ws.store.has_database and ws.store.source.damage is None
+
+
+def _of_next(ws: Workspace) -> Iterator[Repair]:
+    """What can be put right of the database of `nanomem_tui.database`."""
+    if hasattr(ws.store, "waiting") or not ws.store.has_database:
+        return
+    from nanomem_tui.database import health
+
+    where = ws.paths.relative(ws.paths.database)
+    database, recovery = ws.store.writer.database, ws.store.writer.recovery
+    if damaged := list(health.damage(database)):
+        how = "it is made anew from the newest whole copy and the operations since; this file goes to the quarantine"
+        yield Repair(f"damaged: {damaged[0]}", where, how, recovery.repair)
+        return
+    if names := health.missing_indexes(database):
+        how = "they are made anew from their tables"
+        yield Repair(f"lacks index {names[0]}", where, how, partial(health.make_indexes, database, names))
+    if not ws.store.index_state().current:
+        yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
 
 
 def _guards_and_indexes(ws: Workspace) -> Iterator[Repair]:
@@ -106,7 +127,7 @@ def _index(ws: Workspace) -> Iterator[Repair]:
 def _database(ws: Workspace) -> Iterator[Repair]:
     """Our own database, where a copy stands in for it, and what was put right in RAM alone."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
-    if store.server is not None or not store.has_database:
+    if not hasattr(store, "waiting") or store.server is not None or not store.has_database:
         return
     store.load()
     if store.source.damage is None:
@@ -145,6 +166,6 @@ def _copy(ws: Workspace) -> None:
 
 
 FINDERS: tuple[Callable[[Workspace], Iterator[Repair]], ...] = (
-    _guards_and_indexes, _counters, _operations, _database, _kept, _index,
+    _guards_and_indexes, _counters, _operations, _database, _kept, _index, _of_next,
 )  # fmt: skip
 """In the order in which they are put right: what keeps a change from being written comes first."""

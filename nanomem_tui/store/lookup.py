@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from nanomem_tui.database import lookup as next_lookup
 from nanomem_tui.errors import Problem, StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader, row_queries, stored_operations
@@ -34,6 +35,11 @@ FEW = 2_000
 """Changes that wait up to which a search looks at them by themselves, and does not load every row."""
 
 
+def _is_next(store: object) -> bool:
+    """Whether it is the store of `nanomem_tui.database`, which has a `lookup` of its own."""
+    return type(store).__module__.startswith("nanomem_tui.database")
+
+
 class Lacking:
     """Whether the index of a database lacks items, asked where nothing was found in it. `told`: what was found last."""
 
@@ -45,9 +51,9 @@ class Lacking:
     def look(self) -> str:
         """What it lacks, in words, "" for nothing; looked at once for each state of the database."""
         from nanomem_tui.store import reindex
-
-        if not hasattr(self._store, "waiting"):
+        if _is_next(self._store):
             return ""
+
         if (stamps := self._store.source.stamps()) != self._looked:
             self._looked, self.told = stamps, reindex.behind(self._store)
         return self.told
@@ -56,7 +62,9 @@ class Lacking:
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
     """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
     inbox; deleted ones are left out."""
-    if hasattr(store, "waiting") and not store.loaded and database_is_all(store) and not _has_lost_rows(store):
+    if _is_next(store):
+        return next_lookup.item_groups(store)  # type: ignore[arg-type]
+    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     waiting: Counter[tuple[str, str, str, bool]] = Counter()
@@ -74,7 +82,9 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]
 def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
     """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones
     are left out."""
-    if hasattr(store, "waiting") and not store.loaded and database_is_all(store) and not _has_lost_rows(store):
+    if _is_next(store):
+        return next_lookup.lesson_groups(store)  # type: ignore[arg-type]
+    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
     snapshot = store.load("lesson")
     with snapshot.lock:
@@ -86,7 +96,9 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
 
 def lessons(store: MemoryStore) -> list[Lesson]:
     """The lessons that are not deleted."""
-    if hasattr(store, "waiting") and not store.loaded and database_is_all(store) and not _has_lost_rows(store):
+    if _is_next(store):
+        return next_lookup.lessons(store)  # type: ignore[arg-type]
+    if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         rows = store.read(lambda connection: reader.lessons(connection, store.workspace_id))
     else:
         snapshot = store.load("lesson")
@@ -98,7 +110,9 @@ def lessons(store: MemoryStore) -> list[Lesson]:
 def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
     """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens; deleted
     ones are left out."""
-    if hasattr(store, "waiting") and not store.loaded and not store.waiting() and not _has_lost_rows(store):
+    if _is_next(store):
+        return next_lookup.record_groups(store)  # type: ignore[arg-type]
+    if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
         return store.read(lambda connection: reader.record_counts(connection, store.workspace_id))
@@ -117,7 +131,9 @@ def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
 def records(store: MemoryStore, kind: str) -> list[Record]:
     """The records of a kind that are not deleted, in no order; no other row is read where the database has them all,
     as they were written."""
-    if hasattr(store, "waiting") and not store.loaded and not store.waiting() and not _has_lost_rows(store):
+    if _is_next(store):
+        return next_lookup.records(store, kind)  # type: ignore[arg-type]
+    if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
         found = store.read(lambda connection: _records_as_written(connection, store.workspace_id, kind))
@@ -130,7 +146,9 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
 
 def record_subjects(store: MemoryStore, kind: str) -> int:
     """How many different things (days, chats, tools) the records of a kind are about."""
-    if hasattr(store, "waiting") and store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
+    if _is_next(store):
+        return next_lookup.record_subjects(store, kind)  # type: ignore[arg-type]
+    if store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         return store.read(lambda connection: reader.record_subjects(connection, store.workspace_id, kind))
     return len({row.about for row in records(store, kind)})
 
@@ -170,6 +188,8 @@ def _has_lost_rows(store: MemoryStore) -> bool:
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:
     """The newest items of the database, for a first page; None where it has nothing of this workspace yet."""
+    if _is_next(store):
+        return next_lookup.newest(store, limit)  # type: ignore[arg-type]
 
     def ask(connection: Connection) -> list[Item] | None:
         known = reader.revision(connection, store.workspace_id)
@@ -185,10 +205,10 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
     the index lacks or has otherwise. Rows are not loaded where the database and the ledger files are all there is, and
     what was found there is what was written.
     """
+    if _is_next(store):
+        return next_lookup.full_text(store, use)  # type: ignore[arg-type]
     from nanomem_tui.store.search import Altered
 
-    if not hasattr(store, "waiting"):
-        return None
     waiting = _waiting_items(store)
     try:
         return _asked(store, use, waiting)
@@ -273,13 +293,15 @@ def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation])
 
 def same_text(store: MemoryStore, text: str) -> list[Item]:
     """The active items whose normalised text is that of `text`, by the database's index and what waits for it."""
+    if _is_next(store):
+        return next_lookup.same_text(store, text)  # type: ignore[arg-type]
     norm = normalised(text)
     snapshot = store.load()
     with snapshot.lock:
         keys: Iterable[str] = list(snapshot.items)
         found = None
         with contextlib.suppress(StoreError):  # a server that is away: all rows are here
-            if hasattr(store, "waiting") and store.has_database:
+            if store.has_database:
                 found = store.read(lambda connection: _of_text(connection, store.workspace_id, norm))
         if found is not None:
             keys = found | {key for layer, key in snapshot.unwritten() if layer == "item"}
@@ -295,8 +317,8 @@ def _of_text(connection: Connection, workspace_id: str, norm: str) -> set[str] |
 
 def database_is_all(store: MemoryStore) -> bool:
     """Whether the database is all there is: no operation waits or was lost, and the agent's files are as last seen."""
-    if not hasattr(store, "waiting"):
-        return False
+    if _is_next(store):
+        return bool(store.has_database and store.database_is_all)  # type: ignore[attr-defined]
     return store.has_database and not store.waiting() and _has_files(store)
 
 
@@ -311,9 +333,11 @@ def _has_files(store: MemoryStore) -> bool:
 def damaged(store: MemoryStore) -> list[Problem]:
     """The rows of the database that are not what was written, a bit flipped on the disk, but for those that the store
     told of when it loaded them. Looks at every row."""
+    if _is_next(store):
+        return []
     from nanomem_tui.store import mending
 
-    if not hasattr(store, "waiting") or not store.has_database or store.source.damage is not None:
+    if not store.has_database or store.source.damage is not None:
         return []
 
     def ask(connection: Connection) -> list[Problem]:

@@ -61,7 +61,9 @@ class VectorRows:
     @property
     def can_keep(self) -> bool:
         """Whether there is a database to write to; a search makes none, and mends none."""
-        return not self._closed and hasattr(self._store, "waiting") and self._store.has_database and self._store.source.damage is None
+        if not hasattr(self._store, "waiting"):
+            return False
+        return not self._closed and self._store.has_database and self._store.source.damage is None
 
     def close(self) -> None:
         """Write no more."""

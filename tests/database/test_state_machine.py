@@ -68,7 +68,7 @@ class Stores(RuleBasedStateMachine):
         self.text += 1
         item = Item(key, f"text {self.text}", created_at=self._at(), updated_at=self._at())
         operation = new_operation("add", f"add {key}", [change_of("item", None, item)])
-        if key in self.rows:
+        if key in self.rows and not self.rows[key]["is_deleted"]:
             with pytest.raises(Conflict):
                 self.stores[who].perform(operation)
             return
