@@ -17,8 +17,8 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from nanomem_tui.database import models, operations, rows, search
 from nanomem_tui.database.engine import SqliteDatabase
 from nanomem_tui.database.operations import KEYS, META, OPERATIONS
-from nanomem_tui.database.recovery import Recovery
 from nanomem_tui.database.reading import escaped, unescaped
+from nanomem_tui.database.recovery import Recovery
 from nanomem_tui.errors import Moved
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.values import AnyRow

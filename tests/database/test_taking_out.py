@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from nanomem_tui.database import foreign, models, operations, taking_out
+from nanomem_tui.database import foreign, models, operations, reading, taking_out
 from nanomem_tui.database.store import Store
 from nanomem_tui.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
@@ -53,8 +53,9 @@ def test_a_text_goes_from_every_table_and_the_rest_stays(told: Store) -> None:
     assert WORD not in everything(told)
     assert texts(told) == {"b": "tea is black"}
     with told.database.reading() as connection:
-        assert foreign.foreign_rows(connection, "f") == {"b": {"n": 1}}
-        assert foreign.markers(connection)["other"] == "1"
+        within = reading.within(connection)
+        assert reading.foreign_rows(within, "f") == {"b": {"n": 1}}
+        assert reading.markers(within)["other"] == "1"
         assert [entry.operation.meta.get("withheld") for entry in operations.log(connection, 10)] == [1, 1, 1, 1, 1, 1]
 
 
