@@ -19,7 +19,6 @@ from nanomem_tui.database.engine import SqliteDatabase
 from nanomem_tui.database.operations import KEYS, META, OPERATIONS
 from nanomem_tui.database.reading import escaped, unescaped
 from nanomem_tui.database.recovery import Recovery
-from nanomem_tui.errors import Moved
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.values import AnyRow
 
@@ -55,8 +54,8 @@ class TakenOut(NamedTuple):
 
 def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOut:
     """Ask about everything that a database holds, and with `write` take out what goes, in the transaction of the
-    caller. Raises Moved where the memory lies elsewhere now."""
-    revision = _take_turn(connection) if write else 0
+    caller. A database that the memory has left may be cleaned too."""
+    revision = operations.take_turn(connection).revision if write else 0
     gone: list[tuple[str, str]] = []
     cleaned: list[tuple[str, str]] = []
     for layer in rows.TABLES:
@@ -80,13 +79,6 @@ def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOu
         search.drop_removed(connection)
         connection.execute(update(META).values(epoch=secrets.token_hex(8)))
     return TakenOut(frozenset(gone), frozenset(cleaned))
-
-
-def _take_turn(connection: Connection) -> int:
-    turn = operations.take_turn(connection)
-    if turn.moved_to:
-        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
-    return turn.revision
 
 
 def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:

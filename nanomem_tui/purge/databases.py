@@ -263,7 +263,7 @@ def is_of_others(memory: Memory, path: Path, sought: Sought) -> bool:
             memory_rows.clean(connection, memory.workspace_id, sought, partial(_add, found), write=False)
     except NanomemError:
         return False
-    return not found and not raw_bytes.in_freed(path, sought)
+    return not found
 
 
 def _workspaces(connection: Connection) -> set[str]:
@@ -288,7 +288,7 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
     held = [place for place in files if place.kind == "copy" and not is_of_others(memory, place.path, sought)]
     for place in held:
         stored_files.clean(place, sought, told, write=False)
-    if not anew and not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
+    if not anew and not found:
         return
     if is_second_edition(paths.database):
         with _opened(paths.database) as second:

@@ -192,7 +192,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write, anew=wanted.anew))
     tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write, anew=wanted.anew))
-    unread += old_servers.clean(memory, sought, tell, name, progress, write=write, anew=wanted.anew)
+    unread += old_servers.named(memory)
     if not write:
         tried("rows of other workspaces", partial(_of_others, memory, sought, tell))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)

@@ -2,8 +2,8 @@
 
 Owns an flock on the folder of all ledgers, or of ids where there are no ledgers (Dreams and swaps of files lock those
 where files are), which changes no byte of it: shared by every process that stays (console, servers, engine, schedule),
-exclusive for `forget`, `scrub --mask` and a restore in place. Where there is no such folder, or no such lock, nothing is
-held and nothing is seen.
+exclusive for `forget`, `scrub --mask` and a restore in place. Where there is no such folder, or no such lock, nothing
+is held and nothing is seen.
 """
 
 from __future__ import annotations
