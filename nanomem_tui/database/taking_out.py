@@ -24,6 +24,9 @@ from nanomem_tui.store.values import AnyRow
 
 FOREIGN, MARKERS = models.table(models.ForeignRow), models.table(models.Marker)
 VECTORS = models.table(models.VectorRow)
+_NEWEST = select(OPERATIONS).order_by(OPERATIONS.c.seq.desc())
+_AT_ONCE = 100
+"""Operations that are held at a time."""
 
 
 class Cleaning(Protocol):
@@ -82,7 +85,7 @@ def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOu
 
 
 def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:
-    for found in connection.execute(select(OPERATIONS).order_by(OPERATIONS.c.seq.desc())).all():
+    for found in _newest_first(connection):
         operation = operations.entry_of(found).operation
         left = cleaning.operation(operation)
         if left is operation or not write:
@@ -97,6 +100,14 @@ def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> N
         for layer, key in {(change.layer, change.key) for change in operation.changes} - stay:
             part = (KEYS.c.layer == layer) & (KEYS.c.key == key) & (KEYS.c.seq == found.seq)
             connection.execute(delete(KEYS).where(part))
+
+
+def _newest_first(connection: Connection) -> Iterator[Any]:
+    """The rows of the log, which may be written meanwhile, some at a time: an import is one of many megabytes."""
+    part = connection.execute(_NEWEST.limit(_AT_ONCE)).all()
+    while part:
+        yield from part
+        part = connection.execute(_NEWEST.where(OPERATIONS.c.seq < part[-1].seq).limit(_AT_ONCE)).all()
 
 
 def _seen(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:

@@ -171,7 +171,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
             if top == LOG:
                 kind = "log"
             elif quarantined and (name.endswith(SIDE_FILES) or _is_database(path)):
-                kind = "cache"
+                kind = "damaged"
             elif top == "backups":
                 kind = "blob" if _BLOB.fullmatch(path.name) else "copy"
             elif path.is_relative_to(archive):
@@ -244,7 +244,7 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
             _binary(place, sought, found)
         elif place.kind == "packed":
             _packed(place, sought, found)
-        elif place.kind == "foreign" or (place.kind in ("copy", "cache") and _is_database(place.path)):
+        elif place.kind == "foreign" or (place.kind in ("copy", "cache", "damaged") and _is_database(place.path)):
             any_database.look(place.path, sought, found)
         else:
             _bytes(place, sought, found, write=write)
@@ -252,7 +252,9 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         return
     except OSError as error:
         raise from_os_error(error, f"reading {place.path.name}") from error
-    if found and write and place.kind in ("copy", "cache", "blob"):
+    if found and place.kind == "damaged":
+        found["file"] = 1  # it goes as a whole: nobody can take a text out of it
+    if found and write and place.kind in ("copy", "cache", "blob", "damaged"):
         for suffix in ("", *SIDE_FILES):
             place.path.with_name(f"{place.path.name}{suffix}").unlink(missing_ok=True)
         atomic.sync_folder(place.path.parent)

@@ -91,6 +91,7 @@ def test_no_byte_of_a_text_is_left_and_the_rest_stays(data: Path, run: Run) -> N
     assert said(run) == others
     assert run("memory", "search", "--query", "tea", "--json").json[0]["text"] == "tea is black"
     assert "Taken out: nanomem/operations.jsonl" in done.out
+    assert "Taken out: nanomem/quarantine/nanomem-2026-01-01T000000.db" in done.out
     assert run("doctor").code == 0
 
 
