@@ -6,7 +6,7 @@ Changes nothing that is remembered: an index is a cache.
 from __future__ import annotations
 
 import math
-from typing import Any, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 

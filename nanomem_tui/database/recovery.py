@@ -71,20 +71,31 @@ class Recovery:
         self._lock = database.file.with_name(LOCK)
         self._copies = copies
         self._quarantine = quarantine
+        self._end: tuple[int, int, int] | None = None  # inode and size of the log as we left it, and its last commit
 
     # -- the log ------------------------------------------------------------------------------------------------
 
     def append(self, newest: Line | None = None) -> int:
         """Append every commit that the log does not have yet; return how many. `newest`: the one just made."""
         with self._locked() as file:
-            last = _last_line(file)
-            seq = last.seq if last is not None else 0
+            seq = self._last(file)
             found = [newest] if newest is not None and newest.seq == seq + 1 else self._since(seq)
             if found:
                 file.seek(0, os.SEEK_END)
                 file.write(b"".join(line.to_bytes() for line in found))
                 file.flush()
+                seq = found[-1].seq
+            there = os.fstat(file.fileno())
+            self._end = (there.st_ino, there.st_size, seq)
             return len(found)
+
+    def _last(self, file: BinaryIO) -> int:
+        """The number of the last commit in the log; it is read only where another process wrote since."""
+        there = os.fstat(file.fileno())
+        if self._end is not None and (there.st_ino, there.st_size) == self._end[:2]:
+            return self._end[2]
+        last = _last_line(file)
+        return last.seq if last is not None else 0
 
     def sync(self) -> int:
         """Fill what is missing at the end of the log and make it durable; called by the checkpoint."""
