@@ -1,5 +1,5 @@
 """Texts taken out of a database for good: rows, their index and vectors, what operations and others kept of them, and
-every byte of the file, its WAL, the log beside it and the copies.
+the log beside a file.
 
 Owns the statements and the order. What goes is decided by values alone, see `Cleaning`. Every other process that has
 the memory open loads it anew.
@@ -134,16 +134,14 @@ def changes_of(connection: Connection, layer: str) -> Iterator[Change]:
 
 
 def take_out(database: SqliteDatabase, recovery: Recovery, cleaning: Cleaning) -> TakenOut:
-    """Take texts out of a file of SQLite, its WAL and the log beside it. What an interrupted one left is done again.
+    """Take texts out of a file of SQLite and out of the log beside it. What an interrupted one left is done again.
 
-    Raises the store's errors, and Refused while somebody keeps the file from being written anew: the rows are gone
-    then, and their bytes are not.
+    Their bytes are in freed pages and in the WAL until `SqliteDatabase.compact`. Raises the store's errors.
     """
     recovery.make_lost_commits_again()
     with database.writing(durable=True) as connection:
         taken = clean(connection, cleaning, write=True)
     recovery.write_anew()
-    database.compact()
     return taken
 
 

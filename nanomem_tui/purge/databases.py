@@ -131,9 +131,11 @@ def _second_edition(memory: Memory, sought: Sought, tell: cleaning.Tell, name: c
     asked = cleaning.Cleaning(sought, name)
     with _opened(memory.paths.database) as database:
         if write:
-            stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
-            with contextlib.suppress(Refused):  # what is left in its bytes is told by the look afterwards
-                taking_out.take_out(database, _recovery(memory, database), asked)
+            with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
+                stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
+            taking_out.take_out(database, _recovery(memory, database), asked)
+            with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
+                database.compact()
         else:
             with database.reading() as connection:
                 taking_out.clean(connection, asked, write=False)
