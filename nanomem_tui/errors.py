@@ -15,6 +15,7 @@ Each error carries what went wrong, where, and what to do: the command line make
     ├── StoreError              the database
     │   ├── NewerDatabase       written by a later version
     │   ├── CorruptDatabase     cannot be read
+    │   ├── ServerAway          the server does not answer, or hung up
     │   └── Moved               the memory lies in another one now
     ├── ModelError              the language model that was asked
     │   ├── ModelUnavailable    nobody answers, too late or too busy
@@ -97,6 +98,10 @@ class NewerDatabase(StoreError):
 
 class CorruptDatabase(StoreError):
     """The database file cannot be read."""
+
+
+class ServerAway(StoreError):
+    """The database server does not answer, or hung up."""
 
 
 class Moved(StoreError):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
     from nanomem_tui.purge.kept import TakenOutAgain
-    from nanomem_tui.store.backup import Made, Restored
-    from nanomem_tui.store.backup_prune import Pruned
+    from nanomem_tui.store.backup import Made
+    from nanomem_tui.store.restore import Restored
 
 SHOWN = 12
 """Files of a plan that are named; the rest are counted."""
@@ -36,8 +36,8 @@ def _in(command: Callable[..., Any]) -> Callable[..., Any]:
 def backup() -> None:
     """The whole memory in one file: workspace, sessions, databases, configuration. While everything runs.
 
-    A backup holds what the agent knows, and the keys in its configuration: it is readable by you alone. Each builds on
-    the one before, so that only what changed is written.
+    A backup holds what the agent knows, and the keys in its configuration: it is readable by you alone. Each stands
+    alone, and is a zip file with a manifest of hashes.
 
     \b
     Example:
@@ -48,23 +48,23 @@ def backup() -> None:
 
 @backup.command("make")
 @_in
-@click.option("--whole", is_flag=True, help="Build on no other backup: a file that stands alone.")
+@click.option("--whole", is_flag=True, hidden=True, expose_value=False, help="Each backup is whole, also without.")
 @click.option("--everything", is_flag=True, help="Also what else lies in the agent's workspace.")
 @pass_state
-def make_backup(state: State, folder: str | None, whole: bool, everything: bool) -> int:
+def make_backup(state: State, folder: str | None, everything: bool) -> int:
     """Make a backup now, beside the memory or in another folder, and read it back. Exit code 1 when it lacks something
     that could not be read.
 
     \b
     Example:
-      nanomem backup make --in /mnt/usb --whole
+      nanomem backup make --in /mnt/usb
     """
     from nanomem_tui.store import backup as backups
 
     paths, layout = _found(state)
     with output.Progress() as progress:
         made = backups.make(
-            paths, layout, _folder(paths, folder), whole=whole, everything=everything,
+            paths, layout, _folder(paths, folder), everything=everything,
             progress=lambda done, of: progress("backing up: file", done, of),
         )  # fmt: skip
     state.show(_made(made), lambda: _made_lines(made))
@@ -87,8 +87,6 @@ def _made_lines(made: Made) -> list[str]:
     size = f"{words.size(made.size)}, {words.size(made.stored)} written"
     return [
         f"{words.counted(made.files, 'file')}, {size}: {made.path}",
-        *([f"It builds on {made.base}."] if made.base else []),
-        *([f"Note: {made.note}."] if made.note else []),
         *_lacking(made.left_out),
         *left[:SHOWN],
         *rest,
@@ -112,13 +110,12 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
     found = page(backups.listed(_folder(paths, folder)), limit, offset)
     columns = [
         Column("Backup", least=24), Column("Made"), Column("Files", right=True), Column("Size", right=True),
-        Column("Written", right=True), Column("Builds on", drop=1),
-        Column("Note", limit=60, least=16, optional=True),
+        Column("Written", right=True), Column("Note", limit=60, least=16, optional=True),
     ]  # fmt: skip
     cells = [
         (
             one.path.name, words.when(one.made_at) if one.made_at else "", str(one.files), words.size(one.size),
-            words.size(one.stored), one.base, one.problem or one.reason,
+            words.size(one.stored), one.problem or one.reason or (f"builds on {one.base}" if one.base else ""),
         )
         for one in found
     ]  # fmt: skip
@@ -135,7 +132,7 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
 @_in
 @pass_state
 def check_backup(state: State, name: str, folder: str | None) -> int:
-    """Read a whole backup: every piece, every file, every database. Exit code 1 when anything is wrong, or
+    """Read a whole backup: every file, every database. Exit code 1 when anything is wrong, or
     was not there to be read when it was made.
 
     \b
@@ -167,46 +164,36 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
 @decided
 @pass_state
 def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> int:
-    """Remove old backups for good. Those that stay are made whole without them, and read, before anything goes.
+    """Remove old backups for good. Those that stay are read first.
 
-    A damaged one that would stay is named and left, with all that it builds on; exit code 1 then.
+    A damaged one is named and stays, and counts for nothing; exit code 1 then. What a backup of an older nanomem builds
+    on stays with it.
 
     \b
     Example:
       nanomem backup prune --keep 3 --dry-run
     """
-    from nanomem_tui.store import backup_prune as pruning
+    from nanomem_tui.store import backup as backups
 
     place = _folder(_found(state)[0], folder)
-    plan = pruning.plan(place, keep, days)
+    with output.Progress() as progress:
+        plan = backups.prune_plan(place, keep, days, lambda number, of: progress("looking through: backup", number, of))
+    left = [
+        *(f"Cannot be read, and stays: {name}" for name in plan.unread),
+        *(f"Damaged, and stays: {name} ({why}; remove it when you need nothing of it)" for name, why in plan.damaged),
+    ]
+    code = 1 if left else 0
     if not plan.removed:
-        state.show(values.plain(plan), [f"Nothing to remove: {words.counted(len(plan.kept), 'backup')}.", *_left(plan)])
-        return _code(plan)
+        state.show(values.plain(plan), [f"Nothing to remove: {words.counted(len(plan.kept), 'backup')}.", *left])
+        return code
     removed = words.counted(len(plan.removed), "backup")
-    lines = [*_named_lines("Would remove", plan.removed), *_named_lines("Would write anew", plan.anew), *_left(plan)]
+    lines = [*_named_lines("Would remove", plan.removed), *left]
     if not agreed(state, values.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
         return 0
-    with output.Progress() as progress:
-        done = pruning.prune(place, keep, days, lambda number, of: progress("looking through: backup", number, of))
-    removed = words.counted(len(done.removed), "backup")
-    freed = f"{words.size(done.freed)} freed" if done.freed >= 0 else f"{words.size(-done.freed)} more than before"
-    state.show(
-        values.plain(done),
-        [f"{removed} removed, {freed}; {words.counted(len(done.kept), 'backup')} left.", *_left(done)],
-    )
-    return _code(done)
-
-
-def _code(plan: Pruned) -> int:
-    return 1 if plan.damaged or plan.unread else 0
-
-
-def _left(plan: Pruned) -> list[str]:
-    way = "when you need nothing of it, remove that file and prune again"
-    return [
-        *(f"Cannot be read, and stays with all that is older: {name}" for name in plan.unread),
-        *(f"Damaged, and stays with what it builds on: {name} ({why}; {way})" for name, why in plan.damaged),
-    ]
+    backups.prune(place, plan)
+    told = f"{removed} removed, {words.size(plan.freed)} freed; {words.counted(len(plan.kept), 'backup')} left."
+    state.show(values.plain(plan), [told, *left])
+    return code
 
 
 @backup.command("restore")
@@ -241,6 +228,9 @@ def restore_backup(
       nanomem backup restore 20261123-190000 --dry-run
     """
     from nanomem_tui.store import backup as backups
+    from nanomem_tui.store import restore
+    from nanomem_tui.store.backup_archive import Archive
+    from nanomem_tui.store.backup_files import folder_of
 
     path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
     if place is not None and user_settings:
@@ -252,7 +242,7 @@ def restore_backup(
             found = [one.text() for one in problems]
             state.show({"files": len(manifest.entries), "problems": found}, found or [told])
             return 1 if found else 0
-        done = backups.restore_to(path, Path(place))
+        done = restore.to_place(path, Path(place))
         lines = [
             f"{words.counted(len(done.changed), 'file')} written to {place}.",
             f"`nanomem --workspace {shlex.quote(done.workspace)} memory status` opens it.",
@@ -266,16 +256,16 @@ def restore_backup(
     agent = look(paths, layout.sessions_dir)
     if agent.running and not force:
         raise errors.Refused(f"{agent.what} runs (process {agent.pid})", "", "stop the agent first, or --to FOLDER")
-    plan = backups.restore_plan(paths, layout, path, with_user=user_settings)
-    if not (plan.changed or plan.removed):
-        ended = ["What an interrupted restore had left is gone."] if not dry_run and _settled(state, paths) else []
-        state.show(_restored(plan), [f"Everything is as in {path.name}.", *ended, *_left_lines(plan)])
+    with Archive(path) as archive:
+        plan = restore.plan(paths, layout, archive, with_user=user_settings)
+    if not (plan.changed or plan.removed or backups.interrupted(folder_of(paths))):
+        state.show(_restored(plan), [f"Everything is as in {path.name}.", *_left_lines(plan)])
         return 0
     lines = [*_plan_lines(plan), *_kept_out(paths)]
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return 0
     again = _taken_out_again(state)
-    done = backups.restore(paths, layout, path, others=with_others, with_user=user_settings, then=again)
+    done = restore.in_place(paths, layout, path, others=with_others, with_user=user_settings, then=again)
     undo = f"{done.undo.name if done.undo else ''}{' --user-settings' if user_settings else ''}"
     lines = [
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
@@ -293,14 +283,6 @@ def _left_lines(done: Restored) -> list[str]:
     """That the user's own settings are not those of then, and how these come back."""
     way = "they hold for every workspace; --user-settings brings back those of then"
     return [f"Left as they are: your own settings in {done.left} ({way})."] if done.left else []
-
-
-def _settled(state: State, paths: Paths) -> bool:
-    from nanomem_tui.store import backup, backup_marker
-    from nanomem_tui.store.backup_files import folder_of
-
-    interrupted = backup_marker.read(folder_of(paths)) is not None
-    return interrupted and backup.settle(paths, _taken_out_again(state))
 
 
 def _taken_out_again(state: State) -> TakenOutAgain:

@@ -88,7 +88,6 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
             *failed,
             *waits,
             *(f"{way}." for way in repairs.ways_back(done, made.path.name)),
-            *([f"Note: {made.note}."] if made.note else []),
             *_report(left),
         ],
     )

@@ -1,4 +1,4 @@
-"""Connections to the database of one workspace: a file of SQLite or a schema on a PostgreSQL server.
+"""What the store asks of a database, and the database of one workspace in a file of SQLite; `postgres` has the server.
 
 Owns the engines of SQLAlchemy and what a transaction is: who writes holds `store.lock` shared, so that nobody writes
 into a file that is being replaced. No session outlives its call. Must not know what the tables hold.
@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from sqlalchemy import Connection, Engine, create_engine, event, exc, pool, text
+from sqlalchemy import Connection, Engine, create_engine, event, exc, pool
 
-from nanomem_tui.errors import Refused, StoreError
+from nanomem_tui.errors import Refused
 from nanomem_tui.store import atomic, driver_errors
 
 BUSY_SECONDS = 5.0
@@ -32,8 +32,15 @@ class Database(Protocol):
     def where(self) -> str:
         """What a person knows it by: the path of the file, or the server and schema."""
 
-    def prepare(self) -> None:
-        """Make the place for the tables where there is none: a private file, or the schema."""
+    def exists(self) -> bool:
+        """Whether the tables were made. Raises StoreError and its kin."""
+
+    def making(self) -> contextlib.AbstractContextManager[Connection]:
+        """A transaction for who makes or migrates tables, one at a time; the file or the schema is there then."""
+
+    def alone(self) -> contextlib.AbstractContextManager[Connection]:
+        """A transaction beside which nobody writes, for who moves the memory. Raises Refused where another process has
+        it open."""
 
     def reading(self) -> contextlib.AbstractContextManager[Connection]:
         """A transaction that sees one state of the database. Raises StoreError and its kin."""
@@ -69,12 +76,28 @@ class SqliteDatabase:
     def where(self) -> str:
         return str(self.file)
 
-    def prepare(self) -> None:
-        """See `Database.prepare`. The folder is for the user alone (0700), and so is the file (0600)."""
+    def exists(self) -> bool:
+        """See `Database.exists`."""
+        return self.file.exists()
+
+    @contextlib.contextmanager
+    def making(self) -> Iterator[Connection]:
+        """See `Database.making`. The folder is for the user alone (0700), and so is the file (0600)."""
         atomic.make_folder(self.file.parent)
         with contextlib.suppress(FileExistsError):
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
             os.close(os.open(self.file, flags, atomic.PRIVATE_FILE))
+        with self.exclusive(), self._in_our_words(), self._full.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """See `Database.alone`."""
+        with self.exclusive(), self._in_our_words():
+            self.close()
+            self._refuse_others()
+            with self._full.begin() as connection:
+                yield connection
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -159,6 +182,21 @@ class SqliteDatabase:
             made.execute("PRAGMA fullfsync=1")  # macOS: its fsync alone does not reach the disk
         return made
 
+    def _refuse_others(self) -> None:
+        """Raise Refused where another process has the file open: only who is alone can leave the WAL mode."""
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with contextlib.closing(self._connect("FULL", "rw")) as connection:
+                    connection.execute("PRAGMA journal_mode=DELETE")
+                    return
+            except sqlite3.OperationalError as error:
+                if driver_errors.code_of(error) not in driver_errors.BUSY:
+                    raise
+            if time.monotonic() > until:
+                raise Refused("another process has the memory open", self.where, "end it, then try again")
+            time.sleep(0.05)
+
     def _uri(self, mode: str) -> str:
         return f"{self.file.absolute().as_uri()}?mode={mode}"
 
@@ -192,74 +230,6 @@ class SqliteDatabase:
             raise driver_errors.in_our_words(found, self.file) from error
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, self.file) from error
-
-
-class PostgresDatabase:
-    """One schema on a PostgreSQL server, named by the workspace's id.
-
-    Nothing is set beyond a transaction and nothing is prepared, so that it works behind a pool of transactions. Needs
-    the extra `postgres`.
-    """
-
-    def __init__(self, url: str, schema: str) -> None:
-        self.schema = schema
-        self._engine = create_engine(
-            _sqlalchemy_url(url), pool_size=5, max_overflow=20, connect_args={"prepare_threshold": None}
-        )
-        self._path = f'SET LOCAL search_path TO "{schema}"'
-
-    @property
-    def where(self) -> str:
-        url = self._engine.url
-        return f"{url.host or 'local'}/{url.database} (schema {self.schema})"
-
-    def prepare(self) -> None:
-        """See `Database.prepare`."""
-        with self._in_our_words(), self._engine.begin() as connection:
-            connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"'))
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """See `Database.reading`: one state for the whole transaction."""
-        with self._in_our_words(), self._engine.begin() as connection:
-            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
-            connection.execute(text(self._path))
-            yield connection
-
-    @contextlib.contextmanager
-    def writing(self, *, durable: bool) -> Iterator[Connection]:
-        """See `Database.writing`. Not `durable`: the server may lose it in a crash of its own."""
-        with self._in_our_words(), self._engine.begin() as connection:
-            connection.execute(text(self._path))
-            if not durable:
-                connection.execute(text("SET LOCAL synchronous_commit TO off"))
-            yield connection
-
-    def changed(self) -> bool:
-        """True: only the revision in the database tells."""
-        return True
-
-    def close(self) -> None:
-        """Let go of every connection."""
-        self._engine.dispose()
-
-    @contextlib.contextmanager
-    def _in_our_words(self) -> Iterator[None]:
-        try:
-            yield
-        except exc.OperationalError as error:
-            what = " ".join(str(error.orig).split()) or "no answer"
-            raise StoreError(f"the database server does not answer ({what})", self.where, "try again") from error
-        except exc.ProgrammingError as error:
-            what = " ".join(str(error.orig).split())
-            raise StoreError(f"the database server refuses ({what})", self.where, "run `nanomem doctor`") from error
-
-
-def _sqlalchemy_url(url: str) -> str:
-    for scheme in ("postgresql://", "postgres://"):
-        if url.startswith(scheme):
-            return f"postgresql+psycopg://{url.removeprefix(scheme)}"
-    return url
 
 
 def _inode(file: Path) -> tuple[int, int] | None:

@@ -37,7 +37,7 @@ def set_foreign_rows(connection: Connection, source: str, rows: Mapping[str, Any
         connection.execute(
             insert(FOREIGN),
             [
-                {"source": source, "id": escaped(key), "raw_json": escaped(json.dumps(rows[key], ensure_ascii=False))}
+                {"source": source, "id": escaped(key), "raw_json": json.dumps(rows[key])}
                 for key in fresh
             ],
         )

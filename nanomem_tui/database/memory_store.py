@@ -147,7 +147,7 @@ class MemoryStore:
         from nanomem_tui.database.writers import Writers
 
         database = SqliteDatabase(self.paths.database)
-        recovery = Recovery(database, self.paths.backups / "daily", self.paths.quarantine)
+        recovery = Recovery(database, self.paths.data / "copies", self.paths.quarantine)
         return Store(database, Writers(self.paths.data / "writers"), recovery, self._layer_of, self.snapshot)
 
     @property
@@ -243,10 +243,15 @@ class MemoryStore:
             return
         found, wrote = self.files.notice(self._tables())
         changes = forgotten.remembered(self.paths, found)
-        for change in changes:
+        kept, counts = _without_counts(changes)
+        for change in kept:
             self.snapshot.patch(change)
+        for change, hits, at in counts:
+            self.snapshot.show_count(change.layer, change.key, hits, at)
         self._noticed += changes
-        self._unexported += int(wrote or len(changes) < len(found))
+        if changes or wrote or len(changes) < len(found):
+            self._unexported += 1
+            self._touch()
 
     def _retract(self) -> None:
         """Show the rows as the database has them, without what was noticed of the agent's files: another process may
@@ -290,7 +295,7 @@ class MemoryStore:
             by_layer = [(layer, [c for c in operation.changes if c.layer == layer]) for layer in ROW_LAYERS]
             provenance.check(operation, by_layer, self.snapshot)  # type: ignore[arg-type]
             _refuse_no_text(operation)
-            changes, counts = _without_counts(operation)
+            changes, counts = _without_counts(operation.changes)
             if changes or not operation.changes:
                 done = self._commit(operation._replace(changes=changes), durable=durable)
             else:
@@ -318,7 +323,7 @@ class MemoryStore:
             taken: dict[str, list[AnyRow]] = {layer: [*self.files.initial_rows(layer)] for layer in ("item", "lesson")}
             self.writer.make(self.workspace_id)
             memos = self.files.memo()
-            self.writer.take_in(taken, lambda connection: _remember(connection, memos))
+            self.writer.take_in(taken, lambda connection, _: _remember(connection, memos))
             self.files.remembered(memos)
             self._unexported += 1
         elif self._noticed:
@@ -339,15 +344,21 @@ class MemoryStore:
         names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
         label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
         noticed = new_operation("agent.changed", label, changes, actor="agent", meta=self.signature)
-        kept, counts = _without_counts(noticed)
+        kept, counts = _without_counts(changes)
         memos = self.files.memo()
+
+        def beside(connection: Connection, revision: int) -> None:
+            from nanomem_tui.database import rows
+
+            rows.add_counts(connection, revision, {(c.layer, c.key): (more, at) for c, more, at in counts})
+            _remember(connection, memos)
+
         if kept:
-            noticed = noticed._replace(changes=kept)
-            self.writer.perform(noticed, beside=lambda connection: _remember(connection, memos))
+            self.writer.perform(noticed._replace(changes=kept), beside=beside)
         else:
-            self.writer.remember(lambda connection: _remember(connection, memos))
+            self.writer.take_in({}, beside)
         for change, hits, at in counts:
-            self.snapshot.count(change.layer, change.key, hits, at)
+            self.snapshot.show_count(change.layer, change.key, hits, at)
         self.files.remembered(memos)
         self._noticed = []
 
@@ -428,6 +439,10 @@ class MemoryStore:
             operations = self._unexported
             saved = self.writer.checkpoint()
             exported = self._export() if self.export_due and (final or self._is_over(self._exported_at)) else ()
+            if final and self.export_due:  # the agent wrote a file meanwhile: that is merged, then once more
+                self.see_others()
+                self._take_over()
+                exported += self._export()
             ms = (time.perf_counter() - started) * 1000
             self.last_at, self.last_ms = clock.iso(clock.now()), ms
             marks = {LAST_AT: self.last_at, LAST_MS: f"{ms:.1f}"}
@@ -538,12 +553,11 @@ def _refuse_no_text(operation: Operation) -> None:
                     raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it") from None
 
 
-def _without_counts(operation: Operation) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:
-    """Return the changes of an operation without the counters of rows that are there, and those: how many more, and
-    when last."""
+def _without_counts(changes: Sequence[Change]) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:
+    """Return changes without the counters of rows that are there, and those: how many more, and when last."""
     kept: list[Change] = []
     counts: list[tuple[Change, int, str]] = []
-    for change in operation.changes:
+    for change in changes:
         names = COUNTERS.get(change.layer)
         if names is None or change.before is None or change.after is None or not {*names} & change.after.keys():
             kept.append(change)

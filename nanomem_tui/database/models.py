@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import REAL, BigInteger, Double, Index, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import REAL, BigInteger, Double, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlmodel import Field, SQLModel
 
 METADATA = MetaData()
 _NUMBER: Any = BigInteger().with_variant(Integer(), "sqlite")
 """64 bits on both: SQLite gives a row id to INTEGER alone."""
 _REAL: Any = Double().with_variant(REAL(), "sqlite")
+
+
+_NOT_DELETED: Any = {"sqlite_where": text("is_deleted = 0"), "postgresql_where": text("is_deleted = 0")}
 
 
 class _Row(SQLModel):
@@ -44,10 +47,10 @@ class MemoryEntry(_Row, table=True):
     __tablename__ = "memory_entries"
     __table_args__ = (
         Index("idx_memory_scope_kind_updated", "scope_key", "kind", "is_deleted", "updated_at"),
-        Index("idx_memory_updated", "is_deleted", "updated_at"),
+        Index("idx_memory_updated", "updated_at", **_NOT_DELETED),
         Index("idx_memory_revision", "revision"),
-        Index("idx_memory_counts", "is_deleted", "kind", "scope_type", "source", "enabled"),
-        Index("idx_memory_hash", "content_hash"),
+        Index("idx_memory_counts", "enabled", "kind", "scope_type", "source", "is_deleted", **_NOT_DELETED),
+        Index("idx_memory_hash", "content_hash", "scope_key", "kind", **_NOT_DELETED),
     )
 
     number: int | None = _number(primary_key=True)
@@ -215,6 +218,16 @@ class MetaRow(_Row, table=True):
     moved_to: str = _text("")
     workspace_id: str = _text("")
     channel: str = _text("")
+
+
+class Lease(_Row, table=True):
+    """Who does a piece of work for all that share a memory, and until when (seconds, by the server's clock)."""
+
+    __tablename__ = "leases"
+
+    work: str = _text(primary_key=True)
+    holder: str = _text("")
+    until: float = Field(default=0.0, sa_type=_REAL)
 
 
 class Marker(_Row, table=True):

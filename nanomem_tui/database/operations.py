@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.sql.expression import ColumnElement
 
 from nanomem_tui import clock
@@ -36,7 +36,8 @@ OF_PERSON = ((OPERATIONS.c.actor == "human") | OPERATIONS.c.meta_json.contains('
 STANDS = (OPERATIONS.c.undone == 0) | OPERATIONS.c.kind.in_(FINAL)
 """The condition that it is not undone, or was done for good."""
 TURN = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
-_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*TURN.selected_columns)
+_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*TURN.selected_columns, META.c.channel)
+_WAIT = select(META.c.one).with_for_update()
 _INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
 
 
@@ -51,9 +52,22 @@ class Entry(NamedTuple):
     writer: str = ""
 
 
-def take_turn(connection: Connection) -> Turn:
-    """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits."""
-    return Turn(*connection.execute(_TAKE_TURN).one())
+def take_turn(connection: Connection, *, notify: bool = True) -> Turn:
+    """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits.
+
+    `notify`: a server tells the number to who listens, once it is committed; such commits wait for each other, in all
+    of its workspaces.
+    """
+    *turn, channel = connection.execute(_TAKE_TURN).one()
+    if notify and connection.dialect.name != "sqlite":
+        # A statement of its own: Citus refuses such a function in one that writes rows.
+        connection.execute(select(func.pg_notify(channel, str(turn[0]))))
+    return Turn(*turn)
+
+
+def wait_for_writers(connection: Connection) -> None:
+    """Wait until no other writer is in its turn, and keep them out until the transaction ends."""
+    connection.execute(_WAIT).one()
 
 
 def turn_of(connection: Connection) -> Turn:

@@ -16,6 +16,7 @@ from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
 from nanomem_tui.database import models
+from nanomem_tui.database.migrations import VERSION
 from nanomem_tui.database.operations import DONE, KEYS, OF_PERSON, OPERATIONS, STANDS, TURN
 from nanomem_tui.database.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.database.rows import ITEMS, RECORDS, TABLES, USAGE
@@ -86,6 +87,7 @@ _INBOX = '"inbox"'
 
 STATEMENTS: dict[str, Select[Any]] = {
     # the state of the whole
+    "schema": select(VERSION.c.version_num),
     "turn": TURN,
     "markers": select(MARKERS.c.key, MARKERS.c.value),
     "foreign_rows": select(FOREIGN.c.id, FOREIGN.c.raw_json).where(FOREIGN.c.source == bindparam("source")),

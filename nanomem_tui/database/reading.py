@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.database.statements import STATEMENTS
-from nanomem_tui.errors import from_os_error
+from nanomem_tui.errors import Moved, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store import driver_errors
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
@@ -25,6 +25,8 @@ from nanomem_tui.store.values import ROW_TYPES, AnyRow
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+SCHEMA = "0001"
+"""The newest schema, which `models` declares; `migrations` has how an older one comes to it."""
 BUSY_SECONDS = 5.0
 """How long to wait for another process that keeps everybody out."""
 LARGE = 100
@@ -36,6 +38,13 @@ COUNTERS: Mapping[str, tuple[str, ...]] = {
 COLUMN_OF = {("item", "text"): "content"}
 """(layer, field) → the column, where it has another name."""
 TRUTHS = frozenset({"enabled", "pinned", "is_deleted"})
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    "item": ("text", "meta_json"),
+    "lesson": ("key", "trigger", "bad_action", "better_action", "promoted_global_key", "meta_json"),
+    "record": ("about", "text", "meta_json"),
+}
+"""What people wrote, by layer: a NUL in it is given back. In the name of a chat or a session it stays escaped: to look
+for one in every column takes as long as to read the row."""
 _NUL, _ESCAPE = "\0", "\U0010fffe"
 """A server takes no NUL in a text. It is stored as the escape and `0`, the escape itself as the escape and `1`."""
 
@@ -52,6 +61,10 @@ class Turn(NamedTuple):
 
 class Reading(Protocol):
     """A database to read. Its methods raise StoreError and its kin."""
+
+    @property
+    def where(self) -> str:
+        """What a person knows it by."""
 
     @property
     def exists(self) -> bool:
@@ -81,6 +94,7 @@ class SqliteReading:
 
     def __init__(self, file: Path) -> None:
         self.file = file
+        self.where = str(file)
         self._here = threading.local()
 
     @property
@@ -162,8 +176,11 @@ class SqliteReading:
 class CoreReading:
     """Any database through SQLAlchemy. `connect` gives a connection in a transaction of its own. Any thread may ask."""
 
-    def __init__(self, connect: Callable[[], contextlib.AbstractContextManager[Connection]]) -> None:
+    def __init__(
+        self, connect: Callable[[], contextlib.AbstractContextManager[Connection]], where: str = "the database"
+    ) -> None:
         self._connect = connect
+        self.where = where
         self._here = threading.local()
 
     @property
@@ -205,7 +222,9 @@ class CoreReading:
             finally:
                 self._here.connection = None
 
-    kept_open = open
+    def kept_open(self) -> contextlib.AbstractContextManager[CoreReading]:
+        """See `Reading.kept_open`: the pool keeps the connection."""
+        return contextlib.nullcontext(self)
 
 
 def within(connection: Connection) -> CoreReading:
@@ -245,10 +264,14 @@ def values(layer: str, found: Iterable[Sequence[Any]]) -> Iterator[AnyRow]:
     """Make values of rows as a statement of that layer gives them."""
     kind = ROW_TYPES[layer]
     truths = [kind._fields.index(name) for name in kind._fields if name in TRUTHS]
+    texts = [kind._fields.index(name) for name in TEXTS[layer]]
     for row in found:
-        fields = [unescaped(value) if isinstance(value, str) and _ESCAPE in value else value for value in row]
+        fields = list(row)
         for place in truths:
             fields[place] = fields[place] != 0
+        for place in texts:
+            if _ESCAPE in fields[place]:
+                fields[place] = unescaped(fields[place])
         yield kind._make(fields)
 
 
@@ -275,6 +298,23 @@ def listed(texts: Iterable[str]) -> str:
 def turn(reading: Reading) -> Turn:
     """Return the number of the last commit, the epoch, where the memory moved to, and whose it is."""
     return Turn(*reading.all("turn")[0])
+
+
+def refuse_moved(turn: Turn) -> None:
+    """Raise Moved where the memory was moved to another database."""
+    if turn.moved_to:
+        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+
+
+def refuse_other_schema(reading: Reading) -> None:
+    """Raise NewerDatabase where a later nanomem made the database, StoreError where it has to be brought up to date."""
+    (found,) = reading.all("schema")[0]
+    if found == SCHEMA:
+        return
+    if found.isdecimal() and int(found) < int(SCHEMA):
+        raise StoreError("the database has an older schema", reading.where, "any change brings it up to date")
+    what = f"the database has schema {found}, this nanomem knows {SCHEMA}"
+    raise NewerDatabase(what, reading.where, "install a newer nanomem; nothing was changed")
 
 
 def markers(reading: Reading) -> dict[str, str]:

@@ -33,21 +33,23 @@ _TAIL = 1 << 16
 
 
 class Line(NamedTuple):
-    """A commit as the log beside the database has it."""
+    """A commit as the log beside the database has it. `after`: the number of the commit in the line before it; numbers
+    between the two are of counters."""
 
     seq: int
     operation: Operation
+    after: int = 0
 
     def to_bytes(self) -> bytes:
-        body = json.dumps({"seq": self.seq, **self.operation.to_json()}, ensure_ascii=False, separators=(",", ":"))
-        return f"{body}\n".encode("utf-8", "surrogatepass")
+        body = {"seq": self.seq, "after": self.after, **self.operation.to_json()}
+        return f"{json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n".encode("utf-8", "surrogatepass")
 
     @classmethod
     def parse(cls, data: bytes) -> Line | None:
         """Return the line, or None for one that was cut or harmed."""
         try:
             body = json.loads(data.decode("utf-8", "surrogatepass"))
-            return cls(int(body["seq"]), Operation.from_json(body))
+            return cls(int(body["seq"]), Operation.from_json(body), int(body.get("after", 0)))
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -81,10 +83,11 @@ class Recovery:
             seq = self._last(file)
             found = [newest] if newest is not None and newest.seq == seq + 1 else self._since(seq)
             if found:
+                lines = _in_row(found, seq)
                 file.seek(0, os.SEEK_END)
-                file.write(b"".join(line.to_bytes() for line in found))
+                file.write(b"".join(line.to_bytes() for line in lines))
                 file.flush()
-                seq = found[-1].seq
+                seq = lines[-1].seq
             there = os.fstat(file.fileno())
             self._end = (there.st_ino, there.st_size, seq)
             return len(found)
@@ -119,7 +122,7 @@ class Recovery:
         """Write the log anew from the database, for who took texts out of it; lines that were harmed go too."""
         with self._locked() as file:
             first = next(_lines(file), None)
-            lines = self._since(first.seq - 1) if first is not None else []
+            lines = _in_row(self._since(first.seq - 1), first.after) if first is not None else []
             atomic.write_atomic(self._log, (line.to_bytes() for line in lines))
 
     def _since(self, seq: int) -> list[Line]:
@@ -224,8 +227,7 @@ class Recovery:
             with contextlib.closing(sqlite3.connect(fresh)) as whole:
                 whole.execute("PRAGMA journal_mode=DELETE")  # moves the WAL into the file that is to be renamed
             seqs = {line.seq for line in wanted}
-            last = max(seqs, default=since)
-            missing = tuple(seq for seq in range(since + 1, last) if seq not in seqs)
+            missing = tuple(line.after for line in wanted if line.after > since and line.after not in seqs)
             aside = self._set_aside()
             atomic.sync_file(fresh)
             os.replace(fresh, self._database.file)
@@ -255,6 +257,11 @@ def is_whole(file: Path) -> bool:
 
 def _open_to_read(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _in_row(lines: Sequence[Line], after: int) -> list[Line]:
+    """The lines, each with the number of the one before it; `after`: that of the one before them all."""
+    return [line._replace(after=last) for line, last in zip(lines, (after, *(one.seq for one in lines)), strict=False)]
 
 
 def _replay(connection: Any, lines: Sequence[Line]) -> None:

@@ -8,6 +8,7 @@ rates them (`store.search.rate`). Must not import SQLAlchemy for who only asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import tokens
@@ -91,11 +92,12 @@ class FullText:
     def __init__(self, of: Reading) -> None:
         self._reading = of
         self._held: dict[str, int] = {}
+        self._sums: tuple[int, int] | None = None
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """Return what the scorer needs to know about these words."""
-        count, total = self._totals()
-        return Statistics(count, max(1.0, total / count) if count else 1.0, self._rows_with(list(words)))
+        rows, length = self._sums = self._sums or self._totals()
+        return Statistics(rows, max(1.0, length / rows) if rows else 1.0, self._rows_with(list(words)))
 
     def rows_with(self, word: str) -> int:
         """Count the rows that hold a word."""
@@ -117,7 +119,7 @@ class FullText:
         """Return the first accepted rows that hold any of the words, those first that are probably the best."""
         ids = self._ranked(list(words))
         accepted: list[Item] = []
-        while len(accepted) < CANDIDATES and (part := [key for (key,), _ in zip(ids, range(CANDIDATES), strict=False)]):
+        while len(accepted) < CANDIDATES and (part := [key for (key,) in islice(ids, CANDIDATES)]):
             found = {row.id: row for row in reading.rows(self._reading, "item", ids=part) if isinstance(row, Item)}
             accepted += [found[key] for key in part if key in found and accept(found[key])]
         return accepted[:CANDIDATES]
@@ -193,15 +195,25 @@ class ServerFullText(FullText):
         total, _, held = self.statistics(words)
         found = [word for word in words if held[word]]
         if not found:
-            return iter(())
-        asked = (
-            "SELECT entry_id FROM memory_entries_fts f WHERE f.words @@ CAST(:query AS tsquery) ORDER BY"
-            " (SELECT sum(asked.worth) FROM unnest(CAST(:queries AS text[]), CAST(:worths AS float8[])) AS"
-            " asked (query, worth) WHERE f.words @@ CAST(asked.query AS tsquery)) DESC, f.length, f.number"
+            return
+        worth = " + ".join(
+            f"CASE WHEN words @@ CAST(:query{n} AS tsquery) THEN CAST(:worth{n} AS float8) ELSE 0 END"
+            for n in range(len(found))
         )
-        queries = [*map(_lexeme, found)]
-        worths = [idf(total, held[word]) for word in found]
-        return self._reading.each(asked, query=" | ".join(queries), queries=queries, worths=worths)
+        asked = (
+            "SELECT entry_id FROM memory_entries_fts WHERE words @@ CAST(:query AS tsquery)"
+            f" ORDER BY {worth} DESC, length, number LIMIT :limit OFFSET :offset"
+        )
+        values: dict[str, Any] = {"query": " | ".join(map(_lexeme, found)), "offset": 0}
+        for n, word in enumerate(found):
+            values |= {f"query{n}": _lexeme(word), f"worth{n}": idf(total, held[word])}
+        for power in count():  # nearly always the first part is enough
+            values["limit"] = CANDIDATES * 10**power
+            part = list(self._reading.each(asked, **values))
+            yield from part
+            if len(part) < values["limit"]:
+                return
+            values["offset"] += values["limit"]
 
 
 def _varints(data: bytes) -> Iterator[int]:

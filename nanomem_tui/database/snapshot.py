@@ -9,7 +9,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.database.reading import COUNTERS, Reading, counted_since
+from nanomem_tui.database.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
 from nanomem_tui.database.reading import rows as rows_of
 from nanomem_tui.database.reading import turn as turn_of
 from nanomem_tui.operations import Change
@@ -17,6 +17,8 @@ from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson
 
 Counts = dict[tuple[str, str], tuple[int, str]]
 """(layer, id) → how many hits more, and the time of the last."""
+UNKNOWN = "unknown"
+"""The source of a row that names none."""
 NOT_COMPARED = frozenset({"revision", "updated_at", "hits", "last_accessed_at", "last_applied_at"})
 """Fields that a change does not compare: the time of a change is compared where it deletes."""
 
@@ -57,6 +59,9 @@ class Snapshot:
         StoreError."""
         with self.lock, reading.open():
             turn = turn_of(reading)
+            refuse_moved(turn)
+            if turn.epoch != self.epoch:
+                refuse_other_schema(reading)
             if turn.epoch != self.epoch or self.revision < 0:
                 self.clear()
                 for layer in ROW_LAYERS:
@@ -123,6 +128,14 @@ class Snapshot:
             self.table(layer)[key] = _counted(layer, row, hits, at)
             self._note(layer, key)
 
+    def show_count(self, layer: str, key: str, hits: int, at: str) -> None:
+        """Show hits that nobody is to save: those that an agent's file has, before they are taken over."""
+        with self.lock:
+            row = self.table(layer).get(key)
+            if row is not None:
+                self.table(layer)[key] = _counted(layer, row, hits, at)
+                self._note(layer, key)
+
     def unsaved_counts(self) -> Counts:
         """Return the counters that the database does not have yet."""
         with self.lock:
@@ -176,6 +189,7 @@ def patched(row: AnyRow | None, change: Change, revision: int) -> AnyRow:
     kind = ROW_TYPES[change.layer]
     fields = {name: value for name, value in change.after.items() if name in kind._fields}
     if row is None:
+        fields["source"] = fields.get("source") or UNKNOWN
         return kind(**{**fields, "revision": revision})
     for name in COUNTERS[change.layer]:
         fields.pop(name, None)

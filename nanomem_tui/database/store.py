@@ -12,32 +12,62 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, inspect
 
 from nanomem_tui import clock
-from nanomem_tui.database import foreign, models, operations, rows, search, views
+from nanomem_tui.database import foreign, migrations, models, operations, rows, search, views
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.operations import DONE, PLANNED, STUCK, Entry
-from nanomem_tui.database.reading import CoreReading, Turn, within
+from nanomem_tui.database.reading import CoreReading, Turn, refuse_moved, within
 from nanomem_tui.database.recovery import Line, Recovery
 from nanomem_tui.database.snapshot import Counts, Snapshot, difference, patched
 from nanomem_tui.database.writers import Writers
-from nanomem_tui.errors import Conflict, Moved, NanomemError, NotFound, NothingToDo, StoreError
+from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, ServerAway, StoreError
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store.values import AnyRow
 
 BATCHES = models.table(models.UsageBatch)
 NAMES = {"item": "memory", "lesson": "lesson", "record": "record"}
 _BATCH_DAYS = 7
+LOOKUP_SECONDS = 10.0
+"""How long to ask whether a commit went through, where the server went away before it answered."""
 
+Beside = Callable[[Connection, int], None]
+"""What else a transaction writes; gets the number of the commit."""
 Write = Callable[[Connection, Turn], Operation]
 """What a transaction does; returns the operation that it recorded."""
 
 
 class _OtherEpoch(Exception):
     """The database was replaced since it was loaded."""
+
+
+def make(database: Database, workspace_id: str) -> None:
+    """Make the tables of a workspace where there are none, or bring those of an older release to the newest schema.
+    Raises StoreError, and NewerDatabase where a later release made them."""
+    with database.making() as connection:
+        there = inspect(connection)
+        is_old = False
+        if there.has_table("meta"):
+            is_old = migrations.is_due(connection, database.where)
+        elif there.has_table("memory_entries"):
+            raise StoreError("a database of the first edition", database.where, "any command that writes takes it over")
+        else:
+            models.METADATA.create_all(connection)
+            search.make_index(connection)
+            views.make_views(connection)
+            migrations.stamp(connection)
+            connection.execute(
+                insert(operations.META).values(
+                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
+                    channel=f"nanomem_{secrets.token_hex(12)}",
+                )
+            )  # fmt: skip
+    if is_old:
+        migrations.migrate(database)
 
 
 class Store:
@@ -56,7 +86,7 @@ class Store:
         they were read already."""
         self.database = database
         self.snapshot = snapshot if snapshot is not None else Snapshot()
-        self._reading = CoreReading(database.reading)
+        self._reading = CoreReading(database.reading, database.where)
         self._writers = writers
         self.recovery = recovery
         self._layer_of = layer_of or _no_layer
@@ -69,19 +99,7 @@ class Store:
 
     def make(self, workspace_id: str) -> None:
         """Make the tables where there are none, for who writes first. Raises StoreError."""
-        self.database.prepare()
-        with self.database.writing(durable=True) as connection:
-            if inspect(connection).has_table("meta"):
-                return
-            models.METADATA.create_all(connection)
-            search.make_index(connection)
-            views.make_views(connection)
-            connection.execute(
-                insert(operations.META).values(
-                    one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
-                    channel=f"nanomem_{secrets.token_hex(12)}",
-                )
-            )  # fmt: skip
+        make(self.database, workspace_id)
 
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
@@ -98,25 +116,27 @@ class Store:
     # -- changing -----------------------------------------------------------------------------------------------
 
     def perform(
-        self, operation: Operation, *, durable: bool = True, beside: Callable[[Connection], None] | None = None
+        self, operation: Operation, *, durable: bool = True, beside: Beside | None = None
     ) -> Operation:
         """Make a change and record it, in one transaction.
 
         `durable`: acknowledged once it survives a power cut, else once it survives a kill. `beside`: what else is
-        written in the same transaction. Raises Conflict where a row or a file is not what the change starts from,
-        StoreError where the database cannot be written, or what a file cannot be written for; nothing is changed then.
+        written in the same transaction. A person's change is refused where a row was written since he saw it, that of
+        an agent where a field is not what it starts from. Raises Conflict where a row or a file is not what the change
+        starts from, StoreError where the database cannot be written, or what a file cannot be written for; nothing is
+        changed then.
         """
 
         def write(connection: Connection, turn: Turn) -> Operation:
             self._record(connection, turn, operation, known=known)
             if beside is not None:
-                beside(connection)
+                beside(connection, turn.revision)
             return operation
 
         with self.snapshot.lock:
             self.load()
-            known = None if operation.takes_up else self.snapshot.revision
-            return self._commit(write, durable=durable, op_id=operation.id)
+            known = self.snapshot.revision if operation.actor == "human" and not operation.takes_up else None
+            return self._commit(write, durable=durable)
 
     def undo(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
         """Take back an operation, or what it did to the things of `keys`; without an id, what a person did last.
@@ -162,14 +182,14 @@ class Store:
         with self.database.reading() as connection:
             return operations.log(connection, limit, offset, key)
 
-    def take_in(self, taken: Mapping[str, Sequence[AnyRow]], beside: Callable[[Connection], None]) -> None:
+    def take_in(self, taken: Mapping[str, Sequence[AnyRow]], beside: Beside) -> None:
         """Insert rows, by layer, that are no change of anybody: those of an agent's files, before the first change. In
         the same transaction, `beside` writes more. Raises StoreError."""
         with self.snapshot.lock:
             with self._turn(durable=True) as (connection, turn):
                 for layer, some in taken.items():
                     rows.insert_rows(connection, layer, [row._replace(revision=turn.revision) for row in some])
-                beside(connection)
+                beside(connection, turn.revision)
             for layer, some in taken.items():
                 self.snapshot.put(layer, [row._replace(revision=turn.revision) for row in some])
             self.snapshot.revision = turn.revision
@@ -228,7 +248,8 @@ class Store:
         except (Exception, KeyboardInterrupt) as error:
             self._take_back(operation, begun, error)
             raise
-        self._set_state(operation.id, DONE)
+        with contextlib.suppress(ServerAway):  # the files are written; `settle` notes it when the server is back
+            self._set_state(operation.id, DONE)
 
     def _take_back(self, operation: Operation, begun: list[tuple[Layer, Change]], error: BaseException) -> None:
         """Undo what was done of an operation whose files could not be written, and say so in the log."""
@@ -279,7 +300,7 @@ class Store:
             return len(counts)
 
     def _add_counts(self, batch: str, counts: Counts) -> int:
-        with self._turn(durable=True) as (connection, turn):
+        with self._turn(durable=True, notify=False) as (connection, turn):
             if operations.is_new_batch(connection, batch):
                 rows.add_counts(connection, turn.revision, counts)
             connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
@@ -308,18 +329,17 @@ class Store:
     # -- one transaction ----------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _turn(self, *, durable: bool) -> Iterator[tuple[Connection, Turn]]:
+    def _turn(self, *, durable: bool, notify: bool = True) -> Iterator[tuple[Connection, Turn]]:
         """A transaction in this process's turn; the snapshot has everything that was committed before it."""
         self.load()
         if self.recovery is not None and not self._wrote_before:
             self.recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
-            turn = operations.take_turn(connection)
+            turn = operations.take_turn(connection, notify=notify)
             if turn.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
-            if turn.moved_to:
-                raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+            refuse_moved(turn)
             if turn.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), turn.revision - 1)
             if not self._index_is_new:
@@ -327,26 +347,25 @@ class Store:
             yield connection, turn
         self._index_is_new = True
 
-    def _commit(self, write: Write, *, durable: bool, op_id: str = "") -> Operation:
+    def _commit(self, write: Write, *, durable: bool) -> Operation:
         """Do `write` in a transaction, and then what it planned of the files of others."""
         try:
-            done = self._try(write, durable=durable, op_id=op_id)
+            done = self._try(write, durable=durable)
         except _OtherEpoch:
             self.snapshot.revision = -1
-            done = self._try(write, durable=durable, op_id=op_id)
+            done = self._try(write, durable=durable)
         if done.kind != "void" and _of_files(done):
             self._write_files(done)
         return done
 
-    def _try(self, write: Write, *, durable: bool, op_id: str) -> Operation:
-        written = False
+    def _try(self, write: Write, *, durable: bool) -> Operation:
+        result: Operation | None = None
         self._written = {layer: {} for layer in rows.TABLES}
         try:
             with self._turn(durable=durable) as (connection, turn):
                 result = write(connection, turn)
-                written = True
         except StoreError:
-            if not (written and op_id and self._is_there(op_id)):
+            if result is None or not self._is_there(result.id):
                 raise
         for layer, changed in self._written.items():
             self.snapshot.put(layer, changed.values())
@@ -356,9 +375,18 @@ class Store:
         return result
 
     def _is_there(self, op_id: str) -> bool:
-        """Whether a commit went through whose answer was lost."""
-        with self.database.reading() as connection:
-            return operations.find(connection, op_id) is not None
+        """Whether a commit went through whose answer was lost; asked until the server answers again, for a while."""
+        until = time.monotonic() + LOOKUP_SECONDS
+        while True:
+            try:
+                with self.database.writing(durable=True) as connection:
+                    operations.wait_for_writers(connection)  # the server may still be at that commit
+                    return operations.find(connection, op_id) is not None
+            except ServerAway as error:
+                if time.monotonic() > until:
+                    what = "the server went away while it saved the change; whether it did is not known yet"
+                    raise ServerAway(what, self.database.where, "see `nanomem log` when it answers") from error
+            time.sleep(0.2)
 
     def _record(
         self, connection: Connection, turn: Turn, operation: Operation, *, known: int | None = None
@@ -367,7 +395,8 @@ class Store:
         files = _of_files(operation)
         for name, changes in files.items():
             self._layer_of(name).check(changes)
-        self._write_rows(connection, operation.changes, turn.revision, known=known)
+        by_agent = operation.kind == "agent.changed"
+        self._write_rows(connection, operation.changes, turn.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         operations.write(connection, turn.revision, operation, state=PLANNED if files else DONE, writer=writer)
         if operation.undoes is not None:
@@ -389,12 +418,13 @@ class Store:
         operations.mark(connection, entry.operation.id, taken, undone=True)
 
     def _write_rows(
-        self, connection: Connection, changes: Sequence[Change], revision: int, *, known: int | None = None
-    ) -> None:
+        self, connection: Connection, changes: Sequence[Change], revision: int, *,
+        known: int | None = None, to_deleted: bool = False,
+    ) -> None:  # fmt: skip
         """Check every change of rows against the database and write it. Raises Conflict.
 
         `known`: the last commit that whoever made the changes had seen. What is added may be there as a row that was
-        deleted: it comes back.
+        deleted: it comes back. `to_deleted`: a deleted row may change and stays deleted, as an agent may still use it.
         """
         for layer in rows.TABLES:
             part = [change for change in changes if change.layer == layer]
@@ -404,7 +434,7 @@ class Store:
             new: list[AnyRow] = []
             for change in part:
                 row = there.get(change.key)
-                self._check(connection, change, row, known=known)
+                self._check(connection, change, row, known=known, to_deleted=to_deleted)
                 made = patched(row, change, revision)
                 if row is None:
                     new.append(made)
@@ -415,7 +445,9 @@ class Store:
                 self._written[layer][change.key] = made
             rows.insert_rows(connection, layer, new)
 
-    def _check(self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None) -> None:
+    def _check(
+        self, connection: Connection, change: Change, row: AnyRow | None, *, known: int | None, to_deleted: bool
+    ) -> None:
         name = NAMES[change.layer]
         if change.before is None:
             if row is not None and not row.is_deleted:
@@ -423,7 +455,7 @@ class Store:
             return
         if row is None:
             raise NotFound(f"no such {name}", change.key, "nothing was changed")
-        if row.is_deleted and not change.before.get("is_deleted"):
+        if row.is_deleted and not change.before.get("is_deleted") and not to_deleted:
             raise Conflict(f"the {name} was deleted since{_by(connection, change)}", change.key, "undo that first")
         if difference(row, change) or (known is not None and row.revision > known):
             what = f"the {name} was changed since{_by(connection, change)}"

@@ -34,7 +34,7 @@ from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
-from nanomem_tui.store import backup_health, purge_marker
+from nanomem_tui.store import backup, purge_marker
 from nanomem_tui.store.backup_files import folder_of
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.postgres.server import Server
@@ -92,8 +92,7 @@ def examine(
         lambda: health_store.repository(paths, agent),
         lambda: health_store.databases(paths, server, known),
         lambda: health_store.own_folder(paths),
-        lambda: backup_health.interrupted(paths, layout),
-        lambda: backup_health.newest(paths),
+        lambda: backup.problems(paths),
         lambda: filter(None, [purge_marker.problem(paths)]),
         lambda: health_store.unwritable(paths, layout),
         lambda: health_store.full_disk(paths),

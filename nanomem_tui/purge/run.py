@@ -145,7 +145,7 @@ def refuse(memory: Memory, wanted: Wanted) -> None:
         raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
     with openers.alone(memory.paths):
         pass
-    backup.refuse_beside(memory.paths)
+    openers.refuse_beside(memory.paths)
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"
         raise Refused(f"another program has this memory open (process {pid})", str(memory.paths.data), fix)

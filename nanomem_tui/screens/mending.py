@@ -38,8 +38,7 @@ async def ask_to_mend(screen: StatusScreen) -> None:
         if failed:
             say(screen, one_line("; ".join(failed), 150), "warning", f"{counted(len(failed), 'thing')} not put right")
         else:
-            back = (way.replace("`", "") for way in repairs.ways_back(done, made.path.name))
-            way = "; ".join(filter(None, (*back, made.note)))
+            way = "; ".join(way.replace("`", "") for way in repairs.ways_back(done, made.path.name))
             say(screen, way, title=f"{counted(len(done), 'thing')} put right")
         await screen.do_doctor()
 
@@ -55,7 +54,7 @@ async def back_up(screen: StatusScreen) -> None:
     """Make a backup beside the home, and say where."""
     say(screen, "A backup is made …")
     made = await screen.console.in_thread(lambda ws: _backup(ws, ""))
-    where = f"{made.path}: {made.note}" if made.note else str(made.path)
+    where = str(made.path)
     say(screen, where, title=f"{counted(made.files, 'file')} backed up")
 
 

@@ -1,50 +1,56 @@
-"""The file of a backup: a tar of pieces named by their SHA-256, and a manifest of every file that they make.
+"""The file of a backup: a zip that holds each file as it was, and a manifest that names it with its SHA-256.
 
-A piece that the backup before has already is not written again: `base` names that file. The manifest is the last member
-and lists all pieces, so that a torn archive is seen at once. Knows nothing of memory; opens nothing but archives.
+Any program that reads zip files can take one out. The index of a zip is at its end: what was cut is seen at once, and
+the manifest is read without the rest. Knows nothing of memory. Archives of the first edition are read by
+`backup_pieces`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
+import hashlib
 import json
 import os
-import tarfile
+import stat
+import struct
+import tempfile
+import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self
 
 from nanomem_tui import json_text
-from nanomem_tui.errors import BadInput, NotFound, from_os_error
+from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
 from nanomem_tui.store import atomic, owners
+from nanomem_tui.store.backup_pieces import Pieces
 
 SUFFIX = ".nanomem-backup"
-PIECE = 512 * 1024
-"""Bytes of a piece: of a database that changed little most are the same as before."""
-FORMAT = 2
-"""The manifest of 1 has no hash of its own."""
+FORMAT = 3
+"""Of the manifest. 1 and 2 are those of the first edition."""
+PART = 1 << 20
+"""Bytes of a file that are held at a time."""
 _MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 30
+_LARGEST_MANIFEST = 1 << 28
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, KeyError, TypeError, struct.error)
+"""What reading a damaged zip raises."""
 
 
 class Entry(NamedTuple):
-    """One file: its path under the base, POSIX and relative; `mtime_ns` of the file; `pieces` by name, in order."""
+    """One file: its path under the base, POSIX and relative; `mtime_ns` of the file, size in bytes."""
 
     path: str
     mode: int
     mtime_ns: int
     size: int
     sha256: str
-    pieces: tuple[str, ...]
     database: bool = False
 
 
 class Manifest(NamedTuple):
-    """What a backup holds. `workspace` is the workspace under the base ("" where it is the base), `base` the name of
-    the archive that the other pieces lie in, `reason` why nanomem made it by itself, `left_out` what was not taken and
-    why."""
+    """What a backup holds. `workspace` is the workspace under the base ("" where it is the base), `place` the base,
+    `reason` why nanomem made it by itself, `left_out` what was not taken and why; `base`: the archive that one of the
+    first edition builds on."""
 
     made_at: str
     workspace: str
@@ -59,94 +65,91 @@ class Manifest(NamedTuple):
     def size(self) -> int:
         return sum(entry.size for entry in self.entries)
 
-    def to_json(self) -> dict[str, Any]:
-        body = {**self._asdict(), "format": FORMAT, "entries": [entry._asdict() for entry in self.entries]}
-        return {**body, "sha256": _digest(body)}
+    def to_bytes(self) -> bytes:
+        entries = [entry._asdict() for entry in self.entries]
+        return json.dumps({"format": FORMAT, **self._asdict(), "entries": entries}).encode()
 
 
 class Writer:
-    """Writes one archive beside others; it has its name once it is whole and durable."""
+    """Writes one archive, in a `with` block: it has its name once it is whole, durable and read back."""
 
-    def __init__(self, path: Path, known: frozenset[str] = frozenset()) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.failure: OSError | None = None
-        """Why something could not be written: no backup can be made then."""
-        self._known = known
-        self._written: set[str] = set()
+        self.entries: list[Entry] = []
         atomic.make_folder(path.parent)
         self._temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.nanomem-tmp")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            handle = os.open(self._temporary, flags, atomic.PRIVATE_FILE)
-        except OSError as error:
-            raise from_os_error(error, "making a backup") from error
-        self._file = os.fdopen(handle, "w+b")
-        self._tar = tarfile.TarFile(fileobj=self._file, mode="w", format=tarfile.PAX_FORMAT)
+        self._file = os.fdopen(os.open(self._temporary, flags, atomic.PRIVATE_FILE), "w+b")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, compresslevel=3)
 
-    def piece(self, data: bytes) -> str:
-        """Keep one piece, and return its name."""
-        name = atomic.sha256(data)
-        if name not in self._known and name not in self._written:
-            packed = zlib.compress(data, 3)
-            smaller = len(packed) < len(data)
-            self._add(f"z/{name}" if smaller else f"d/{name}", packed if smaller else data)
-            self._written.add(name)
-        return name
+    def __enter__(self) -> Self:
+        return self
 
-    def _add(self, name: str, data: bytes) -> None:
-        member = tarfile.TarInfo(name)
-        member.size, member.mode = len(data), atomic.PRIVATE_FILE
-        try:
-            self._tar.addfile(member, io.BytesIO(data))
-        except OSError as error:
-            self.failure = error
-            raise
-
-    def close(self, manifest: Manifest, *, replace: bool = False) -> None:
-        """Write the manifest, make all of it durable and give it its name; `replace`: that of one that is there."""
-        self._add(_MANIFEST, json.dumps(manifest.to_json(), ensure_ascii=False).encode("utf-8", "surrogateescape"))
-        self._tar.close()
-        self._file.flush()
-        owners.inherit(self._file.fileno(), self.path.parent)
-        os.fsync(self._file.fileno())
-        self._file.close()
-        if replace:
-            os.replace(self._temporary, self.path)
-            atomic.sync_folder(self.path.parent)
-            return
-        os.link(self._temporary, self.path)
-        try:
-            os.unlink(self._temporary)
-            atomic.sync_folder(self.path.parent)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(self.path)
-            raise
-
-    def abandon(self) -> None:
-        """Leave nothing behind."""
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing behind of what did not come to its end."""
+        with contextlib.suppress(OSError, ValueError):
+            self._zip.close()
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
+    def add(self, path: str, found: os.stat_result, parts: Iterator[bytes], *, database: bool = False) -> None:
+        """Write one file. What taking its parts raises leaves it out; OSError: the archive cannot be written."""
+        digest, size = hashlib.sha256(), 0
+        part = next(parts, b"")
+        with self._zip.open(_member(path), "w", force_zip64=True) as member:
+            while part:
+                member.write(part)
+                digest.update(part)
+                size += len(part)
+                part = next(parts, b"")
+        mode, mtime = stat.S_IMODE(found.st_mode), found.st_mtime_ns
+        self.entries.append(Entry(path, mode, mtime, size, digest.hexdigest(), database))
+
+    def finish(self, manifest: Manifest) -> None:
+        """Write the manifest, read everything back, and give the archive its name. Raises OSError, and BadInput where
+        what was read is not what was written."""
+        with self._zip.open(_MANIFEST, "w") as member:
+            member.write(manifest.to_bytes())
+        self._zip.close()
+        self._file.flush()
+        owners.inherit(self._file.fileno(), self.path.parent)
+        os.fsync(self._file.fileno())
+        try:
+            with Archive(self._temporary) as archive:
+                for problem in archive.damage():
+                    raise BadInput(problem.what, problem.where)
+        except BadInput as error:
+            fix = "try again: nothing of it is left"
+            raise BadInput(f"the backup did not come out right: {error.what}", str(self.path), fix) from error
+        os.replace(self._temporary, self.path)
+        try:
+            atomic.sync_folder(self.path.parent)
+        except OSError:
+            os.unlink(self.path)
+            raise
+
 
 class Archive:
-    """One backup and those that it builds on, opened to be read. Raises BadInput where it is torn or no backup."""
+    """One backup, opened to be read. Raises BadInput where it is torn or no backup, NotFound where there is none."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._files = contextlib.ExitStack()
-        self._pieces: dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]] = {}
-        self.own: frozenset[str] = frozenset()
-        """The pieces in its own file."""
-        self.chain: tuple[str, ...] = ()
-        """The archives that it builds on, the nearest first."""
-        try:
-            self.manifest = self._open(path, seen=())
-        except BaseException:
-            self._files.close()
-            raise
+        with contextlib.ExitStack() as files:
+            try:
+                file = files.enter_context(os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb"))
+                self._source = _Zip(path, file, files) if file.read(2) == b"PK" else Pieces(path, files)
+                self.manifest = _manifest(self._source.manifest)
+            except FileNotFoundError:
+                fix = "`nanomem backup list` shows those that are there"
+                raise NotFound("no such backup", str(path), fix) from None
+            except OSError as error:
+                raise from_os_error(error, f"reading {path.name}") from error
+            except _DAMAGE as error:
+                fix = "it was copied in part, or damaged; take another one (`nanomem backup list`)"
+                raise BadInput("not a backup of nanomem, or a damaged one", str(path), fix) from error
+            self._files = files.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -154,102 +157,84 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self._files.close()
 
-    def _open(self, path: Path, seen: Sequence[str]) -> Manifest:
-        fix = "it was copied in part, or damaged; take another one (`nanomem backup list`)"
-        try:
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            file = self._files.enter_context(os.fdopen(handle, "rb"))
-            tar = self._files.enter_context(tarfile.TarFile(path, fileobj=file, mode="r"))
-            members = tar.getmembers()
-            if not members or members[-1].name != _MANIFEST or members[-1].size > _LARGEST_MANIFEST:
-                raise BadInput(_needed(path, seen) or "a backup without its end", str(path), fix)
-            stream = tar.extractfile(members[-1])
-            manifest = _manifest(json_text.loads(stream.read()) if stream is not None else None)
-        except FileNotFoundError:
-            what = _needed(path, seen, "gone") or "no such backup"
-            raise NotFound(what, str(path), "`nanomem backup list` shows those that are there") from None
-        except (tarfile.TarError, ValueError, KeyError, TypeError, EOFError) as error:
-            what = _needed(path, seen) or "not a backup of nanomem, or a damaged one"
-            raise BadInput(what, str(path), fix) from error
-        except OSError as error:
-            raise from_os_error(error, f"reading {path.name}{', which it needs' if seen else ''}") from error
-        for member in members[:-1]:
-            self._pieces.setdefault(member.name[2:], (tar, member))
-        if seen:
-            self.chain += (path.name,)
-        else:
-            self.own = self.names
-        if manifest.base:
-            if manifest.base in (*seen, path.name) or os.path.basename(manifest.base) != manifest.base:
-                raise BadInput("a backup that builds on itself", str(path), fix)
-            self._open(path.with_name(manifest.base), (*seen, path.name))
-        return manifest
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The pieces that are there."""
-        return frozenset(self._pieces)
-
-    def file_of(self, name: str) -> str:
-        """The file that a piece lies in, "" where it is gone."""
-        found = self._pieces.get(name)
-        return os.path.basename(str(found[0].name)) if found is not None else ""
-
-    def piece(self, name: str) -> bytes:
-        """One piece. Raises BadInput where it is gone or is not what it was."""
-        found = self._pieces.get(name)
-        if found is None:
-            raise BadInput("a piece is gone", name[:16])
-        tar, member = found
-        try:
-            stream = tar.extractfile(member)
-            data = stream.read() if stream is not None else b""
-            if member.name.startswith("z/"):
-                data = zlib.decompressobj().decompress(data, PIECE)  # no more than a piece can be, whatever it claims
-        except (OSError, tarfile.TarError, zlib.error) as error:
-            raise BadInput("a piece cannot be read", name[:16]) from error
-        if atomic.sha256(data) != name:
-            raise BadInput("a piece is not what it was", name[:16])
-        return data
-
     def data(self, entry: Entry) -> Iterator[bytes]:
-        """A file, piece by piece. Raises BadInput where anything of it is damaged."""
-        for name in entry.pieces:
+        """A file, part by part. Raises BadInput where it cannot be read, or is not what it was."""
+        digest, size = hashlib.sha256(), 0
+        try:
+            for part in self._source.data(entry.path):
+                digest.update(part)
+                size += len(part)
+                if size > entry.size:
+                    break
+                yield part
+        except BadInput as error:
+            raise BadInput(error.what, entry.path, "take another backup") from error
+        except (*_DAMAGE, OSError) as error:
+            raise BadInput("a file cannot be read", entry.path, "take another backup") from error
+        if (digest.hexdigest(), size) != (entry.sha256, entry.size):
+            raise BadInput("a file is not what it was", entry.path, "take another backup")
+
+    @contextlib.contextmanager
+    def taken_out(self, entry: Entry) -> Iterator[Path]:
+        """A copy of a file under its own name, in a folder that goes at the end. Raises BadInput as `data`."""
+        with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+            copy = Path(folder) / os.path.basename(entry.path)
+            with copy.open("wb") as file:
+                file.writelines(self.data(entry))
+            yield copy
+
+    def damage(self) -> Iterator[Problem]:
+        """Read every file; yield what is wrong with it."""
+        for entry in self.manifest.entries:
             try:
-                yield self.piece(name)
-            except BadInput as error:
-                file = self.file_of(name)
-                inside = "" if file in ("", self.path.name) else f", in {file}"
-                raise BadInput(f"{error.what}{inside}", entry.path, "take another backup") from error
+                for _ in self.data(entry):
+                    pass
+            except NanomemError as error:
+                yield Problem(error.what, entry.path, None, error.fix)
 
 
-def _needed(path: Path, seen: Sequence[str], why: str = "damaged") -> str:
-    """What is wrong with a backup by that of another one, which it needs; "" where it is itself the one."""
-    return f"needs {path.name}, which is {why}" if seen else ""
+class _Zip:
+    """The manifest and the files of a zip, which nobody has looked at yet."""
+
+    def __init__(self, path: Path, file: IO[bytes], files: contextlib.ExitStack) -> None:
+        self._zip = files.enter_context(zipfile.ZipFile(file))
+        with self._open(_MANIFEST) as member:
+            self.manifest = json_text.loads(member.read(_LARGEST_MANIFEST))
+        if self.manifest["format"] > FORMAT:
+            raise BadInput("a backup of a newer nanomem", str(path), "install a newer nanomem")
+
+    def data(self, path: str) -> Iterator[bytes]:
+        """The file of that path, part by part."""
+        with self._open(_member(path)) as member:
+            while part := member.read(PART):
+                yield part
+
+    def _open(self, name: str) -> IO[bytes]:
+        info = self._zip.getinfo(name)
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError("packed in another way")
+        return self._zip.open(info)
 
 
-def _digest(body: Mapping[str, Any]) -> str:
-    """The hash of a manifest, whatever the order of its names."""
-    return atomic.sha256(json.dumps(body, sort_keys=True).encode())
+def _member(path: str) -> str:
+    """The name of a file in the zip, which is text: other bytes of a path are escaped."""
+    escaped = path.replace("\\", "\\\\").encode("utf-8", "surrogateescape")
+    return f"files/{escaped.decode('utf-8', 'backslashreplace')}"
 
 
-def _manifest(value: Any) -> Manifest:
-    """A manifest as it was read. Raises ValueError where it is none that may be followed, or not what was written."""
-    if not isinstance(value, dict) or value.get("format") not in (1, FORMAT):
-        raise ValueError("no manifest")
-    given = value.pop("sha256", None)
-    if given != (_digest(value) if value["format"] == FORMAT else None):
-        raise ValueError("not the manifest that was written")
+def _manifest(value: dict[str, Any]) -> Manifest:
+    """A manifest as it was read. Raises ValueError and the like where it is none that may be followed."""
     entries = []
     for one in value["entries"]:
-        entry = Entry(**{**one, "pieces": tuple(one["pieces"])})
+        entry = Entry(*(one[name] for name in Entry._fields))
         parts = entry.path.split("/")
-        if not all(parts) or {".", ".."} & set(parts) or "\0" in entry.path or not isinstance(entry.mode, int):
+        if not all(parts) or {".", ".."} & set(parts) or "\0" in entry.path:
             raise ValueError("a path that leaves its place")
+        if not all(isinstance(number, int) for number in (entry.mode, entry.mtime_ns, entry.size)):
+            raise ValueError("no manifest")
         entries.append(entry)
-    names = ("made_at", "workspace", "workspace_id", "place", "base", "reason")
-    said = {name: value[name] for name in names}
-    if not all(isinstance(word, str) for word in said.values()) or {"..", "."} & set(said["workspace"].split("/")):
+    words = [value[name] for name in ("made_at", "workspace", "workspace_id", "place", "base", "reason")]
+    if not all(isinstance(word, str) for word in words) or {"..", "."} & set(words[1].split("/")):
         raise ValueError("no manifest")
-    left = tuple((str(path), str(why)) for path, why in value["left_out"])
-    return Manifest(entries=tuple(entries), left_out=left, **said)
+    left_out = tuple((str(path), str(why)) for path, why in value["left_out"])
+    return Manifest(words[0], words[1], words[2], words[3], tuple(entries), words[4], words[5], left_out)

@@ -16,17 +16,17 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
-from nanomem_tui.errors import NanomemError, from_os_error
+from nanomem_tui.errors import DiskFull, NanomemError, NotFound, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.paths import Paths, user_settings
-from nanomem_tui.store import atomic
-from nanomem_tui.store.backup_archive import PIECE, Entry
+from nanomem_tui.store import atomic, driver_errors
+from nanomem_tui.store.backup_archive import PART
 from nanomem_tui.store.copies import FOLDER as KEPT
 from nanomem_tui.store.copies import SUFFIX
-from nanomem_tui.store.reader import open_database
 from nanomem_tui.store.source import held
 
 FOLDER = "nanomem-backups"
@@ -45,9 +45,14 @@ _ODD = "no regular file"
 OUTSIDE = "it lies outside the agent's home"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
-_ATTEMPTS = 5
-_WAIT = 10.0
-"""Seconds that a backup waits for one who writes the database."""
+_OURS = ("nanomem.db", "tiers.db")
+OF_DATABASE = ("operations.jsonl", "copies")
+"""What lies beside our database and brings it back when it is damaged: it belongs to that file, and is in no backup."""
+ASIDE = "before-restore"
+"""The folder of the quarantine where that of a database lies which a restore replaced; in no backup either."""
+WAIT = 10.0
+"""Seconds that a backup or a restore waits for one who writes the database."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 LeftOut = Callable[[str, str], None]
 
 
@@ -166,22 +171,72 @@ def _rank(path: str, own: str) -> int:
     return 1 if path.endswith((".db", ".sqlite3")) else 2
 
 
-def taken(path: Path, name: str, keep: Callable[[bytes], str]) -> Entry | None:
-    """The entry of one file, whose pieces `keep` has got; None when it is gone, or is part of a database beside it.
-    Raises what says why it cannot be read."""
-    side = next((end for end in SIDE_FILES if name.endswith(end)), "")
-    if side and path.with_name(path.name.removesuffix(side)).exists():
-        return None
-    try:
-        found = os.lstat(path)
-        if _is_database(path):
-            with _database_copy(path) as copy:
-                return _entry(copy, name, found, keep)._replace(database=True)
-        return _entry(path, name, found, keep)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise from_os_error(error, f"reading {path.name}") from error
+Taken = tuple[Path, os.stat_result, bool]
+"""What to read in the stead of a file, what the file is like, and whether it is a database."""
+
+
+@contextlib.contextmanager
+def as_of_now(path: Path) -> Iterator[Taken]:
+    """A file as it stands now: of a database a consistent copy, page by page as they lie; of a damaged one its bytes.
+
+    Raises NanomemError where it cannot be read, NotFound where it is gone.
+    """
+    with _reading(path), open(os.open(path, _READ | os.O_NONBLOCK), "rb") as file:
+        found = os.fstat(file.fileno())
+        is_database = path.suffix in (".db", ".sqlite3", ".sqlite") and file.read(16) == b"SQLite format 3\0"
+    if not is_database:
+        yield path, found, False
+        return
+    with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+        copy = Path(folder) / path.name
+        try:
+            with open_to_read(path) as source, contextlib.closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+        except (NanomemError, sqlite3.Error) as error:
+            cause = error if isinstance(error, sqlite3.Error) else error.__cause__
+            if isinstance(cause, sqlite3.Error) and driver_errors.code_of(cause) == driver_errors.FULL:
+                raise DiskFull("no space left while copying a database", folder, "free some space there") from error
+            copy = path
+        yield copy, found, True
+
+
+@contextlib.contextmanager
+def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that reads a database beside those who write it: ours in place, another one as `open_read_only`.
+
+    Raises NanomemError and sqlite3.Error.
+    """
+    if path.name in _OURS:
+        flags = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True)) as connection:
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:  # in a folder that we may not write to, SQLite makes no `-shm`
+                pass
+            else:
+                yield connection
+                return
+    with open_read_only(path) as connection:
+        yield connection
+
+
+def contents(path: Path) -> bytes:
+    """A digest of all rows of a database, whatever pages they lie in; not of its epoch, which each restore changes.
+
+    Raises NanomemError and sqlite3.Error where it cannot be read.
+    """
+    digest = sha256()
+    with open_to_read(path) as connection:
+        connection.text_factory = bytes
+        tables = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name"
+        for name, schema in connection.execute(tables).fetchall():
+            table = name.decode("utf-8", "replace")
+            digest.update(schema or name)
+            rows = connection.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
+            counted = [at for at, column in enumerate(rows.description) if (table, column[0]) != ("meta", "epoch")]
+            for row in rows:
+                digest.update(repr([row[at] for at in counted]).encode())
+    return digest.digest()
 
 
 def is_kept_beside(path: Path, paths: Paths) -> bool:
@@ -189,71 +244,43 @@ def is_kept_beside(path: Path, paths: Paths) -> bool:
     return path.suffix == SUFFIX and path.parent.name == KEPT and path.is_relative_to(paths.ledger)
 
 
-def of_one_moment(paths: Paths, keep: Callable[[bytes], str]) -> list[Entry]:
-    """The entries of the database and of what is kept beside it. Raises what says why one of them cannot be read."""
-    lock, database = paths.database.with_name("store.lock"), paths.database
-    taken: list[tuple[Path, os.stat_result, Path, bool]] = []
-    try:
-        with contextlib.ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-            with contextlib.nullcontext() if atomic.holds(lock) else held(lock, _WAIT):
-                known = _is_database(database)
-                copy = stack.enter_context(_database_copy(database)) if known else database
-                taken.append((database, os.lstat(database), copy, known))
-                for path in sorted(paths.ledger.glob(f"*/{KEPT}/*{SUFFIX}")):
+@contextlib.contextmanager
+def of_one_moment(paths: Paths) -> Iterator[dict[Path, Taken]]:
+    """The database and what is kept beside it, taken while nobody writes. Raises NanomemError where one cannot be."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
+        lock = paths.database.with_name("store.lock")
+        with contextlib.nullcontext() if atomic.holds(lock) else held(lock, WAIT):
+            taken = {paths.database: stack.enter_context(as_of_now(paths.database))}
+            for number, path in enumerate(sorted(paths.ledger.glob(f"*/{KEPT}/*{SUFFIX}"))):
+                with _reading(path):
                     if stat.S_ISREG((found := os.lstat(path)).st_mode):
-                        copy = Path(shutil.copyfile(path, folder / f"{len(taken)}", follow_symlinks=False))
-                        taken.append((path, found, copy, False))
-            base = base_of(paths)
-            return [
-                _entry(copy, path.relative_to(base).as_posix(), found, keep)._replace(database=known)
-                for path, found, copy, known in taken
-            ]
-    except OSError as error:
-        raise from_os_error(error, "reading the database") from error
+                        copy = shutil.copyfile(path, folder / str(number), follow_symlinks=False)
+                        taken[path] = (Path(copy), found, False)
+        yield taken
 
 
-def _is_database(path: Path) -> bool:
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        return path.suffix in (".db", ".sqlite3", ".sqlite") and file.read(16) == b"SQLite format 3\0"
+def parts_of(path: Path) -> Iterator[bytes]:
+    """The file as it stood at one moment: a small one is read until it is still, a long one up to where it ended.
+
+    Raises NanomemError where it cannot be read, NotFound where it is gone.
+    """
+    with _reading(path):
+        if os.lstat(path).st_size <= _SMALL:
+            yield atomic.read_stable(path)
+            return
+        with open(os.open(path, _READ), "rb") as file:
+            left = os.fstat(file.fileno()).st_size
+            while left > 0 and (data := file.read(min(PART, left))):
+                left -= len(data)
+                yield data
 
 
 @contextlib.contextmanager
-def _database_copy(path: Path) -> Iterator[Path]:
-    """A consistent copy, page by page as they lie; of a damaged database its bytes."""
-    with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
-        copy = Path(folder) / path.name
-        reading = open_database if path.name in ("nanomem.db", "tiers.db") else open_read_only
-        try:
-            with reading(path) as source, contextlib.closing(sqlite3.connect(copy)) as target:
-                source.backup(target)
-                target.execute("PRAGMA journal_mode").fetchall()
-        except (NanomemError, sqlite3.Error):
-            yield path
-            return
-        yield copy
-
-
-def _entry(path: Path, name: str, found: os.stat_result, keep: Callable[[bytes], str]) -> Entry:
-    from hashlib import sha256
-
-    pieces: list[str] = []
-    size, digest = 0, sha256()
-    for data in _pieces(path):
-        pieces.append(keep(data))
-        digest.update(data)
-        size += len(data)
-    return Entry(name, stat.S_IMODE(found.st_mode), found.st_mtime_ns, size, digest.hexdigest(), tuple(pieces))
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    """The file as it stood at one moment: a small one is read until it is still, a long one up to where it ended."""
-    if os.lstat(path).st_size <= _SMALL:
-        data = atomic.read_stable(path)
-        yield from (data[start : start + PIECE] for start in range(0, len(data), PIECE))
-        return
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-        left = os.fstat(file.fileno()).st_size
-        while left > 0 and (data := file.read(min(PIECE, left))):
-            left -= len(data)
-            yield data
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFound("the file is gone", str(path)) from None
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error

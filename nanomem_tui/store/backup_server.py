@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nanomem_tui import config
@@ -72,16 +72,8 @@ def part_of(paths: Paths, file: Path) -> Part | None:
     return {paths.database: copying.THE_MEMORY, paths.tiers_database: copying.THE_WORK}.get(file)
 
 
-def entries(paths: Paths, url: str, part: Part, name: str, keep: Callable[[bytes], str]) -> list[Entry]:
-    """The rows as the file of that name in a backup, whose pieces `keep` has got; none where nothing was ever written
-    there. Raises the errors of the server."""
-    with _as_file(paths, url, part) as file:
-        entry = backup_files.taken(file, name, keep) if file is not None else None
-    return [entry] if entry is not None else []
-
-
 @contextlib.contextmanager
-def _as_file(paths: Paths, url: str, part: Part) -> Iterator[Path | None]:
+def as_file(paths: Paths, url: str, part: Part) -> Iterator[Path | None]:
     """The rows of one moment as a file of ours, in a folder that goes at the end; None where nothing was ever written.
     Raises the errors of the server."""
     found = workspace_id(paths)
@@ -103,7 +95,7 @@ def _as_file(paths: Paths, url: str, part: Part) -> Iterator[Path | None]:
 
 def differs(paths: Paths, url: str, part: Part, archive: Archive, entry: Entry) -> bool:
     """Whether the rows on the server are not those of a file in a backup."""
-    with contextlib.closing(_place(paths, url, part)) as place, _taken_out(archive, entry) as file:
+    with contextlib.closing(_place(paths, url, part)) as place, archive.taken_out(entry) as file:
         if not place.look():
             return True
         with place.reading() as held, reader.open_database(file, _newest(part)) as connection:
@@ -116,7 +108,7 @@ def bring_back(paths: Paths, url: str, part: Part, archive: Archive, entry: Entr
     errors of the server."""
     found = workspace_id(paths)
     with contextlib.closing(_place(paths, url, part)) as place, contextlib.ExitStack() as stack:
-        file = stack.enter_context(_taken_out(archive, entry))
+        file = stack.enter_context(archive.taken_out(entry))
         connection = stack.enter_context(reader.open_database(file, _newest(part)))
         connection.text_factory = reader.tolerant
         held = stack.enter_context(place.writing())
@@ -163,14 +155,3 @@ def _same(one: Copying) -> None:
     if source != target:
         raise Conflict("the rows did not come out the same", "nanomem.db", "`nanomem doctor` says what is wrong")
     one.markers()
-
-
-@contextlib.contextmanager
-def _taken_out(archive: Archive, entry: Entry) -> Iterator[Path]:
-    """The file of an entry, in a folder that goes at the end."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "nanomem.db")
-        with file.open("wb") as written:
-            for data in archive.data(entry):
-                written.write(data)
-        yield file

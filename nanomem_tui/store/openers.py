@@ -16,6 +16,8 @@ from pathlib import Path
 
 from nanomem_tui.errors import Refused
 from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic
+from nanomem_tui.store.ledger import SUFFIX as LEDGER
 
 PROC = Path("/proc")
 
@@ -65,6 +67,21 @@ def _locked(handle: int, how: int) -> bool:
     except OSError:  # no locks here
         return True
     return True
+
+
+def refuse_beside(paths: Paths) -> None:
+    """Raise Refused where another process has the memory open: what it knows would be written over the old state."""
+    for path in sorted(paths.ledger.rglob(f"*{LEDGER}")) if paths.ledger.is_dir() else ():
+        if path.parent.name == "kept":
+            continue
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if not atomic.try_lock(handle):
+                    what = f"another nanomem has this memory open (process {path.name.split('-')[1]})"
+                    raise Refused(what, str(path), "close it first")
+            finally:
+                os.close(handle)
 
 
 def who(paths: Paths) -> str:

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nanomem_tui.database.engine import Database, PostgresDatabase, SqliteDatabase
+from nanomem_tui.database.engine import Database, SqliteDatabase
+from nanomem_tui.database.postgres import PostgresDatabase
 from nanomem_tui.database.recovery import Recovery
 from nanomem_tui.database.store import Store
 from nanomem_tui.database.writers import Writers
@@ -32,7 +33,7 @@ store.load()
 def database(folder: Path) -> Database:
     """The database of `folder`: on the server that the environment names, else a file."""
     url = os.environ.get("NANOMEM_DATABASE_URL")
-    return PostgresDatabase(url, f"w_{folder.name}") if url else SqliteDatabase(folder / "nanomem.db")
+    return PostgresDatabase(url, f"w_{folder.name}", poll_seconds=0) if url else SqliteDatabase(folder / "nanomem.db")
 
 
 class TextFiles:

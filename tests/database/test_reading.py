@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +16,7 @@ import pytest
 from nanomem_tui.database import lookup, reading
 from nanomem_tui.database.reading import CoreReading, Reading, SqliteReading
 from nanomem_tui.database.snapshot import Snapshot
+from nanomem_tui.database.statements import STATEMENTS
 from nanomem_tui.database.store import Store
 from nanomem_tui.errors import AccessDenied, NanomemError
 from nanomem_tui.operations import LaterChanges, Operation, new_operation
@@ -85,11 +89,10 @@ def test_a_block_of_questions_sees_one_moment_and_a_kept_connection_the_newest(
         add(again(), "b", "second")
         assert reading.turn(read) == before
         assert reading.operation_count(read) == 1
-    if isinstance(read, SqliteReading):
-        with read.kept_open():
-            assert reading.operation_count(read) == 2
-            add(again(), "c", "third")
-            assert reading.operation_count(read) == 3
+    with read.kept_open():
+        assert reading.operation_count(read) == 2
+        add(again(), "c", "third")
+        assert reading.operation_count(read) == 3
     assert len(reading.log(read, 10)) == len(store.log())
 
 
@@ -264,6 +267,7 @@ import json, sys
 from pathlib import Path
 from nanomem_tui.database import lookup, reading, search
 from nanomem_tui.database.snapshot import Snapshot
+from nanomem_tui.database.statements import STATEMENTS
 
 class Memory:
     reading = reading.SqliteReading(Path(sys.argv[1]))
@@ -282,6 +286,31 @@ print(json.dumps([sorted(snapshot.items), found, len(log), len(groups), sorted(h
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [["a", "b"], ["a"], 1, 3, []]
+
+
+@pytest.mark.sqlite("about the plans of SQLite")
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("items_newest", "idx_memory_updated"),
+        ("items_of_words", "idx_memory_hash (content_hash=?)"),
+        ("item_groups", "COVERING INDEX idx_memory_counts"),
+        ("item_inbox", "idx_memory_counts (enabled=?)"),
+        ("item_rows_since", "idx_memory_revision"),
+        ("item_rows_by_id", "(id=?)"),
+        ("records_of_kind", "idx_records_kind_about"),
+        ("log_of_key", "(key=?)"),
+        ("log_touching", "(key=?)"),
+        ("operation_parts", "idx_operation_keys_seq"),
+        ("operations_after", "PRIMARY KEY"),
+    ],
+)
+def test_no_question_of_a_few_rows_reads_all_of_them(store: Store, folder: Path, name: str, index: str) -> None:
+    with contextlib.closing(sqlite3.connect(folder / "nanomem.db")) as connection:
+        parameters = dict.fromkeys(re.findall(r":(\w+)", STATEMENTS[name]), "[]")
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {STATEMENTS[name]}", parameters)]
+    assert any(index in step for step in plan), plan
+    assert not any(step in {"SCAN memory_entries", "SCAN operation_keys", "SCAN records"} for step in plan), plan
 
 
 def test_the_statements_of_reading_are_those_of_the_models() -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -77,11 +77,9 @@ def everything(folder: Path) -> Iterator[tuple[str, bytes]]:
         if re.fullmatch(r"[0-9a-f]{64}", path.name) and data.startswith(b"\x78"):
             yield where, zlib.decompress(data)
         if where.endswith(".nanomem-backup"):
-            with tarfile.open(path) as tar:
-                for member in tar:
-                    piece = tar.extractfile(member)
-                    raw = piece.read() if piece else b""
-                    yield where, zlib.decompress(raw) if member.name.startswith("z/") else raw
+            with zipfile.ZipFile(path) as backup:
+                for member in backup.infolist():
+                    yield where, backup.read(member)
         if where.endswith((".pack", ".bundle")):
             yield where, b"".join(_streams(data))
 

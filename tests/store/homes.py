@@ -112,8 +112,9 @@ def make_home(
 def kill(ws: Workspace) -> None:
     """End a workspace as a killed process does: nothing is flushed, its locks are free."""
     if not hasattr(ws.store, "waiting"):
-        ws.store._store._writers.close()
-        ws.store.database.close()
+        if "writer" in ws.store.__dict__:
+            ws.store.writer._writers.close()
+            ws.store.writer.database.close()
         return
     if ws.store.behind is not None:
         ws.store.behind.end()  # first: a thread of a killed process writes nothing more either

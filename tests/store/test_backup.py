@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
+import errno
 import json
 import os
 import stat
 import subprocess
 import sys
-import tarfile
 import threading
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, Refused
+from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import Layout, detect
 from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import backup, backup_archive, backup_files, backup_health, backup_place
+from nanomem_tui.store import backup, backup_archive, backup_files, restore
 from nanomem_tui.store.backup_archive import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
@@ -75,7 +77,7 @@ def test_a_backup_brought_back_elsewhere_is_the_same_memory(paths: Paths, tmp_pa
     assert paths.home is not None
     before = files(paths.home)
     place = tmp_path / "elsewhere"
-    backup.restore_to(made.path, place)
+    restore.to_place(made.path, place)
     then = files(place)
     databases = {name for name in before if name.endswith(".db")}
     assert {name: data for name, data in before.items() if name not in databases} == {
@@ -99,18 +101,6 @@ def test_it_is_readable_by_its_owner_alone_and_reading_it_changes_nothing(paths:
     assert problems == []
 
 
-def test_the_next_one_holds_what_changed_alone(paths: Paths) -> None:
-    (paths.workspace / "AGENTS.md").write_bytes(os.urandom(300_000))
-    first, second = make(paths), make(paths)
-    assert (first.base, second.base) == ("", first.path.name)
-    assert second.stored < first.stored - 300_000
-    assert make(paths, whole=True).base == ""
-    first.path.unlink()
-    with pytest.raises(NotFound, match=f"needs {first.path.name}, which is gone"):
-        backup.check(second.path)
-    assert [bool(one.problem) for one in backup.listed(second.path.parent)] == [False, True]
-
-
 def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths: Paths) -> None:
     user = paths.workspace / "USER.md"
     then, made = user.read_bytes(), make(paths)
@@ -120,7 +110,7 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
     user.write_bytes(b"overwritten\n")
     note = paths.memory / "2026-11-22.md"
     note.write_bytes(b"came since\n")
-    done = backup.restore(paths, layout(paths), made.path)
+    done = restore.in_place(paths, layout(paths), made.path)
     assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
     assert user.read_bytes() == then
     assert (note.read_bytes(), [*done.stays]) == (
@@ -128,7 +118,7 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
         [note.relative_to(paths.workspace.parent).as_posix()],
     )
     assert done.undo is not None
-    backup.restore(paths, layout(paths), done.undo)
+    restore.in_place(paths, layout(paths), done.undo)
     assert texts(paths.workspace) == ["Something wrong"]
     assert user.read_bytes() == b"overwritten\n"
 
@@ -141,13 +131,13 @@ def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(pat
     with open_workspace(paths.workspace) as ws:
         ws.dream.run()
         assert ws.history.count()["unprocessed"] == 0
-    done = backup.restore(paths, layout(paths), made.path)
+    done = restore.in_place(paths, layout(paths), made.path)
     with open_workspace(paths.workspace) as ws:
         assert ws.history.count()["unprocessed"] == 1
         ws.dream.run()
         assert "canoe" in "".join(ws.documents.read(name) or "" for name in ws.documents.names())
     assert done.undo is not None
-    backup.restore(paths, layout(paths), done.undo)
+    restore.in_place(paths, layout(paths), done.undo)
     with open_workspace(paths.workspace) as ws:
         assert ws.history.count()["unprocessed"] == 0
 
@@ -155,7 +145,7 @@ def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(pat
 def test_latest_is_what_a_person_made(paths: Paths) -> None:
     made = make(paths)
     (paths.workspace / "USER.md").write_bytes(b"changed\n")
-    backup.restore(paths, layout(paths), made.path)
+    restore.in_place(paths, layout(paths), made.path)
     assert backup.named(made.path.parent, "latest") == made.path
     assert [one.reason for one in backup.listed(made.path.parent)] == [f"before {made.path.name} was restored", ""]
 
@@ -190,7 +180,7 @@ def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, 
     for number, (acknowledged, made) in enumerate(backups):
         assert backup.check(made.path)[1] == []
         place = tmp_path / f"place{number}"
-        backup.restore_to(made.path, place)
+        restore.to_place(made.path, place)
         assert {f"number {one}" for one in range(acknowledged + 1)} <= set(texts(place / paths.workspace.name))
 
 
@@ -203,7 +193,7 @@ def test_what_is_kept_beside_the_database_is_of_its_moment(paths: Paths, tmp_pat
             ws.items.add(f"between two files, the {number}th")
 
     write(-1, 0)
-    backup.restore_to(make(paths, progress=write).path, place := tmp_path / "place")
+    restore.to_place(make(paths, progress=write).path, place := tmp_path / "place")
     with open_workspace(place / "workspace") as ws:
         found = verifying.verify(ws.store)
         assert (found.whole, [*found.lines()]) == (True, [])
@@ -243,17 +233,25 @@ def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject
         assert {entry.path: entry.sha256 for entry in manifest.entries} == good
     else:
         with pytest.raises(NanomemError):
-            backup.restore_to(bad, place)
+            restore.to_place(bad, place)
         assert not place.exists()
 
 
-def test_a_changed_name_in_the_manifest_is_seen(paths: Paths, tmp_path: Path) -> None:
-    content = make(paths).path.read_bytes()
-    at = content.rindex(b"nanomem/backups")
-    bad = tmp_path / f"bad{SUFFIX}"
-    bad.write_bytes(content[:at] + b"o" + content[at + 1 :])
-    with pytest.raises(BadInput, match="or a damaged one"):
-        backup.check(bad)
+def test_any_program_takes_a_file_out_of_it_and_it_stays_private(paths: Paths, tmp_path: Path) -> None:
+    with zipfile.ZipFile(make(paths).path) as plain:
+        assert plain.testzip() is None
+        user = plain.getinfo("files/workspace/USER.md")
+        assert plain.read(user) == (paths.workspace / "USER.md").read_bytes()
+        assert {info.external_attr >> 16 & 0o777 for info in plain.infolist()} == {0o600}
+
+
+def test_names_that_are_no_text_come_back(paths: Paths, tmp_path: Path) -> None:
+    names = [b"caf\xe9.md", b"caf\\xe9.md", "茶.md".encode()]
+    for name in names:
+        (paths.memory / os.fsdecode(name)).write_bytes(name)
+    restore.to_place(make(paths).path, tmp_path / "place")
+    there = tmp_path / "place" / "workspace" / "memory"
+    assert [(there / os.fsdecode(name)).read_bytes() for name in names] == names
 
 
 @pytest.mark.parametrize(
@@ -262,19 +260,16 @@ def test_a_changed_name_in_the_manifest_is_seen(paths: Paths, tmp_path: Path) ->
 def test_no_path_in_an_archive_leaves_its_place(paths: Paths, tmp_path: Path, path: str) -> None:
     made = make(paths)
     evil = tmp_path / f"evil{SUFFIX}"
-    with tarfile.open(made.path) as source, tarfile.open(evil, "w") as target:
-        for member in source.getmembers():
-            stream = source.extractfile(member)
-            assert stream is not None
-            content = stream.read()
-            if member.name == "manifest.json":
+    with zipfile.ZipFile(made.path) as source, zipfile.ZipFile(evil, "w") as target:
+        for member in source.infolist():
+            content = source.read(member)
+            if member.filename == "manifest.json":
                 told = json.loads(content)
                 told["entries"][0]["path"] = path
                 content = json.dumps(told).encode()
-                member.size = len(content)
-            target.addfile(member, io.BytesIO(content))
+            target.writestr(member.filename, content)
     with pytest.raises(BadInput, match="not a backup"):
-        backup.restore_to(evil, tmp_path / "place")
+        restore.to_place(evil, tmp_path / "place")
     assert not (tmp_path / "place").exists()
     assert not (tmp_path / "out").exists()
 
@@ -288,10 +283,10 @@ def test_a_link_in_the_way_is_not_followed_and_nothing_is_begun(paths: Paths, tm
     with open_workspace(paths.workspace) as ws:
         ws.items.add("since")
     with pytest.raises(Refused, match="a link is in the way"):
-        backup.restore(paths, layout(paths), made.path)
+        restore.in_place(paths, layout(paths), made.path)
     assert list(outside.iterdir()) == []
     assert "since" in texts(paths.workspace)
-    assert [*backup_health.interrupted(paths, layout(paths))] == []
+    assert [*backup.problems(paths)] == []
 
 
 def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
@@ -300,7 +295,7 @@ def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
     place.mkdir()
     (place / "mine.txt").write_text("mine")
     with pytest.raises(Refused, match="something is there"):
-        backup.restore_to(made.path, place)
+        restore.to_place(made.path, place)
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
 
 
@@ -309,13 +304,13 @@ def test_beside_another_console_and_for_another_memory_it_is_refused(paths: Path
     with open_workspace(paths.workspace) as ws:
         ws.items.add("Open")
         with pytest.raises(Refused, match="another nanomem"):
-            backup.restore(paths, layout(paths), made.path)
+            restore.in_place(paths, layout(paths), made.path)
     other = home(tmp_path / "two")
     with open_workspace(other) as ws:
         ws.items.add("Somebody else's")
     elsewhere = locate(other)
     with pytest.raises(Refused, match="another memory"):
-        backup.restore_plan(elsewhere, layout(elsewhere), made.path)
+        restore.in_place(elsewhere, layout(elsewhere), made.path)
     assert texts(other) == ["Somebody else's"]
 
 
@@ -326,9 +321,9 @@ def test_who_shares_the_database_is_not_taken_back_unasked(paths: Paths) -> None
     with open_workspace(beside) as ws:
         ws.items.add("Of the second")
     with pytest.raises(Refused, match="second"):
-        backup.restore(paths, layout(paths), made.path)
+        restore.in_place(paths, layout(paths), made.path)
     assert texts(beside) == ["Of the second"]
-    backup.restore(paths, layout(paths), made.path, others=True)
+    restore.in_place(paths, layout(paths), made.path, others=True)
     assert texts(beside) == []
 
 
@@ -336,52 +331,98 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(paths)
-    write = backup_place.write
+    move = os.replace
     steps, count = 0, 1
     while steps < count:
         with open_workspace(paths.workspace) as ws:
             ws.items.add(f"since {steps}")
         (paths.workspace / "USER.md").write_bytes(b"changed %d\n" % steps)
-        seen = 0
+        with backup_archive.Archive(made.path) as archive:
+            planned = restore.plan(paths, layout(paths), archive).changed
+        count, seen = len(planned), 0
 
-        def stop(*args: object, at: int = steps) -> None:
+        def stop(source: Path, target: Path, at: int = steps, planned: tuple[str, ...] = planned) -> None:
             nonlocal seen
-            if seen == at:
-                raise KeyboardInterrupt
-            seen += 1
-            write(*args)  # type: ignore[arg-type]
+            assert paths.home is not None
+            if Path(target).is_relative_to(paths.home) and str(Path(target).relative_to(paths.home)) in planned:
+                if seen == at:
+                    raise KeyboardInterrupt
+                seen += 1
+            move(source, target)
 
-        plan = backup.restore_plan(paths, layout(paths), made.path)
-        count = len(plan.changed)
         with monkeypatch.context() as patched:
-            patched.setattr(backup_place, "write", stop)
+            patched.setattr(os, "replace", stop)
             with pytest.raises(KeyboardInterrupt):
-                backup.restore(paths, layout(paths), made.path)
-        [problem] = backup_health.interrupted(paths, layout(paths))
+                restore.in_place(paths, layout(paths), made.path)
+        [problem] = backup.problems(paths)
         assert made.path.name in problem.fix
-        backup.restore(paths, layout(paths), made.path)
-        assert [*backup_health.interrupted(paths, layout(paths))] == []
+        restore.in_place(paths, layout(paths), made.path)
+        assert [*backup.problems(paths)] == []
         assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
         steps += 1
     assert steps >= 2
 
 
-def test_a_disk_that_fills_up_leaves_nothing_behind(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(backup_archive.Writer, "_add", full)
-    with pytest.raises(NanomemError, match="no space left"):
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_disk_that_fills_up_while_one_is_made_leaves_nothing_behind(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    backup_files.folder_of(paths).mkdir()
+    with full_disk(monkeypatch, call), pytest.raises(NanomemError, match="no space left"):
         make(paths)
     assert list(backup_files.folder_of(paths).iterdir()) == []
 
 
-def test_a_long_file_is_read_piece_by_piece(paths: Paths, tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(paths)
+    (paths.workspace / "USER.md").write_bytes(b"changed\n")
+    (paths.workspace / "AGENTS.md").write_bytes(b"since\n")
+    with open_workspace(paths.workspace) as ws:
+        ws.items.add("since")
+    assert paths.home is not None
+    before = files(paths.home)
+    real, left = os.fchmod, [1]
+
+    def full(handle: int, mode: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(handle, mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fchmod", full)
+        with pytest.raises(NanomemError, match="no space left"):
+            restore.in_place(paths, layout(paths), made.path)
+        with pytest.raises(NanomemError, match="no space left"):
+            restore.to_place(made.path, tmp_path / "place")
+    assert files(paths.home) == before
+    assert [*backup.problems(paths)] == []
+    assert list((tmp_path / "place").iterdir()) == []
+
+
+@contextlib.contextmanager
+def full_disk(monkeypatch: pytest.MonkeyPatch, call: str) -> Iterator[None]:
+    """A disk that has no room for the second part of an archive, or to make it durable."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        if call == "fsync":
+            patched.setattr(os, "fsync", full)
+        else:
+            patched.setattr(zipfile.ZipFile, "open", full)
+        yield
+
+
+def test_a_long_file_is_read_part_by_part(paths: Paths, tmp_path: Path) -> None:
     long = paths.memory / "long.md"
     content = os.urandom(100_000) * 90
     long.write_bytes(content)
     made = make(paths)
-    backup.restore_to(made.path, tmp_path / "place")
+    restore.to_place(made.path, tmp_path / "place")
     assert (tmp_path / "place" / paths.workspace.name / "memory" / "long.md").read_bytes() == content
 
 
@@ -389,7 +430,7 @@ def test_the_agents_configuration_names_the_new_place(paths: Paths, tmp_path: Pa
     assert paths.home is not None
     config = paths.home / "config.json"
     config.write_text(json.dumps({"agents": {"defaults": {"workspace": str(paths.workspace), "model": "x"}}, "a": "é"}))
-    backup.restore_to(make(paths).path, tmp_path / "place")
+    restore.to_place(make(paths).path, tmp_path / "place")
     told = json.loads((tmp_path / "place" / "config.json").read_text())
     place = str(tmp_path / "place" / paths.workspace.name)
     assert told == {"agents": {"defaults": {"workspace": place, "model": "x"}}, "a": "é"}

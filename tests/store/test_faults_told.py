@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, DiskFull, NanomemError
-from nanomem_tui.store import atomic, backup
+from nanomem_tui.store import atomic, backup, restore
 from nanomem_tui.store.backup_files import folder_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
@@ -38,28 +38,30 @@ def ws(tmp_path: Path) -> Workspace:
 
 
 def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where there is room again a moment later: one piece of it is missing."""
-    real, left = tarfile.TarFile.addfile, [2]
+    """Also where there is room again a moment later: one file of it is missing."""
+    real, left = zipfile.ZipFile.open, [2]
 
-    def once(tar: Any, *given: Any) -> None:
+    def once(archive: Any, *given: Any, **options: Any) -> Any:
         left[0] -= 1
-        (real if left[0] else failing)(tar, *given)
+        return (real if left[0] else failing)(archive, *given, **options)
 
-    monkeypatch.setattr(tarfile.TarFile, "addfile", once)
+    monkeypatch.setattr(zipfile.ZipFile, "open", once)
     with pytest.raises(DiskFull, match="making a backup"):
         backup.make(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_backup_that_came_out_torn_is_taken_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = backup.Writer.close
+def test_a_backup_that_came_out_torn_never_has_its_name(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that keeps half of what it was given."""
+    real = os.fsync
 
-    def close(writer: Any, manifest: Any) -> None:
-        real(writer, manifest)
-        os.truncate(writer.path, writer.path.stat().st_size // 2)
+    def lose(handle: int) -> None:
+        real(handle)
+        if ".nanomem-backup." in os.readlink(f"/proc/self/fd/{handle}"):
+            os.truncate(handle, os.fstat(handle).st_size // 2)
 
-    monkeypatch.setattr(backup.Writer, "close", close)
+    monkeypatch.setattr(os, "fsync", lose)
     with pytest.raises(BadInput, match="did not come out right"):
         backup.make(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []
@@ -74,6 +76,6 @@ def test_what_a_restore_takes_away_stays_away(ws: Workspace, monkeypatch: pytest
     synced: list[Path] = []
     real = atomic.sync_folder
     monkeypatch.setattr(atomic, "sync_folder", lambda path: (synced.append(path), real(path)))
-    removed = backup.restore(ws.paths, ws.layout, made.path).removed
+    removed = restore.in_place(ws.paths, ws.layout, made.path).removed
     assert removed
     assert {(ws.paths.home or ws.paths.workspace) / Path(name).parent for name in removed} <= set(synced)

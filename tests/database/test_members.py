@@ -1,0 +1,188 @@
+"""Who is no member of a workspace reads nothing, writes nothing, locks nothing and hears nothing of it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.database import members, models
+from nanomem_tui.database import store as stores
+from nanomem_tui.database.postgres import PostgresDatabase
+from nanomem_tui.database.postgres_problems import problems
+from nanomem_tui.database.store import Store
+from nanomem_tui.database.writers import Writers
+from nanomem_tui.errors import AccessDenied, NotFound, Refused
+from tests.database.homes import add, edit, texts
+from tests.database.servers import connect
+from tests.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.vectors
+ROLES = ("ana", "bob", "eve")
+TABLES = [table.name for table in models.METADATA.sorted_tables]
+
+
+class Places:
+    """One workspace of ana's on a server, as each role opens it."""
+
+    def __init__(self, postgres: PostgresServer, folder: Path) -> None:
+        self.postgres, self.folder, self.schema = postgres, folder, f"w_{folder.name}"
+        self.opened: list[PostgresDatabase] = []
+
+    def database(self, role: str, poll_seconds: float = 0) -> PostgresDatabase:
+        url = self.postgres.url("postgres", role)
+        self.opened.append(PostgresDatabase(url, self.schema, poll_seconds=poll_seconds))
+        return self.opened[-1]
+
+    def store(self, role: str) -> Store:
+        store = Store(self.database(role), Writers(self.folder / "writers"))
+        store.make("w")
+        return store
+
+    def owner_of(self, table: str) -> str:
+        asked = f"SELECT tableowner FROM pg_tables WHERE schemaname = '{self.schema}' AND tablename = '{table}'"
+        return str(self.postgres.run("postgres", asked)[0][0])
+
+
+@pytest.fixture
+def places(postgres: PostgresServer, folder: Path) -> Iterator[Places]:
+    postgres.run(
+        "postgres", "CREATE ROLE ana LOGIN CREATEROLE", "CREATE ROLE bob LOGIN", "CREATE ROLE eve LOGIN",
+        "GRANT CREATE ON DATABASE postgres TO ana, eve",
+    )  # fmt: skip
+    made = Places(postgres, folder)
+    yield made
+    for database in made.opened:
+        database.close()
+    groups = postgres.run("postgres", f"SELECT rolname FROM pg_roles WHERE rolname LIKE 'w\\_{folder.name}\\_%'")
+    postgres.run("postgres", f'DROP SCHEMA IF EXISTS "{made.schema}" CASCADE')
+    for (group,) in groups:
+        postgres.run("postgres", f'DROP ROLE "{group}"')
+    postgres.run("postgres", *(f"DROP OWNED BY {role}" for role in ROLES), *(f"DROP ROLE {role}" for role in ROLES))
+
+
+def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places: Places) -> None:
+    of_ana = places.store("ana")
+    add(of_ana, "a", "first")
+    assert members.members(places.database("ana")) == ["ana"]
+    members.grant(places.database("ana"), "bob")
+    assert members.members(places.database("bob")) == ["ana", "bob"]
+    of_bob = places.store("bob")
+    edit(of_bob, "a", text="second")
+    assert texts(of_ana) == {"a": "second"}
+    with of_bob.database.making() as connection:
+        connection.exec_driver_sql("CREATE TABLE more (id text)")
+    with of_ana.database.writing(durable=True) as connection:
+        connection.exec_driver_sql("INSERT INTO more VALUES ('x')")
+    assert places.owner_of("more") == places.owner_of("meta") not in ROLES
+    assert problems(of_bob.database) == problems(of_ana.database) == []  # type: ignore[arg-type]
+
+
+def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(places: Places) -> None:
+    of_ana = places.store("ana")
+    members.grant(places.database("ana"), "bob")
+    of_bob, listening = places.store("bob"), places.database("ana", poll_seconds=30)
+    assert listening.changed()
+    (channel,) = places.postgres.run("postgres", f'SELECT channel FROM "{places.schema}".meta')[0]
+    members.revoke(places.database("ana"), "bob")
+    assert members.members(places.database("ana")) == ["ana"]
+    with pytest.raises(AccessDenied, match="no member"):
+        of_bob.load()
+    with pytest.raises(AccessDenied, match="no member"):
+        places.store("bob")
+    assert heard_by(places, "bob", [channel], lambda: add(of_ana, "a", "first")) == []
+    hear(listening)
+    assert not listening.changed()
+    add(of_ana, "b", "second")
+    hear(listening)  # on the new channel
+    with pytest.raises(NotFound):
+        members.revoke(places.database("ana"), "eve")
+    with pytest.raises(Refused):
+        members.revoke(places.database("ana"), "ana")
+
+
+def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(places: Places) -> None:
+    places.store("ana")
+    members.grant(places.database("ana"), "bob")
+    with pytest.raises(AccessDenied, match=r'let an administrator run: GRANT "w_.*" TO "eve"'):
+        members.grant(places.database("bob"), "eve")
+    with pytest.raises(AccessDenied, match="no member"):
+        members.grant(places.database("eve"), "eve")
+    with pytest.raises(NotFound, match="no such role"):
+        members.grant(places.database("ana"), "nobody")
+    of_eve = PostgresDatabase(places.postgres.url("postgres", "eve"), f"{places.schema}_eve")
+    places.opened.append(of_eve)
+    stores.make(of_eve, "w")
+    with pytest.raises(AccessDenied, match='let an administrator run: ALTER ROLE "eve" CREATEROLE'):
+        members.grant(of_eve, "bob")
+    assert members.members(of_eve) == ["eve"]
+
+
+def test_no_question_of_a_stranger_reads_writes_or_locks_a_row(places: Places) -> None:
+    import psycopg
+
+    of_ana = places.store("ana")
+    for number in range(5):
+        add(of_ana, f"k{number}", f"a secret {number}")
+    members.grant(places.database("ana"), "bob")
+    dice = random.Random(7)
+    schema, total, done = f'"{places.schema}"', 0, 0
+    shapes = (
+        "SELECT * FROM {s}.{t} LIMIT 5", "SELECT count(*) FROM {s}.{t}", "TABLE {s}.{t}", "COPY {s}.{t} TO STDOUT",
+        "DELETE FROM {s}.{t}", "UPDATE {s}.{t} SET {c} = {c}", "INSERT INTO {s}.{t} SELECT * FROM {s}.{t}",
+        "TRUNCATE {s}.{t}", "LOCK TABLE {s}.{t}", "LOCK TABLE {s}.{t} IN ACCESS SHARE MODE", "DROP TABLE {s}.{t}",
+        "ALTER TABLE {s}.{t} ADD COLUMN x int", "CREATE INDEX ON {s}.{t} ({c})", "SELECT {c} FROM {s}.{t} FOR UPDATE",
+        "SET search_path TO {s}; SELECT {c} FROM {t}", "CREATE VIEW v AS SELECT * FROM {s}.{t}",
+        "SELECT query_to_xml('SELECT * FROM {s}.{t}', true, true, '')", "SET ROLE ana", "ANALYZE {s}.{t}",
+        "SELECT * FROM pg_stats WHERE schemaname = '{n}' AND tablename = '{t}'",
+        "GRANT ALL ON ALL TABLES IN SCHEMA {s} TO eve", "GRANT ALL ON SCHEMA {s} TO eve", "DROP SCHEMA {s} CASCADE",
+        "SELECT * FROM pg_stat_activity WHERE query LIKE '%secret%' AND usename <> current_user",
+    )  # fmt: skip
+    columns = {table.name: [column.name for column in table.columns] for table in models.METADATA.sorted_tables}
+    with connect(places.postgres.url("postgres", "eve")) as eve:
+        while done < 2_000:
+            table = dice.choice(TABLES)
+            names = {"s": schema, "t": table, "c": dice.choice(columns[table]), "n": places.schema}
+            statement = dice.choice(shapes).format(**names)
+            with contextlib.suppress(psycopg.Error):
+                cursor = eve.execute(statement)
+                if cursor.description and not statement.startswith("COPY"):
+                    total += len(cursor.fetchall())
+                elif statement.startswith(("DELETE", "UPDATE", "INSERT")):
+                    total += 1
+            done += 1
+        assert total == 0
+        eve.execute("BEGIN")
+        with contextlib.suppress(psycopg.Error):
+            eve.execute(f"LOCK TABLE {schema}.meta")
+        asked = f"SELECT relation::regclass FROM pg_locks WHERE pid = {eve.info.backend_pid} AND relation > 16383"
+        assert places.postgres.run("postgres", asked) == []
+    assert texts(of_ana) == {f"k{number}": f"a secret {number}" for number in range(5)}
+    assert len(of_ana.log()) == 5
+
+
+def test_a_stranger_that_listens_on_every_name_it_can_know_hears_nothing(places: Places) -> None:
+    of_ana = places.store("ana")
+    known = ["nanomem", places.schema, "meta", "w", *TABLES]
+    assert heard_by(places, "eve", known, lambda: add(of_ana, "a", "first")) == []
+
+
+def hear(database: PostgresDatabase) -> None:
+    """Wait until a commit is noticed, before the server would be asked for one."""
+    until = time.monotonic() + 15
+    while not database.changed():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def heard_by(places: Places, role: str, channels: list[str], do: object) -> list[str]:
+    """What a role hears on these channels while something is done."""
+    with connect(places.postgres.url("postgres", role)) as listening:
+        for channel in channels:
+            listening.execute(f'LISTEN "{channel}"')
+        do()  # type: ignore[operator]
+        return [note.payload for note in listening.notifies(timeout=0.3)]
