@@ -91,7 +91,7 @@ def _opened(path: Path) -> Iterator[SqliteDatabase]:
 def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
     from nanomem_tui.database.recovery import Recovery
 
-    return Recovery(database, memory.paths.backups / "daily", memory.paths.quarantine)
+    return Recovery(database, memory.paths.copies, memory.paths.quarantine)
 
 
 def memory_db(
@@ -287,12 +287,18 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
         found.update(here)
         tell(where, here)
 
-    held = [place for place in files if place.kind == "copy" and not is_of_others(memory, place.path, sought)]
+    is_second = is_second_edition(paths.database)
+    held = [
+        place
+        for place in files
+        if place.kind == "copy"
+        and (place.path.parent == paths.copies if is_second else not is_of_others(memory, place.path, sought))
+    ]
     for place in held:
         stored_files.clean(place, sought, told, write=False)
     if not anew and not found:
         return
-    if is_second_edition(paths.database):
+    if is_second:
         with _opened(paths.database) as second:
             _recovery(memory, second).copy_anew()
         return

@@ -162,7 +162,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
         if name == backup_files.SETTINGS:
             yield Place(path, str(path), "settings")
             continue
-        quarantined = path.parent == paths.quarantine
+        quarantined = path.is_relative_to(paths.quarantine)
         if name.endswith(SIDE_FILES) and not quarantined:
             continue
         kind = "file"

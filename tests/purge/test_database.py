@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import open_workspace, paths
+from nanomem_tui.database import takeover
 from nanomem_tui.database.engine import SqliteDatabase
 from nanomem_tui.database.recovery import Recovery
 from nanomem_tui.errors import NanomemError
@@ -49,7 +50,7 @@ def planted_in(data: Path, run: Run, text: str = planted.TEXT) -> tuple[str, str
     assert run("journal", "add", f"Today I learned that {text}").code == 0
     assert run("memory", "add", "--text", f"Once {text}").code == 0
     assert run("undo").code == 0
-    shutil.rmtree(data / "backups" / "daily", ignore_errors=True)
+    shutil.rmtree(data / "copies", ignore_errors=True)
     recovery(data).copy_if_due()
     assert run("memory", "add", "--text", f"Twice {text}").code == 0
     quarantine = data / "quarantine"
@@ -60,7 +61,7 @@ def planted_in(data: Path, run: Run, text: str = planted.TEXT) -> tuple[str, str
 
 
 def recovery(data: Path) -> Recovery:
-    return Recovery(SqliteDatabase(data / "nanomem.db"), data / "backups" / "daily", data / "quarantine")
+    return Recovery(SqliteDatabase(data / "nanomem.db"), data / "copies", data / "quarantine")
 
 
 def said(run: Run) -> list[str]:
@@ -83,7 +84,7 @@ def opened(workspace: Path) -> Iterator[Callable[[], Workspace]]:
 def test_no_byte_of_a_text_is_left_and_the_rest_stays(data: Path, run: Run) -> None:
     planted_in(data, run)
     held = planted.holding(data)
-    wanted = ("nanomem.db", "operations.jsonl", "backups/daily/", "quarantine/nanomem-2026-01-02T000000.db-wal")
+    wanted = ("nanomem.db", "operations.jsonl", "copies/", "quarantine/nanomem-2026-01-02T000000.db-wal")
     assert [name for name in wanted if not any(where.startswith(name) for where in held)] == []
     others = [text for text in said(run) if planted.WORD not in text]
     done = run("forget", "--text", planted.TEXT, "--yes")
@@ -147,10 +148,25 @@ def test_a_backup_brings_nothing_back(data: Path, run: Run) -> None:
     planted_in(data, run)
     assert run("backup", "make").code == 0
     assert run("forget", "--text", planted.TEXT, "--yes").code == 1  # the backup is left
-    made = next((data.parent / "nanomem-backups").glob("*.nanomem-backup"))
-    run("backup", "restore", made, "--in-place", "--yes")
+    done = run("backup", "restore", "latest", "--yes")
+    assert "Forgotten, and taken out again: nanomem.db, memory_entries" in done.out
     assert planted.holding(data) == []
     assert "tea is black" in said(run)
+
+
+def test_what_is_kept_of_the_first_edition_goes(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NANOMEM_TEST_STORE")
+    for text in (f"Remember: {planted.TEXT}.", "tea is green", f"Twice {planted.TEXT}"):
+        assert run("memory", "add", "--text", text).code == 0
+    assert run("memory", "flush").code == 0
+    found = paths.locate(data.parent / "workspace")
+    taken = takeover.take_over(found, paths.workspace_id(found))
+    monkeypatch.setenv("NANOMEM_TEST_STORE", "database")
+    assert taken.copy is not None
+    assert planted.holding(taken.copy) != []
+    assert run("forget", "--text", planted.TEXT, "--yes").code == 0
+    assert planted.holding(data) == []
+    assert "tea is green" in said(run)
 
 
 def test_a_process_that_had_it_in_ram_writes_nothing_of_it(

@@ -18,7 +18,7 @@ from tests.purge.planted import SECOND_EDITION
 Run = Callable[..., Result]
 DATABASE = ", " if ON_POSTGRES else "nanomem.db, "
 """What stands in front of a table: of a server its name, which holds a folder of the test."""
-BESIDE = ("backups/daily/", "operations.jsonl") if SECOND_EDITION else ("backups/copy-", ".kept")
+BESIDE = ("copies/", "operations.jsonl") if SECOND_EDITION else ("backups/copy-", ".kept")
 """What lies beside a database in a file."""
 SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
 
