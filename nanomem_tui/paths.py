@@ -179,6 +179,11 @@ class Paths(NamedTuple):
         return self.data / "backups"
 
     @property
+    def copies(self) -> Path:
+        """Where the daily copies of the database lie."""
+        return self.data / "copies"
+
+    @property
     def review(self) -> Path:
         """Where edits of Dreams wait for a person."""
         return self.data / "review"

@@ -142,6 +142,15 @@ class SqliteDatabase:
         with self.writing(durable=True), contextlib.closing(self._connect("FULL", "rw")) as moving:
             moving.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    def compact(self) -> None:
+        """Write the file anew without the pages that were freed, and cut the WAL, while everybody else is kept out.
+        Raises Refused where somebody still reads what the WAL holds, and as `writing`."""
+        with self.exclusive(), self._in_our_words(), contextlib.closing(self._connect("FULL", "rw")) as alone:
+            alone.execute("VACUUM")
+            (busy, *_) = alone.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise Refused("another process reads the database", self.where, "end it, then do this again")
+
     def close(self) -> None:
         """Let go of every connection; the last one of all processes checkpoints the WAL and removes it."""
         if self._watching is not None:

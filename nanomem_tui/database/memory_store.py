@@ -168,7 +168,7 @@ class MemoryStore:
         from nanomem_tui.database.writers import Writers
 
         database = SqliteDatabase(self.paths.database)
-        recovery = Recovery(database, self.paths.data / "copies", self.paths.quarantine)
+        recovery = Recovery(database, self.paths.copies, self.paths.quarantine)
         return Store(database, Writers(self.paths.data / "writers"), recovery, self._layer_of, self.snapshot)
 
     @property

@@ -83,8 +83,7 @@ class Recovery:
             seq = self._last(file)
             found = [newest] if newest is not None and newest.seq == seq + 1 else self._since(seq)
             if found:
-                before = [seq, *(line.seq for line in found)]
-                lines = [line._replace(after=last) for line, last in zip(found, before, strict=False)]
+                lines = _in_row(found, seq)
                 file.seek(0, os.SEEK_END)
                 file.write(b"".join(line.to_bytes() for line in lines))
                 file.flush()
@@ -119,6 +118,13 @@ class Recovery:
                     _replay(connection, lost)
             return len(lost)
 
+    def write_anew(self) -> None:
+        """Write the log anew from the database, for who took texts out of it; lines that were harmed go too."""
+        with self._locked() as file:
+            first = next(_lines(file), None)
+            lines = _in_row(self._since(first.seq - 1), first.after) if first is not None else []
+            atomic.write_atomic(self._log, (line.to_bytes() for line in lines))
+
     def _since(self, seq: int) -> list[Line]:
         with self._database.reading() as connection:
             asked = select(operations.OPERATIONS).where(operations.OPERATIONS.c.seq > seq)
@@ -142,6 +148,14 @@ class Recovery:
         """Copy the database once a day; keep the newest three copies, and of the log what is newer than the oldest."""
         target = self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db"
         return None if target.exists() else self._copy(target)
+
+    def copy_anew(self) -> None:
+        """Put one copy of the database as it is now in the place of all that there are."""
+        fresh = self._copy(self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db")
+        for old in self.copies():
+            if old != fresh:
+                old.unlink()
+        atomic.sync_folder(self._copies)
 
     def _copy(self, target: Path) -> Path:
         atomic.make_folder(self._copies)
@@ -243,6 +257,11 @@ def is_whole(file: Path) -> bool:
 
 def _open_to_read(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _in_row(lines: Sequence[Line], after: int) -> list[Line]:
+    """The lines, each with the number of the one before it; `after`: that of the one before them all."""
+    return [line._replace(after=last) for line, last in zip(lines, (after, *(one.seq for one in lines)), strict=False)]
 
 
 def _replay(connection: Any, lines: Sequence[Line]) -> None:

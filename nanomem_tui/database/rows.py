@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, select, update
 
 from nanomem_tui.database import models, reading, search
 from nanomem_tui.database.reading import COLUMN_OF, COUNTERS, TRUTHS, escaped
@@ -63,6 +63,18 @@ def update_row(connection: Connection, layer: str, row: AnyRow, fields: Iterable
         search.remove(connection, number)
         if not row.is_deleted:
             search.add(connection, [(number, row.id, row.text)])
+
+
+def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
+    """Delete rows for good, with their counters and their words in the full-text index."""
+    if not ids:
+        return
+    for key in ids if layer == "item" else ():
+        search.remove(connection, connection.execute(_NUMBER_OF, {"entry": key}).scalar_one())
+    for table, column in ((TABLES[layer], TABLES[layer].c.id), (USAGE, USAGE.c.id)):
+        here = column == bindparam("of")
+        deleted = delete(table).where(here & (USAGE.c.layer == layer) if table is USAGE else here)
+        connection.execute(deleted, [{"of": key} for key in ids])
 
 
 def add_counts(connection: Connection, revision: int, counts: Mapping[tuple[str, str], tuple[int, str]]) -> None:

@@ -261,6 +261,12 @@ def remove(connection: Connection, number: int) -> None:
     _execute(connection, _DELETE[connection.dialect.name], {"number": number})
 
 
+def drop_removed(connection: Connection) -> None:
+    """Write the index of a file anew from what it holds, so that no word of a text that was taken out is left in it."""
+    if connection.dialect.name == "sqlite":
+        _execute(connection, "INSERT INTO memory_entries_fts (memory_entries_fts) VALUES ('rebuild')")
+
+
 def renew(connection: Connection) -> bool:
     """Make the index anew where another version's tokenizer made the present one; return whether it was."""
     if reading.markers(reading.within(connection)).get(MARKER) == str(tokens.VERSION):

@@ -289,14 +289,22 @@ class Store:
                 return 0
             batch = self._batch[0] if self._batch is not None else secrets.token_hex(8)
             self._batch = (batch, counts)
-            with self._turn(durable=True, notify=False) as (connection, turn):
-                if operations.is_new_batch(connection, batch):
-                    rows.add_counts(connection, turn.revision, counts)
-                connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
+            try:
+                revision = self._add_counts(batch, counts)
+            except _OtherEpoch:
+                self.snapshot.revision = -1
+                revision = self._add_counts(batch, counts)
             self._batch = None
             self.snapshot.saved(counts)
-            self.snapshot.revision = turn.revision
+            self.snapshot.revision = revision
             return len(counts)
+
+    def _add_counts(self, batch: str, counts: Counts) -> int:
+        with self._turn(durable=True, notify=False) as (connection, turn):
+            if operations.is_new_batch(connection, batch):
+                rows.add_counts(connection, turn.revision, counts)
+            connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
+        return turn.revision
 
     def checkpoint(self) -> int:
         """Save the counters, complete the log beside the database, move the WAL into the file, and copy it once a day.

@@ -13,7 +13,6 @@ from typing import Any
 
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.purge import raw_bytes
 from nanomem_tui.purge.packed import unpacked
 from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value
 from nanomem_tui.store.reader import open_database
@@ -40,11 +39,12 @@ def look(path: Path, sought: Sought, found: Found) -> None:
                         if isinstance(text, str):
                             in_value(text, sought, found)
     except (sqlite3.Error, NanomemError, UnicodeDecodeError):
-        found.update(_raw(regular.read(path, regular.MOST_OF_A_LOG), sought))
+        data = regular.read(path, regular.MOST_OF_A_LOG)
+        sought.in_binary().clean(data.decode("utf-8", "replace"), found)
 
 
 def in_bytes_of(data: bytes, sought: Sought) -> Found:
-    """What the bytes of a database hold, in its rows or in pages that were freed."""
+    """What the rows of a database hold that is given as bytes."""
     import tempfile
 
     found: Found = Counter()
@@ -52,8 +52,6 @@ def in_bytes_of(data: bytes, sought: Sought) -> Found:
         copy = Path(folder, "copy.db")
         copy.write_bytes(data)
         look(copy, sought, found)
-        if not found and raw_bytes.in_freed(copy, sought):
-            found.update(_raw(data, sought))
     return found
 
 
@@ -79,9 +77,3 @@ def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:
 
 def _quoted(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
-
-
-def _raw(data: bytes, sought: Sought) -> Found:
-    found: Found = Counter()
-    sought.in_binary().clean(data.decode("utf-8", "replace"), found)
-    return found

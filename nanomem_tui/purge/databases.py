@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError, NotFound
-from nanomem_tui.purge import memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.errors import NanomemError, Refused
+from nanomem_tui.purge import cleaning, memory_rows, raw_bytes, stored_files, work_rows
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, blobs, moved, reader, sql, tier_schema
@@ -24,7 +24,10 @@ from nanomem_tui.vectors import collection as vectors
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+    from nanomem_tui.database.engine import SqliteDatabase
+    from nanomem_tui.database.recovery import Recovery
     from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.operations import Change
     from nanomem_tui.paths import Paths
     from nanomem_tui.store.postgres.server import Server
     from nanomem_tui.store.presence import Presence
@@ -46,31 +49,63 @@ def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     where it is looked through."""
     names: set[str] = set()
     if isinstance(sought, Words) and sought.marks.sessions:
-        with contextlib.suppress(NanomemError), _reading(memory) as connection:
-            names = memory_rows.kept_transcripts(connection, memory.workspace_id, sought)
+        with contextlib.suppress(NanomemError):
+            names = cleaning.kept_transcripts(_touching_sessions(memory), sought)
     found = [memory.paths.backups / name for name in sorted(names) if blobs.is_name(name)]
     return [path for path in found if path.is_file()]
 
 
-@contextlib.contextmanager
-def _reading(memory: Memory) -> Iterator[sql.Connection]:
+def _touching_sessions(memory: Memory) -> list[Change]:
+    """What operations did to conversations."""
+    path = memory.paths.database
     if memory.server is not None:
         with memory.server.reading() as connection:
-            yield connection
-    elif reader.is_made(memory.paths.database):
-        with reader.open_database(memory.paths.database) as connection:
-            yield connection
-    else:
-        raise NotFound("no database", str(memory.paths.database))
+            return list(memory_rows.touching_sessions(connection, memory.workspace_id))
+    if is_second_edition(path):
+        from nanomem_tui.database import taking_out
+
+        with _opened(path) as opened, opened.reading() as reading:
+            return list(taking_out.changes_of(reading, "session"))
+    if reader.is_made(path):
+        with reader.open_database(path) as connection:
+            return list(memory_rows.touching_sessions(connection, memory.workspace_id))
+    return []
+
+
+def is_second_edition(path: Path) -> bool:
+    """Whether a file is a database of the second edition, which has one row by which writers take turns. False where
+    that cannot be read."""
+    try:
+        with reader.open_database(path, newest=reader.PLAUSIBLE) as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is not None
+    except NanomemError:
+        return False
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[SqliteDatabase]:
+    from nanomem_tui.database.engine import SqliteDatabase
+
+    with contextlib.closing(SqliteDatabase(path)) as database:
+        yield database
+
+
+def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
+    from nanomem_tui.database.recovery import Recovery
+
+    return Recovery(database, memory.paths.copies, memory.paths.quarantine)
 
 
 def memory_db(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool, anew: bool
+    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
 ) -> None:
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         _on_server(memory, memory.server, sought, tell, name, write=write)
     path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
+    if is_second_edition(path):
+        _second_edition(memory, sought, tell, name, write=write)
+        return
     if not reader.is_made(path):
         return
     if not write:
@@ -100,7 +135,25 @@ def _forget_items(memory: Memory, gone: memory_rows.Gone) -> None:
     vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
 
 
-def within(store: str, tell: memory_rows.Tell) -> memory_rows.Tell:
+def _second_edition(memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool) -> None:
+    from nanomem_tui.database import taking_out
+
+    asked = cleaning.Cleaning(sought, name)
+    with _opened(memory.paths.database) as database:
+        if write:
+            with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
+                stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
+            taken = taking_out.take_out(database, _recovery(memory, database), asked)
+            _forget_items(memory, memory_rows.Gone(taken.gone, taken.cleaned))
+            with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
+                database.compact()
+        else:
+            with database.reading() as connection:
+                taking_out.clean(connection, asked, write=False)
+    asked.tell(within(memory.paths.database.name, tell))
+
+
+def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
     """Tells of the tables of a store under its name."""
     return lambda table, found: tell(f"{store}, {table}", found)
 
@@ -119,7 +172,7 @@ def _take_out(database: Database, clean: Callable[[Connection], bool], sought: S
 
 
 def _on_server(
-    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+    memory: Memory, server: Server, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     from nanomem_tui.store.postgres import schema
     from nanomem_tui.store.postgres.database import PgDatabase
@@ -157,7 +210,7 @@ def _compact(database: Database) -> None:
 
 
 def tiers_db(
-    memory: Memory, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool, anew: bool
+    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
 ) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
@@ -187,7 +240,7 @@ def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
 
 
 def _work_on_server(
-    memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, name: memory_rows.Name, *, write: bool
+    memory: Memory, server: Server, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     from nanomem_tui.store.postgres import tier_schema as tables
     from nanomem_tui.store.postgres.tiers import PgTiers
@@ -213,7 +266,7 @@ def of_others(memory: Memory, sought: Sought) -> Iterator[tuple[str, Found]]:
     Changes nothing. Raises the store's errors."""
     looks = ((memory.paths.database, None), (memory.paths.tiers_database, tier_schema.VERSION))
     for (path, newest), rows in zip(looks, (memory_rows, work_rows), strict=True):
-        if not reader.is_made(path, newest):
+        if not reader.is_made(path, newest) or (path == memory.paths.database and is_second_edition(path)):
             continue
         with reader.open_database(path, newest) as connection:
             for other in sorted(_workspaces(connection) - {memory.workspace_id}):
@@ -231,6 +284,8 @@ def is_of_others(memory: Memory, path: Path, sought: Sought) -> bool:
     if path.suffix != ".db":
         return path.is_relative_to(memory.paths.ledger) and path.parent.parent.name != memory.workspace_id
     found: Found = Counter()
+    if is_second_edition(path):
+        return False
     try:
         with reader.open_database(path) as connection:
             if not _workspaces(connection) - {memory.workspace_id}:
@@ -238,7 +293,7 @@ def is_of_others(memory: Memory, path: Path, sought: Sought) -> bool:
             memory_rows.clean(connection, memory.workspace_id, sought, partial(_add, found), write=False)
     except NanomemError:
         return False
-    return not found and not raw_bytes.in_freed(path, sought)
+    return not found
 
 
 def _workspaces(connection: Connection) -> set[str]:
@@ -250,9 +305,7 @@ def _workspaces(connection: Connection) -> set[str]:
     return {key for name in tables for (key,) in connection.execute(f'SELECT DISTINCT workspace_id FROM "{name}"')}
 
 
-def copies(
-    memory: Memory, sought: Sought, files: list[stored_files.Place], tell: memory_rows.Tell, *, anew: bool
-) -> None:
+def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell, *, anew: bool) -> None:
     """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now.
     Raises the store's errors."""
     paths = memory.paths
@@ -262,10 +315,20 @@ def copies(
         found.update(here)
         tell(where, here)
 
-    held = [place for place in files if place.kind == "copy" and not is_of_others(memory, place.path, sought)]
+    is_second = is_second_edition(paths.database)
+    held = [
+        place
+        for place in files
+        if place.kind == "copy"
+        and (place.path.parent == paths.copies if is_second else not is_of_others(memory, place.path, sought))
+    ]
     for place in held:
         stored_files.clean(place, sought, told, write=False)
-    if not anew and not found and not any(raw_bytes.in_freed(place.path, sought) for place in held):
+    if not anew and not found:
+        return
+    if is_second:
+        with _opened(paths.database) as second:
+            _recovery(memory, second).copy_anew()
         return
     kept = Copies(paths.backups, paths.ledger, memory.workspace_id)
     old = kept.found()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
 
 FREED = "in pages of the database that were freed: the same command again writes it anew"
+UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
 NOTHING = "in bytes that belong to nothing"
 CACHE = "in bytes of a cache: remove the file, it is made anew"
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
@@ -39,7 +40,9 @@ def left(paths: Paths, sought: Sought) -> Iterator[tuple[str, Mapping[str, int],
     for path in sorted(paths.data.rglob("*")):
         if not path.is_file() or path.is_symlink() or not (found := _forms(path, sought)):
             continue
-        if _is_database(path):
+        if _is_unmoved(path):
+            why = UNMOVED
+        elif _is_database(path):
             if not in_freed(path, sought):
                 continue
             why = FREED
@@ -71,6 +74,12 @@ def in_freed(path: Path, sought: Sought) -> bool:
             return bool(connection.execute("PRAGMA freelist_count").fetchone()[0])
     except (sqlite3.Error, NanomemError):
         return True
+
+
+def _is_unmoved(path: Path) -> bool:
+    """Whether a file is a WAL, or a database with one that holds anything."""
+    wal = path if path.name.endswith("-wal") else path.with_name(f"{path.name}-wal")
+    return wal.is_file() and wal.stat().st_size > 0
 
 
 def _is_database(path: Path) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import missing_sessions
 from nanomem_tui.paths import is_of_other_account
-from nanomem_tui.purge import archived, databases, git_part, memory_rows, names, old_servers, raw_bytes, stored_files
+from nanomem_tui.purge import archived, cleaning, databases, git_part, names, old_servers, raw_bytes, stored_files
 from nanomem_tui.purge.texts import Found, Line, Sought
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, backup, backup_files, openers
@@ -192,7 +192,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write, anew=wanted.anew))
     tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write, anew=wanted.anew))
-    unread += old_servers.clean(memory, sought, tell, name, progress, write=write, anew=wanted.anew)
+    unread += old_servers.named(memory)
     if not write:
         tried("rows of other workspaces", partial(_of_others, memory, sought, tell))
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
@@ -244,7 +244,7 @@ def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Call
             tell(one.where, Counter({"name": 1}), one.way)
 
 
-def _archive(path: Path, sought: Sought, tell: memory_rows.Tell, held: list[Path]) -> None:
+def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
     found = archived.in_archive(path, sought)
     if isinstance(sought, Words) and (number := names.in_backup(path, sought)):
         found["name"] += number

@@ -20,12 +20,13 @@ from nanomem_tui.errors import BadInput, from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge import answers, any_database, of_home, packed, raw_bytes
-from nanomem_tui.purge.memory_rows import Tell
+from nanomem_tui.purge.cleaning import Tell
 from nanomem_tui.purge.of_session import is_of
 from nanomem_tui.purge.packed import unpacked
 from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import atomic, backup_files, old_stores, year_archive
+from nanomem_tui.store.backup_files import SIDE_FILES
 from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Place(NamedTuple):
 
 MOST_OF_A_TEXT = 16 << 20
 """Bytes of a file that belongs to no memory, above which it is named and not looked through."""
+LOG = "operations.jsonl"
+"""The log beside our database, which is written anew from it."""
 TEMPORARY = ".nanomem-tmp"
 """What the name of half a file ends with, which a write that was interrupted left: it is of no use to anybody."""
 LARGE = "larger than 16 MB"
@@ -86,7 +89,7 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     others = ((path, False) for path in _others(paths, layout, left_out))
     for path, keys in chain(others, beside):
         name = _named(path, base)
-        if path in known or "/.git/" in f"/{name}" or name.endswith(backup_files.SIDE_FILES):
+        if path in known or "/.git/" in f"/{name}" or name.endswith(SIDE_FILES):
             continue
         with contextlib.suppress(FileNotFoundError):
             if os.lstat(path).st_size > MOST_OF_A_TEXT:
@@ -109,6 +112,12 @@ def listed(paths: Paths, layout: Layout) -> Listed:
         if path in out
     ]
     return Listed(found, list(unread.items()), passed, told)
+
+
+def log_of(paths: Paths) -> Place:
+    """The log beside our database."""
+    path = paths.data / LOG
+    return Place(path, _named(path, backup_files.base_of(paths)), "log")
 
 
 def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[str]) -> dict[str, str]:
@@ -153,12 +162,17 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
         if name == backup_files.SETTINGS:
             yield Place(path, str(path), "settings")
             continue
-        if name.endswith(("-wal", "-shm", "-journal")):
+        quarantined = path.is_relative_to(paths.quarantine)
+        if name.endswith(SIDE_FILES) and not quarantined:
             continue
         kind = "file"
         if path.is_relative_to(paths.data):
             top = path.relative_to(paths.data).parts[0]
-            if top == "backups":
+            if top == LOG:
+                kind = "log"
+            elif quarantined and (name.endswith(SIDE_FILES) or _is_database(path)):
+                kind = "damaged"
+            elif top == "backups":
                 kind = "blob" if _BLOB.fullmatch(path.name) else "copy"
             elif path.is_relative_to(archive):
                 kind = "year" if path.suffix == ".gz" else "manifest"
@@ -170,6 +184,8 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
                 kind = "copy"
             elif top == "sessions" and path.suffix == ".jsonl":
                 kind = "transcript"
+            elif _is_database(path):
+                kind = "copy"
         elif _is_database(path):
             kind = "foreign"
         elif path.parent == paths.home:
@@ -228,7 +244,7 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
             _binary(place, sought, found)
         elif place.kind == "packed":
             _packed(place, sought, found)
-        elif place.kind == "foreign" or (place.kind in ("copy", "cache") and _is_database(place.path)):
+        elif place.kind == "foreign" or (place.kind in ("copy", "cache", "damaged") and _is_database(place.path)):
             any_database.look(place.path, sought, found)
         else:
             _bytes(place, sought, found, write=write)
@@ -236,8 +252,11 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         return
     except OSError as error:
         raise from_os_error(error, f"reading {place.path.name}") from error
-    if found and write and place.kind in ("copy", "cache", "blob"):
-        place.path.unlink(missing_ok=True)
+    if found and place.kind == "damaged":
+        found["file"] = 1  # it goes as a whole: nobody can take a text out of it
+    if found and write and place.kind in ("copy", "cache", "blob", "damaged"):
+        for suffix in ("", *SIDE_FILES):
+            place.path.with_name(f"{place.path.name}{suffix}").unlink(missing_ok=True)
         atomic.sync_folder(place.path.parent)
     tell(place.where, found)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
-from nanomem_tui.purge import kept_out, memory_rows
+from nanomem_tui.purge import cleaning, kept_out
 from nanomem_tui.purge.kept_out import is_telling
 from nanomem_tui.purge.texts import SHORTEST
 from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
@@ -91,7 +91,7 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
 def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
     """What the memories and the lessons of the persons say that is theirs. `alone`: what no row says that stays."""
     marks = Marks(senders=frozenset(wish.persons))
-    rows = [row for row in known if memory_rows.belongs(row, marks)]
+    rows = [row for row in known if cleaning.belongs(row, marks)]
     turns = [one for one in ws.traces.injections.turns() if one.sender_id in wish.persons]
     chats = {one.session_key for one in turns} | {row.session_key for row in rows if row.session_key}
     theirs = {row.better_action if isinstance(row, Lesson) else row.text for row in rows}
@@ -137,7 +137,7 @@ def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
     if any(marks):
         rows = ws.store.load()  # of what is not written yet too: an agent's files
         for layer in ROW_LAYERS:
-            yield from (row for row in rows.table(layer).values() if memory_rows.belongs(row, marks))
+            yield from (row for row in rows.table(layer).values() if cleaning.belongs(row, marks))
 
 
 def _said(row: AnyRow) -> list[str]:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from nanomem_tui import json_text
-from nanomem_tui.purge.memory_rows import Name, Tell, unnamed
+from nanomem_tui.purge.cleaning import Name, Tell, unnamed
 from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value
 from nanomem_tui.purge.wanted_words import Words
 from nanomem_tui.store import knowledge_rows, sql, tier_rows, tier_runs

@@ -15,8 +15,8 @@ from nanomem_tui.store import atomic
 
 FILE = "old-stores.txt"
 _HEAD = (
-    "# Servers that a memory was moved to or from: `nanomem forget` and `nanomem scrub` look there too.\n"
-    "# Put a # before the line of one that is gone for good.\n"
+    "# Servers that a memory was moved to or from: `nanomem forget` and `nanomem scrub` name them as left.\n"
+    "# Put a # before the line of one that holds nothing any more.\n"
 )
 
 

@@ -1,8 +1,9 @@
 """Who has a memory open for long, and who must be alone with it: what is in RAM elsewhere would be written back.
 
-Owns an flock on the folder of all ledgers (Dreams and swaps of files lock those where files are), which changes no byte
-of it: shared by every process that stays (console, servers, engine, schedule), exclusive for `forget`, `scrub --mask`
-and a restore in place. Where there is no such folder, or no such lock, nothing is held and nothing is seen.
+Owns an flock on the folder of all ledgers, or of ids where there are no ledgers (Dreams and swaps of files lock those
+where files are), which changes no byte of it: shared by every process that stays (console, servers, engine, schedule),
+exclusive for `forget`, `scrub --mask` and a restore in place. Where there is no such folder, or no such lock, nothing
+is held and nothing is seen.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PROC = Path("/proc")
 @contextlib.contextmanager
 def staying(paths: Paths) -> Iterator[None]:
     """Have the memory open until the end of the block. Raises Refused while somebody is alone with it."""
-    with _held(paths.ledger, fcntl.LOCK_SH) as held:
+    with _held(_folder(paths), fcntl.LOCK_SH) as held:
         if not held:
             what = "a text is being forgotten, or a backup brought back, in this memory"
             raise Refused(what, str(paths.workspace), "try again when it is done")
@@ -34,11 +35,16 @@ def staying(paths: Paths) -> Iterator[None]:
 @contextlib.contextmanager
 def alone(paths: Paths) -> Iterator[None]:
     """Be the only one who has the memory open. Raises Refused, with the name of who else has where it can be told."""
-    with _held(paths.ledger, fcntl.LOCK_EX) as held:
+    with _held(_folder(paths), fcntl.LOCK_EX) as held:
         if not held:
             raise Refused(f"{who(paths)} has this memory open", str(paths.workspace),
                           "close it first: it would write back what it knows")  # fmt: skip
         yield
+
+
+def _folder(paths: Paths) -> Path:
+    """The folder that is locked: that of the ledgers; a memory of the second edition has none, and one of ids."""
+    return paths.ledger if paths.ledger.is_dir() else paths.own_id.parent
 
 
 @contextlib.contextmanager
@@ -80,7 +86,7 @@ def refuse_beside(paths: Paths) -> None:
 
 def who(paths: Paths) -> str:
     """One who has the memory open for long, in words."""
-    pid = next(_holders(paths.ledger), None)
+    pid = next(_holders(_folder(paths)), None)
     if pid is None:
         return "another nanomem"
     return f"{_name(pid)} (process {pid})"

@@ -205,7 +205,7 @@ def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
     for entry in _oldest_first(entries):
         operation = entry.operation
         if operation.kind == "undo":
-            undos.append(operation)
+            undos += [] if is_final(operation) else [operation]
         elif operation.kind == "redo":
             undos = [undo for undo in undos if undo.id != operation.meta.get("undo")]
         elif started_by_person(operation):

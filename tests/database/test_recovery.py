@@ -66,6 +66,19 @@ def test_a_copy_and_the_log_bring_back_every_commit(folder: Path, again: Again, 
     assert "late" not in texts(repaired)
 
 
+def test_a_log_that_is_written_anew_says_the_same(folder: Path, again: Again, beside: Recovery) -> None:
+    store = again()
+    add(store, "a", "first")
+    store.snapshot.count("item", "a", 1, "2026-03-05T10:00:00+00:00")
+    store.save_counts()
+    add(store, "b", "second")
+    before = (folder / "operations.jsonl").read_bytes()
+    beside.write_anew()
+    assert (folder / "operations.jsonl").read_bytes() == before
+    add(store, "c", "third")
+    assert (folder / "operations.jsonl").read_bytes().startswith(before)
+
+
 def test_a_process_that_was_open_goes_on_in_the_repaired_file(folder: Path, again: Again, beside: Recovery) -> None:
     store = again()
     add(store, "a", "first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+SECOND_EDITION = os.environ.get("NANOMEM_TEST_STORE") == "database"
+"""Whether the memories of these tests lie in a database of the second edition."""
 WORD = "Quxwhalery"
 TEXT = f"the safe is behind the {WORD} painting"
 GIT = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/dev/null")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, Refused
+from nanomem_tui.errors import Conflict, NotFound, Refused
 from nanomem_tui.operations import Change, new_operation
 from nanomem_tui.paths import locate
 from nanomem_tui.store import forgotten, openers
@@ -88,11 +88,12 @@ def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path
         (row,) = [item for item in other.store.load().items.values() if item.text == SAID]
         assert run("forget", "--text", SAID, "--yes").code == 0
         change = Change("item", row.id, {"text": SAID}, {"text": "nothing of it"})
-        with pytest.raises(Conflict):
+        with pytest.raises((Conflict, NotFound)):
             other.perform(new_operation("memory.edit", "edit", (change,), actor="agent"))
     assert planted.holding(home_of_one.parent) == []
 
 
+@pytest.mark.skipif(planted.SECOND_EDITION, reason="no change waits for a checkpoint there")
 @pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 @pytest.mark.parametrize("looks", [True, False])
 def test_what_waits_for_a_checkpoint_is_not_written_once_it_is_to_be_forgotten(

@@ -13,10 +13,13 @@ from nanomem_tui.purge.texts import Secrets, in_value
 from tests.cli.conftest import Result
 from tests.conftest import ON_POSTGRES
 from tests.purge import planted
+from tests.purge.planted import SECOND_EDITION
 
 Run = Callable[..., Result]
 DATABASE = ", " if ON_POSTGRES else "nanomem.db, "
 """What stands in front of a table: of a server its name, which holds a folder of the test."""
+BESIDE = ("copies/", "operations.jsonl") if SECOND_EDITION else ("backups/copy-", ".kept")
+"""What lies beside a database in a file."""
 SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
 
 
@@ -36,7 +39,7 @@ def test_each_layer_is_named_and_the_value_never(workspace: Path, run: Run) -> N
     for where in (
         *(f"{DATABASE}{table}" for table in ("memory_entries", "lessons", "records", "operations")),
         "memory/MEMORY.md", "memory/history.jsonl", "memory/2026-02-15.md", "sessions/", ".git", ".nanomem-backup",
-        "operational/", *(() if ON_POSTGRES else ("backups/copy-", ".kept")),  # a server keeps its own copies
+        "operational/", *(() if ON_POSTGRES else BESIDE),  # a server keeps its own copies
     ):  # fmt: skip
         assert where in result.out, where
     assert planted.holding(workspace.parent, SECRET) == before

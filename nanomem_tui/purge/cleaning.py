@@ -1,0 +1,185 @@
+"""What a memory keeps without what is sought: rows, operations, what was seen of agents' files, named values. Pure.
+
+Decides by values alone, and counts what it met; who reads and writes the database asks it. Operations are asked newest
+first: what was done to a row before fits nothing any more once a later change of it is gone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from nanomem_tui.operations import Change, Operation
+from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value, unmarked
+from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.store.oplog import WITHHELD
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
+from nanomem_tui.text import FORGOTTEN
+
+TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
+"""The table of each layer of rows, as it is told."""
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "item": ("text", "meta_json"),
+    "lesson": ("trigger", "bad_action", "better_action", "key", "promoted_global_key", "meta_json"),
+    "record": ("about", "text", "meta_json"),
+}
+"""The fields of each layer that hold words; the others say where a row belongs."""
+Tell = Callable[[str, Found], None]
+"""Is told what was found where: the table or the file, and the counts."""
+Name = Callable[[str, str, str], None]
+"""Is told of each row that goes as a whole: its table, its id, what it says."""
+Part = tuple[str, str]
+"""Layer and key of a thing."""
+
+
+def unnamed(_table: str, _key: str, _said: str) -> None:
+    """For who asks for the counts alone."""
+
+
+class Cleaning:
+    """What goes from the memory of one workspace, and what stays of it; `found` counts it by table.
+
+    Every method returns the very value that it was given where nothing of it goes.
+    """
+
+    def __init__(self, sought: Sought, name: Name = unnamed) -> None:
+        self.found: dict[str, Found] = {}
+        self.gone: set[Part] = set()
+        self._sought = sought
+        self._marks = sought.marks if isinstance(sought, Words) else Marks()
+        self._name = name
+        self._broken: set[Part] = set()
+        self._gone_ids: set[str] = set()
+
+    def row(self, layer: str, row: AnyRow) -> AnyRow | None:
+        """Return a row without what is sought; None: it goes as a whole."""
+        found = self._found_in(TABLES[layer])
+        if belongs(row, self._marks):
+            found["row"] += 1
+            left = None
+        else:
+            left = self._cleaned(layer, row, found)
+        if left is None:
+            self.gone.add((layer, row.id))
+            self._gone_ids.add(row.id)
+            self._broken.add((layer, row.id))
+            self._name(TABLES[layer], row.id, _said(row))
+        return left
+
+    def _cleaned(self, layer: str, row: AnyRow, found: Found) -> AnyRow | None:
+        values = {name: in_value(getattr(row, name), self._sought, found) for name in _FIELDS[layer]}
+        if all(values[name] == getattr(row, name) for name in values):
+            return row
+        if self._sought.whole:
+            return None
+        cleaned = row._replace(**values)
+        if isinstance(cleaned, Lesson):
+            key = lesson_key(cleaned.trigger, cleaned.better_action, cleaned.scope, cleaned.session_key)
+            cleaned = cleaned._replace(key=key)
+        return cleaned
+
+    def operation(self, operation: Operation) -> Operation:
+        """Return an operation without the changes that hold what is sought, or are of a row that is gone; of one that
+        touched a file all of them go then, for the same reason."""
+        found = self._found_in("operations")
+        kept = self._without(operation, found)
+        label = self._sought.clean(operation.label, found)
+        if kept is not operation and self._sought.whole:
+            label = f"{operation.kind}: {FORGOTTEN}"  # the rest of it says what it was about
+        return kept if label == operation.label else kept._replace(label=label)
+
+    def _without(self, operation: Operation, found: Found) -> Operation:
+        meta = unmarked(in_value(dict(operation.meta), self._sought, found), self._sought, found)
+        stay: list[Change] = []
+        files = False
+        for change in reversed(operation.changes):
+            mine = self._in_change(change)
+            if not mine:
+                stay.append(change)
+                continue
+            found.update(mine)
+            if change.layer in ROW_LAYERS:
+                self._broken.add((change.layer, change.key))
+            else:
+                files = True
+        taken = len(operation.changes) - len(stay)
+        if not taken and meta == dict(operation.meta):
+            return operation
+        if files:
+            taken, stay = len(operation.changes), []
+        withheld = int(meta.get(WITHHELD, 0)) + taken
+        meta = {**meta, WITHHELD: withheld} if withheld else meta
+        return operation._replace(changes=tuple(reversed(stay)), meta=meta)
+
+    def _in_change(self, change: Change) -> Found:
+        """What of a change makes it go; nothing: it stays."""
+        mine: Found = Counter()
+        value = [change.key, dict(change.before or {}), dict(change.after or {})]
+        if change.layer == "session" and is_session(change.key, self._sought):
+            mine["session"] += 1
+        elif not self._is_meant(change) and in_value(value, self._sought, mine) is value:
+            return Counter({"row": 1} if (change.layer, change.key) in self._broken else {})
+        return mine or Counter({"row": 1})
+
+    def _is_meant(self, change: Change) -> bool:
+        """Whether a change is of what goes by its id, its session or its sender, also where the row is gone already."""
+        return any(has_taken({"id": change.key, **(value or {})}, self._sought) for value in change[2:])
+
+    def seen(self, key: str, raw: str) -> str | None:
+        """Return what was seen of an agent's row of that id, None where it goes."""
+        found = self._found_in("foreign_rows")
+        cleaned: str = in_value(raw, self._sought, found)
+        taken = key in self._gone_ids or (self._sought.whole and has_taken(_value(raw), self._sought))
+        if taken and cleaned == raw:
+            found["row"] += 1
+        return None if taken or (cleaned != raw and self._sought.whole) else cleaned
+
+    def named_value(self, value: str) -> str:
+        """Return a named value without what is sought."""
+        cleaned: str = in_value(value, self._sought, self._found_in("memory_meta"))
+        return cleaned
+
+    def tell(self, tell: Tell) -> bool:
+        """Tell what was found in which table; return whether anything was."""
+        for table, found in self.found.items():
+            tell(table, found)
+        return any(self.found.values())
+
+    def _found_in(self, table: str) -> Found:
+        return self.found.setdefault(table, Counter())
+
+
+def belongs(row: AnyRow, marks: Marks) -> bool:
+    """Whether a row belongs to what is forgotten, by its id, its session or chat, who sent it or taught it."""
+    return row.id in marks.ids or (bool(marks.sessions or marks.senders) and marks.mean(row.to_json()))
+
+
+def kept_transcripts(changes: Iterable[Change], sought: Sought) -> set[str]:
+    """The names of the files in `backups` that changes need to put back a conversation that goes: one whose first line
+    was torn does not say itself whose it is."""
+    return {
+        value["blob"]
+        for change in changes
+        if change.layer == "session" and is_session(change.key, sought)
+        for value in (change.before, change.after)
+        if value and isinstance(value.get("blob"), str)
+    }
+
+
+def is_session(key: str, sought: Sought) -> bool:
+    """Whether a change of that key is of a session that goes; that of a file which one was joined with ends with the
+    name of the file."""
+    return sought.drops(key) or sought.drops(key.rpartition(" (")[0])
+
+
+def _said(row: AnyRow) -> str:
+    return f"{row.trigger} → {row.better_action}" if isinstance(row, Lesson) else row.text
+
+
+def _value(raw: str) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
