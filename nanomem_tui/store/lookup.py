@@ -9,9 +9,8 @@ import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nanomem_tui.database import lookup as next_lookup
 from nanomem_tui.errors import Problem, StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader, row_queries, stored_operations
@@ -40,6 +39,13 @@ def _is_next(store: object) -> bool:
     return type(store).__module__.startswith("nanomem_tui.database")
 
 
+def _next() -> Any:
+    """The lookups of that store; who runs on the first one does not import them."""
+    from nanomem_tui.database import lookup
+
+    return lookup
+
+
 class Lacking:
     """Whether the index of a database lacks items, asked where nothing was found in it. `told`: what was found last."""
 
@@ -63,7 +69,7 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]
     """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
     inbox; deleted ones are left out."""
     if _is_next(store):
-        return next_lookup.item_groups(store)  # type: ignore[arg-type]
+        return _next().item_groups(store)  # type: ignore[no-any-return]
     if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
     counts: Counter[tuple[str, str, str, bool]] = Counter()
@@ -83,7 +89,7 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
     """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones
     are left out."""
     if _is_next(store):
-        return next_lookup.lesson_groups(store)  # type: ignore[arg-type]
+        return _next().lesson_groups(store)  # type: ignore[no-any-return]
     if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
     snapshot = store.load("lesson")
@@ -97,7 +103,7 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
 def lessons(store: MemoryStore) -> list[Lesson]:
     """The lessons that are not deleted."""
     if _is_next(store):
-        return next_lookup.lessons(store)  # type: ignore[arg-type]
+        return _next().lessons(store)  # type: ignore[no-any-return]
     if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         rows = store.read(lambda connection: reader.lessons(connection, store.workspace_id))
     else:
@@ -111,7 +117,7 @@ def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
     """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens; deleted
     ones are left out."""
     if _is_next(store):
-        return next_lookup.record_groups(store)  # type: ignore[arg-type]
+        return _next().record_groups(store)  # type: ignore[no-any-return]
     if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
@@ -132,7 +138,7 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
     """The records of a kind that are not deleted, in no order; no other row is read where the database has them all,
     as they were written."""
     if _is_next(store):
-        return next_lookup.records(store, kind)  # type: ignore[arg-type]
+        return _next().records(store, kind)  # type: ignore[no-any-return]
     if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
             return []
@@ -147,7 +153,7 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
 def record_subjects(store: MemoryStore, kind: str) -> int:
     """How many different things (days, chats, tools) the records of a kind are about."""
     if _is_next(store):
-        return next_lookup.record_subjects(store, kind)  # type: ignore[arg-type]
+        return _next().record_subjects(store, kind)  # type: ignore[no-any-return]
     if store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         return store.read(lambda connection: reader.record_subjects(connection, store.workspace_id, kind))
     return len({row.about for row in records(store, kind)})
@@ -189,7 +195,7 @@ def _has_lost_rows(store: MemoryStore) -> bool:
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:
     """The newest items of the database, for a first page; None where it has nothing of this workspace yet."""
     if _is_next(store):
-        return next_lookup.newest(store, limit)  # type: ignore[arg-type]
+        return _next().newest(store, limit)  # type: ignore[no-any-return]
 
     def ask(connection: Connection) -> list[Item] | None:
         known = reader.revision(connection, store.workspace_id)
@@ -206,7 +212,7 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
     what was found there is what was written.
     """
     if _is_next(store):
-        return next_lookup.full_text(store, use)  # type: ignore[arg-type]
+        return _next().full_text(store, use)  # type: ignore[no-any-return]
     from nanomem_tui.store.search import Altered
 
     waiting = _waiting_items(store)
@@ -294,7 +300,7 @@ def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation])
 def same_text(store: MemoryStore, text: str) -> list[Item]:
     """The active items whose normalised text is that of `text`, by the database's index and what waits for it."""
     if _is_next(store):
-        return next_lookup.same_text(store, text)  # type: ignore[arg-type]
+        return _next().same_text(store, text)  # type: ignore[no-any-return]
     norm = normalised(text)
     snapshot = store.load()
     with snapshot.lock:
