@@ -263,7 +263,6 @@ def test_where_the_server_stays_away_it_is_said_that_nobody_knows(
     assert texts(store) == {"a": "first", "b": "second"}, "it is seen as soon as the server answers"
 
 
-@pytest.mark.slow
 def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
