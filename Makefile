@@ -72,13 +72,13 @@ vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the 
 	.peers/vectors/bin/python -m pytest -q -m vectors
 
 crash: $(VENV)/.dev ## kills, cut points and full disks
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long and not vectors"
 
 crash-long: $(VENV)/.dev ## every writer killed, its disk failing and its power cut at every step: hours; NANOMEM_CRASH_TABLE=FILE keeps the counts
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m long
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each; ten times the drawn examples
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash and not vectors"
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "hypothesis and not slow and not crash" --hypothesis-profile many
 
 # Pictures are left out: they are drawn with the newest release.
