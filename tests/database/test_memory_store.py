@@ -15,6 +15,7 @@ from nanomem_tui.errors import BadInput, Conflict, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, make_home
 
+pytestmark = pytest.mark.sqlite("the product does not run on the new database of a server yet")
 ON_IT = ("NANOMEM_TEST_STORE", "database")
 """The switch that only tests know."""
 
