@@ -16,6 +16,7 @@ from nanomem_tui import config, layers, paths
 from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Actor, Operation
+from nanomem_tui.store import edition
 from nanomem_tui.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
@@ -407,7 +408,7 @@ class Parts(CurationParts):
         from nanomem_tui.dream import consolidator as made
 
         settle = self.store.settle
-        if hasattr(self.store, "waiting"):
+        if not edition.is_second(self.store):
             settle = made.settle_with(self.store.waiting, self.store.checkpoint)
 
         def spent(used: Spent) -> None:

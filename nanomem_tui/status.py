@@ -12,7 +12,7 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
-from nanomem_tui.store import lookup, purge_marker, reader, sql, stored_operations
+from nanomem_tui.store import edition, lookup, purge_marker, reader, sql, stored_operations
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -191,7 +191,7 @@ def _sessions(ws: Workspace) -> int:
 def _checkpoint(ws: Workspace) -> dict[str, Any]:
     """Counts of what waits for a checkpoint, here and in the ledger files of other processes."""
     store = ws.store
-    if not hasattr(store, "waiting"):
+    if edition.is_second(store):
         new: Any = store
         last_at, last_ms = new.last_checkpoint()
         return {"dirty": store.dirty, "last_at": last_at or None, "last_ms": last_ms}
@@ -209,7 +209,7 @@ def _store(ws: Workspace) -> dict[str, Any]:
     described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
     described["server"] = None  # which PostgreSQL, where the rows lie on one
     described["index"] = None  # "current", or "old": made by another version's tokenizer
-    if not hasattr(ws.store, "waiting"):
+    if edition.is_second(ws.store):
         new: Any = ws.store
         return {**described, **new.described()}
     if ws.store.has_database:

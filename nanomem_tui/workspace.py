@@ -18,7 +18,7 @@ from nanomem_tui import config, layers, paths
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.parts import Parts
-from nanomem_tui.store import lookup, oplog, settings_file
+from nanomem_tui.store import edition, lookup, oplog, settings_file
 from nanomem_tui.store.memory_store import CheckpointResult
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.own_changes import OwnChanges
@@ -286,7 +286,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         again = partial(forgotten_again.problems, self.paths, self.layout)
         strays = partial(strayed.problems, self.store, whole=True)
         more: tuple[Any, ...] = (strays, named, held, chained, indexed, unfinished, meaning, trail, again)
-        if not hasattr(self.store, "waiting"):
+        if edition.is_second(self.store):
             new: Any = self.store
             more = (new.damages, named, held, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.cli import output
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.store import edition
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def strayed_memory(ws: Workspace) -> str:
     """That the database has a memory that nothing shows; "" where it has none, or this workspace has one."""
     from nanomem_tui.store import strayed
 
-    if not hasattr(ws.store, "waiting"):
+    if edition.is_second(ws.store):
         return ""
     with contextlib.suppress(NanomemError):
         return next((f"Note: {one.text()}" for one in strayed.problems(ws.store) if one.severity == "error"), "")

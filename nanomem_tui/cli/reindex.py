@@ -13,6 +13,7 @@ import click
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.store import edition
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -47,7 +48,7 @@ def reindex(state: State, vectors: bool, anew: bool, dry_run: bool) -> None:
         from nanomem_tui.store import reindex as index
 
         found: Any
-        if hasattr(ws.store, "waiting"):
+        if not edition.is_second(ws.store):
             found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
         else:
             new: Any = ws.store

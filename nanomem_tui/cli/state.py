@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.cli import output
+from nanomem_tui.store import edition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +100,7 @@ class State:
         """Say on stderr when what was read is not the database, but what stands in for it."""
         from nanomem_tui.store import beside
 
-        if not hasattr(ws.store, "waiting"):
+        if edition.is_second(ws.store):
             return
         hurt = ws.store.source.damage or beside.gone(ws.store)
         if hurt is not None:

@@ -17,7 +17,7 @@ from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, Nothi
 from nanomem_tui.memory.scope_names import lies_in
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import TRACKED_FILES
-from nanomem_tui.store.journal import WINDOWS
+from nanomem_tui.store.oplog import WINDOWS
 from nanomem_tui.store.snapshot import COUNTERS, RowKey, change_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
 from nanomem_tui.text import counted

@@ -11,13 +11,13 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from sqlalchemy import Connection, Engine, create_engine, event, exc, pool
 
-from nanomem_tui.errors import Refused
+from nanomem_tui.errors import Refused, StoreError
 from nanomem_tui.store import atomic, driver_errors
 
 BUSY_SECONDS = 5.0
@@ -230,6 +230,36 @@ class SqliteDatabase:
             raise driver_errors.in_our_words(found, self.file) from error
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, self.file) from error
+
+
+def copy_whole(file: Path, target: Path, check: Callable[[Path], None] = lambda _copy: None) -> None:
+    """Copy a file of SQLite as one state of it into a private file, durable when this returns.
+
+    `check` gets the copy before it has its name, and raises what keeps it from being kept; nothing is left of it then.
+    """
+    temporary = target.with_name(f".{target.name}.nanomem-tmp")
+    temporary.unlink(missing_ok=True)
+    os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE))
+    with (
+        contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as source,
+        contextlib.closing(sqlite3.connect(temporary)) as copied,
+    ):
+        source.backup(copied, pages=-1)
+        copied.execute("PRAGMA journal_mode=DELETE")
+    try:
+        check(temporary)
+    except StoreError:
+        temporary.unlink()
+        raise
+    atomic.sync_file(temporary)
+    os.replace(temporary, target)
+    atomic.sync_folder(target.parent)
+
+
+def fold_wal(file: Path) -> None:
+    """Move the WAL of a database that nobody has open into its file, which can be renamed then."""
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def _inode(file: Path) -> tuple[int, int] | None:

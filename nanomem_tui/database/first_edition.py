@@ -28,6 +28,8 @@ from nanomem_tui.text import counted
 
 SCHEMAS = range(1, 4)
 """What `PRAGMA user_version` of its databases says."""
+SECOND_EDITION = 4
+"""What it says of every database that is taken over or made anew, whatever its schema."""
 TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
 TEXTS = {"item": "text", "lesson": "better_action", "record": "text"}
 """The field that says what a row of a layer says."""
@@ -121,8 +123,8 @@ def open_to_read(file: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def lock_out(ledgers: Path) -> Iterator[frozenset[Path]]:
-    """Keep processes of the first edition from taking over what waits in ledger files, of every workspace that shares
-    the database; gives these files. Raises Refused while one is at work, with its pid and name."""
+    """Lock the ledger files of every workspace that shares the database, so that no process of the first edition takes
+    them over; yield them. Raises Refused, with pid and name, while such a process runs."""
     files = sorted(ledgers.glob(f"*/{LEDGER}"))
     with contextlib.ExitStack() as held:
         for file in files:
@@ -221,7 +223,7 @@ def _in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
 
 
 def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, files: Iterable[AnyRow] = ()) -> Memory:
-    """Read the memory of a workspace: its rows, and what waits applied to them.
+    """Read the memory of a workspace: its rows, with the changes of its ledger files applied.
 
     `files`: the rows of the agent's own files: all there is before the first checkpoint, and what a change that waits
     may be of that no checkpoint met. Raises CorruptDatabase where a table cannot be read, Moved where the memory lies
@@ -287,8 +289,8 @@ def _logged(seq: int, operation: Operation, undone: bool, undone_parts: UndonePa
 
 
 def _undone_parts(connection: sqlite3.Connection, workspace_id: str, waiting: Sequence[Waiting]) -> UndoneParts:
-    """Which parts of which operations are undone. A redo names the undo that it takes back, so that the order in which
-    their processes wrote them decides nothing."""
+    """Find which parts of which operations are undone. A redo names the undo that it reverses, so the order in which
+    processes wrote them does not matter."""
     query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind IN ('undo', 'redo', 'void') ORDER BY seq"
     stored = [parse(body) for (body,) in _select(connection, query, workspace_id) if isinstance(body, str)]
     bookkeeping = [one for one in (*stored, *(one.operation for one in waiting)) if one is not None]
@@ -446,7 +448,7 @@ def _apply(
     rows: dict[str, dict[str, AnyRow]], waiting: Sequence[Operation],
     seen: Mapping[Part, Sequence[str]], in_files: Mapping[Part, AnyRow], problems: list[Problem],
 ) -> None:  # fmt: skip
-    """Make what waits true, as the first edition did: changes that did not know of each other are merged."""
+    """Apply the changes of ledger files to the rows, as the first edition did: concurrent changes are merged."""
     for operation in waiting:
         for change in operation.changes:
             place = (change.layer, change.key)

@@ -12,8 +12,6 @@ from nanomem_tui.store import oplog
 from nanomem_tui.store.oplog import LogEntry
 
 T = TypeVar("T")
-WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
-"""How many of the newest operations are looked through, step by step, for what undo and redo take next."""
 
 
 class Journal:
@@ -33,7 +31,7 @@ class Journal:
 
     def look(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
         """Return the first answer of `search` among the newest operations, in windows that grow to all of them."""
-        for limit in WINDOWS:
+        for limit in oplog.WINDOWS:
             entries = self.log(limit)
             answer = search(entries)
             if answer is not None or len(entries) < limit:
@@ -68,16 +66,9 @@ class Journal:
     def taken_back(self, kind: str) -> frozenset[str]:
         """Return the ids of the things that operations of a kind made and that were undone with them. Of the newest
         thousand operations."""
-        entries = [entry for entry in self.log(1_000) if entry.operation.kind == kind and entry.undone]
-        return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
+        return oplog.made_and_undone(self.log(1_000), kind)
 
     def taken_away(self, layer: str) -> frozenset[str]:
         """Return the things of a layer that somebody deleted and no operation brought back. Of the newest thousand
         operations."""
-        gone: set[str] = set()
-        for entry in reversed(self.log(1_000)):
-            if not entry.undone and entry.operation.kind not in oplog.BOOKKEEPING:
-                for change in entry.operation.changes:
-                    if change.layer == layer:
-                        (gone.add if change.after is None else gone.discard)(change.key)
-        return frozenset(gone)
+        return oplog.deleted(self.log(1_000), layer)

@@ -75,7 +75,7 @@ def revoke(database: PostgresDatabase, member: str) -> None:
 
 
 def _to_group(database: PostgresDatabase, connection: Connection, group: str, owner: str) -> list[str]:
-    """The statements that give schema and tables to a new role, of which the owner becomes a member."""
+    """Return the statements that give schema and tables to a new role and make the owner a member of it."""
     tables = connection.exec_driver_sql(_TABLES, (database.schema,)).scalars()
     quoted, schema = database.quoted, database.quoted(database.schema)
     is_new = (connection.dialect.server_version_info or ()) >= (16,)  # who makes a role may let others in, by itself

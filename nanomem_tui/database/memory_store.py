@@ -14,23 +14,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.database import first_edition, search
 from nanomem_tui.database import reading as read
 from nanomem_tui.database.journal import Journal
-from nanomem_tui.database.reading import Reading, SqliteReading
+from nanomem_tui.database.reading import COUNTERS, Reading, SqliteReading
 from nanomem_tui.database.search import IndexState
 from nanomem_tui.database.snapshot import Snapshot
-from nanomem_tui.errors import AccessDenied, BadInput, Conflict, NanomemError, Problem, StoreError, from_os_error
+from nanomem_tui.errors import AccessDenied, Conflict, NanomemError, Problem, StoreError, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, forgotten, provenance, signing
 from nanomem_tui.store.agent_files import AgentFiles, Memo, row_tables
 from nanomem_tui.store.deciding import Deciding
-from nanomem_tui.store.row_layer import RowLayer
+from nanomem_tui.store.memory_store import CheckpointResult
+from nanomem_tui.store.row_layer import RowLayer, refuse_lone_surrogates
 from nanomem_tui.store.unfinished import SETTLED
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Row
 from nanomem_tui.text import counted
@@ -45,20 +46,6 @@ if TYPE_CHECKING:
 EXPORTED, AUDITED, LAST_AT, LAST_MS = "exported", "audit_seq", "last_at", "last_ms"
 """Named values: up to which commit the agent's files have everything, up to which its audit logs, and the last
 checkpoint."""
-COUNTERS: Mapping[str, tuple[str, str]] = {
-    "item": ("hits", "last_accessed_at"), "lesson": ("hits", "last_applied_at"),
-}  # fmt: skip
-"""The fields of a row that count its use, and are no part of a change: how often, and when last."""
-
-
-class CheckpointResult(NamedTuple):
-    """What a checkpoint did: operations that it exported, counters saved, milliseconds taken, the agent's files
-    written."""
-
-    operations: int
-    rows: int
-    ms: float
-    exported: tuple[str, ...]
 
 
 class MemoryStore:
@@ -75,6 +62,7 @@ class MemoryStore:
         self.taken_over: TakenOver | None = None
         """What was done where a memory of the first edition lies here: shown from a private copy, or taken over."""
         self._reading: Reading | None = None
+        self._shows_copy = False
         self._until_closed = contextlib.ExitStack()
         self.deciding = Deciding(paths.data, self.see_others)
         self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}  # type: ignore[arg-type]
@@ -108,6 +96,7 @@ class MemoryStore:
 
                 made = takeover.read_copy(self.paths, self.workspace_id, self._agents_rows())
                 file, self.taken_over = self._until_closed.enter_context(made)
+                self._shows_copy = True
             self._reading = SqliteReading(file)
         return self._reading
 
@@ -132,8 +121,7 @@ class MemoryStore:
     def last_checkpoint(self) -> tuple[str, float | None]:
         """Return when the last checkpoint was made (UTC ISO, "" for never) and how many milliseconds it took."""
         if not self._loaded and self.has_database:
-            marks = self._marks()
-            return marks.get(LAST_AT, ""), float(marks[LAST_MS]) if marks.get(LAST_MS) else None
+            return _last_checkpoint(self._marks())
         return self.last_at, self.last_ms
 
     def described(self) -> dict[str, Any]:
@@ -254,8 +242,7 @@ class MemoryStore:
         with self.reading.open() as reading:
             marks = read.markers(reading)
             self.files.recall(marks, lambda source: read.foreign_rows(reading, source))
-        self.last_at = marks.get(LAST_AT, "")
-        self.last_ms = float(marks[LAST_MS]) if marks.get(LAST_MS) else None
+        self.last_at, self.last_ms = _last_checkpoint(marks)
         self._unexported = 0 if marks.get(self.files.mark(EXPORTED)) == str(self.snapshot.revision) else 1
 
     def _notice(self) -> None:
@@ -277,11 +264,14 @@ class MemoryStore:
     def _retract(self) -> None:
         """Show the rows as the database has them, without what was noticed of the agent's files: another process may
         have committed that."""
-        for layer in ROW_LAYERS:
-            keys = {change.key for change in self._noticed if change.layer == layer}
-            self.snapshot.read_again(self.reading, layer, keys)
+        self._show_without(self._noticed)
         self._noticed = []
         self.files.forget_known()
+
+    def _show_without(self, noticed: Sequence[Change]) -> None:
+        for layer in ROW_LAYERS:
+            keys = {change.key for change in noticed if change.layer == layer}
+            self.snapshot.read_again(self.reading, layer, keys)
 
     def marker(self, name: str) -> str | None:
         """Return a named value, None where it was never set. Raises the store's errors."""
@@ -315,7 +305,9 @@ class MemoryStore:
             self._take_over()
             by_layer = [(layer, [c for c in operation.changes if c.layer == layer]) for layer in ROW_LAYERS]
             provenance.check(operation, by_layer, self.snapshot)  # type: ignore[arg-type]
-            _refuse_no_text(operation)
+            for change in operation.changes:
+                if change.layer in ROW_LAYERS:
+                    refuse_lone_surrogates(change)
             changes, counts = _without_counts(operation.changes)
             if changes or not operation.changes:
                 done = self._commit(operation._replace(changes=changes), durable=durable)
@@ -339,18 +331,20 @@ class MemoryStore:
     def _take_over(self) -> None:
         """Before anything is written: take over a memory of the first edition, or make the database where there is
         none, with the rows of the agent's files, and commit what the agent changed in them since."""
-        if first_edition.is_due(self.paths, self.workspace_id):
+        if self._shows_copy:
             from nanomem_tui.database import takeover
 
             self.taken_over = takeover.take_over(self.paths, self.workspace_id, self._agents_rows())
-            self._reading = SqliteReading(self.paths.database)
+            self._reading, self._shows_copy = SqliteReading(self.paths.database), False
             self.snapshot.revision = -1
             self.files.forget_known()
             self._load()
         if not self.has_database:
+            from nanomem_tui.database.store import make
+
             self._keep_id()
             taken: dict[str, list[AnyRow]] = {layer: [*self.files.initial_rows(layer)] for layer in ("item", "lesson")}
-            self.writer.make(self.workspace_id)
+            make(self.writer.database, self.workspace_id)
             memos = self.files.memo()
             self.writer.take_in(taken, lambda connection, _: _remember(connection, memos))
             self.files.remembered(memos)
@@ -367,9 +361,7 @@ class MemoryStore:
         changes = self._noticed
         if not changes:
             return
-        for layer in ROW_LAYERS:
-            keys = {change.key for change in changes if change.layer == layer}
-            self.snapshot.read_again(self.reading, layer, keys)
+        self._show_without(changes)
         names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
         label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
         noticed = new_operation("agent.changed", label, changes, actor="agent", meta=self.signature)
@@ -552,7 +544,7 @@ class MemoryStore:
         return contextlib.nullcontext(True)
 
     def close(self) -> None:
-        """Write what waits, and let go of the database. Raises when that fails."""
+        """Save what is unsaved, and close the database. Raises when that fails."""
         try:
             if self._changed_at is not None:
                 self.checkpoint(final=True)
@@ -560,6 +552,10 @@ class MemoryStore:
             self._until_closed.close()
             if "writer" in self.__dict__:
                 self.writer.close()
+
+
+def _last_checkpoint(marks: Mapping[str, str]) -> tuple[str, float | None]:
+    return marks.get(LAST_AT, ""), float(marks[LAST_MS]) if marks.get(LAST_MS) else None
 
 
 def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
@@ -572,24 +568,13 @@ def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
         foreign.set_markers(connection, memo.marks())
 
 
-def _refuse_no_text(operation: Operation) -> None:
-    """Raise BadInput for a text that UTF-8 cannot hold."""
-    for change in operation.changes:
-        for name, value in (change.after or {}).items() if change.layer in ROW_LAYERS else ():
-            if isinstance(value, str) and not value.isascii():
-                try:
-                    value.encode()
-                except UnicodeEncodeError:
-                    raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it") from None
-
-
 def _without_counts(changes: Sequence[Change]) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:
     """Return changes without the counters of rows that are there, and those: how many more, and when last."""
     kept: list[Change] = []
     counts: list[tuple[Change, int, str]] = []
     for change in changes:
-        names = COUNTERS.get(change.layer)
-        if names is None or change.before is None or change.after is None or not {*names} & change.after.keys():
+        names = COUNTERS.get(change.layer, ())
+        if not names or change.before is None or change.after is None or not {*names} & change.after.keys():
             kept.append(change)
             continue
         hits, last = names

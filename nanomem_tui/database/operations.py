@@ -52,6 +52,11 @@ class Entry(NamedTuple):
     writer: str = ""
 
 
+def parts_of(operation: Operation) -> list[tuple[str, str]]:
+    """Return (layer, key) of each thing that an operation touched, once."""
+    return list(dict.fromkeys((change.layer, change.key) for change in operation.changes))
+
+
 def take_turn(connection: Connection, *, notify: bool = True) -> Turn:
     """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits.
 
@@ -82,12 +87,11 @@ def write(connection: Connection, seq: int, operation: Operation, *, state: str 
         {
             "seq": seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
             "label": escaped(operation.label), "state": state, "writer": writer, "undoes": operation.undoes,
-            "redoes": operation.redoes, "meta_json": _dumped(dict(operation.meta)), "touched": len(operation.changes),
-            "changes_json": _dumped(operation.to_json()["changes"]), "undone": 0,
+            "redoes": operation.redoes, "meta_json": dumped(dict(operation.meta)), "touched": len(operation.changes),
+            "changes_json": dumped(operation.to_json()["changes"]), "undone": 0,
         },
     )  # fmt: skip
-    touched = dict.fromkeys((change.layer, change.key) for change in operation.changes)
-    if touched:
+    if touched := parts_of(operation):
         connection.execute(
             _INSERT_KEYS, [{"layer": layer, "key": key, "seq": seq, "undone": 0} for layer, key in touched]
         )
@@ -103,11 +107,13 @@ def mark(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *
     connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == seq).values(undone=int(stands is None)))
 
 
-def mark_undo_of(connection: Connection, target: str, parts: Iterable[tuple[str, str]]) -> None:
-    """Note that the newest undo of an operation was redone."""
-    undo = _first(connection, (OPERATIONS.c.undoes == target) & (OPERATIONS.c.undone == 0))
-    if undo is not None:
-        mark(connection, undo.operation.id, parts, undone=True)
+def mark_taken_up(connection: Connection, operation: Operation) -> None:
+    """Note what an undo or a redo makes of the operations that it names."""
+    if operation.undoes is not None:
+        mark(connection, operation.undoes, parts_of(operation), undone=True)
+    elif operation.redoes is not None:
+        mark(connection, operation.redoes, parts_of(operation), undone=False)
+        mark(connection, str(operation.meta["undo"]), parts_of(operation), undone=True)
 
 
 def set_state(connection: Connection, op_id: str, state: str) -> None:
@@ -132,17 +138,6 @@ def log(connection: Connection, limit: int, offset: int = 0, key: str | None = N
     if key is not None:
         asked = asked.where(OPERATIONS.c.seq.in_(select(KEYS.c.seq).where(KEYS.c.key == key)))
     return [entry_of(row) for row in connection.execute(asked)]
-
-
-def after(connection: Connection, seq: int) -> list[Entry]:
-    """List operations committed after a number, oldest first."""
-    asked = select(OPERATIONS).where(OPERATIONS.c.seq > seq).order_by(OPERATIONS.c.seq)
-    return [entry_of(row) for row in connection.execute(asked)]
-
-
-def newest_of(connection: Connection, kind: str, actor: str) -> Entry | None:
-    """Find the newest operation of a kind by an actor."""
-    return _first(connection, (OPERATIONS.c.kind == kind) & (OPERATIONS.c.actor == actor))
 
 
 def newest_of_person(connection: Connection) -> Entry | None:
@@ -187,5 +182,6 @@ def entry_of(row: Any) -> Entry:
     return Entry(operation_of(row), bool(row.undone), row.seq, row.state, row.writer)
 
 
-def _dumped(value: Sequence[Any] | dict[str, Any]) -> str:
+def dumped(value: Sequence[Any] | dict[str, Any]) -> str:
+    """Return values as the log keeps them: compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

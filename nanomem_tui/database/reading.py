@@ -95,6 +95,7 @@ class SqliteReading:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.where = str(file)
+        self._is_made = False
         self._here = threading.local()
 
     @property
@@ -102,8 +103,10 @@ class SqliteReading:
         """See `Reading.exists`. Where making it was cut off there is a file without tables."""
         if not self.file.exists():
             return False
-        with self.open():
-            return any(self.each("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+        if not self._is_made:
+            with self.open():
+                self._is_made = any(self.each("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+        return self._is_made
 
     def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
         """See `Reading.all`."""

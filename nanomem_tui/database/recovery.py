@@ -21,7 +21,7 @@ from sqlalchemy import func, select, update
 
 from nanomem_tui import clock
 from nanomem_tui.database import operations, rows
-from nanomem_tui.database.engine import SqliteDatabase
+from nanomem_tui.database.engine import SqliteDatabase, copy_whole, fold_wal
 from nanomem_tui.database.snapshot import patched
 from nanomem_tui.errors import StoreError
 from nanomem_tui.operations import Operation
@@ -159,28 +159,15 @@ class Recovery:
 
     def _copy(self, target: Path) -> Path:
         atomic.make_folder(self._copies)
-        temporary = target.with_name(f".{target.name}.nanomem-tmp")
-        temporary.unlink(missing_ok=True)
-        os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE))
-        with (
-            self._database.shared(),
-            contextlib.closing(
-                sqlite3.connect(f"{self._database.file.absolute().as_uri()}?mode=ro", uri=True)
-            ) as source,
-            contextlib.closing(sqlite3.connect(temporary)) as copied,
-        ):
-            source.backup(copied, pages=-1)
-            copied.execute("PRAGMA journal_mode=DELETE")
-        if not is_whole(temporary):
-            temporary.unlink()
-            raise StoreError(
-                "the database is damaged, so no copy was kept", self._database.where, "run `nanomem doctor`"
-            )
-        atomic.sync_file(temporary)
-        os.replace(temporary, target)
-        atomic.sync_folder(self._copies)
+        with self._database.shared():
+            copy_whole(self._database.file, target, self._refuse_damaged)
         self._prune()
         return target
+
+    def _refuse_damaged(self, copy: Path) -> None:
+        if not is_whole(copy):
+            what = "the database is damaged, so no copy was kept"
+            raise StoreError(what, self._database.where, "run `nanomem doctor`")
 
     def copies(self) -> list[Path]:
         """List the copies, newest first."""
@@ -224,8 +211,7 @@ class Recovery:
                     connection.execute(update(operations.META).values(epoch=os.urandom(8).hex()))
             finally:
                 repaired.close()
-            with contextlib.closing(sqlite3.connect(fresh)) as whole:
-                whole.execute("PRAGMA journal_mode=DELETE")  # moves the WAL into the file that is to be renamed
+            fold_wal(fresh)
             seqs = {line.seq for line in wanted}
             missing = tuple(line.after for line in wanted if line.after > since and line.after not in seqs)
             aside = self._set_aside()
@@ -282,12 +268,9 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
                     rows.update_row(connection, layer, made, made._fields)
                 there[change.key] = made
         operations.write(connection, line.seq, operation)
-        parts = dict.fromkeys((change.layer, change.key) for change in operation.changes)
         target = operation.undoes or operation.redoes
         if target is not None and operations.find(connection, target) is not None:
-            operations.mark(connection, target, parts, undone=operation.undoes is not None)
-            if operation.redoes is not None:
-                operations.mark_undo_of(connection, target, parts)
+            operations.mark_taken_up(connection, operation)
     newest = select(func.coalesce(func.max(operations.OPERATIONS.c.seq), 0)).scalar_subquery()
     connection.execute(update(operations.META).values(revision=newest))
 

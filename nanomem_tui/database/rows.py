@@ -90,11 +90,6 @@ def add_counts(connection: Connection, revision: int, counts: Mapping[tuple[str,
             connection.execute(insert(USAGE), row)
 
 
-def counted_since(connection: Connection, layer: str, revision: int) -> list[str]:
-    """See `reading.counted_since`."""
-    return reading.counted_since(reading.within(connection), layer, revision)
-
-
 def _later(connection: Connection, last_at: str) -> Any:
     """The later of the time in the row and another one; SQLite calls that `max`."""
     greatest = func.max if connection.dialect.name == "sqlite" else func.greatest

@@ -307,13 +307,9 @@ def _distinct(words: Iterable[str]) -> list[str]:
 
 
 def _mark(connection: Connection) -> None:
-    from sqlalchemy import delete, insert
+    from nanomem_tui.database import foreign
 
-    from nanomem_tui.database import models
-
-    table = models.table(models.Marker)
-    connection.execute(delete(table).where(table.c.key == MARKER))
-    connection.execute(insert(table), {"key": MARKER, "value": str(tokens.VERSION)})
+    foreign.set_markers(connection, {MARKER: str(tokens.VERSION)})
 
 
 def _execute(connection: Connection, sql: str, values: Any = None) -> None:

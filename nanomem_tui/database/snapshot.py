@@ -120,13 +120,11 @@ class Snapshot:
     def count(self, layer: str, key: str, hits: int, at: str) -> None:
         """Add hits to a counter, the last one at a time (ISO, UTC). Saved by the next checkpoint."""
         with self.lock:
-            row = self.table(layer).get(key)
-            if row is None:
+            if key not in self.table(layer):
                 return
             known, last = self._counts.get((layer, key), (0, ""))
             self._counts[layer, key] = (known + hits, max(last, at))
-            self.table(layer)[key] = _counted(layer, row, hits, at)
-            self._note(layer, key)
+            self.show_count(layer, key, hits, at)
 
     def show_count(self, layer: str, key: str, hits: int, at: str) -> None:
         """Show hits that nobody is to save: those that an agent's file has, before they are taken over."""

@@ -14,6 +14,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from sqlalchemy import Connection, delete, insert, inspect
 
@@ -39,6 +40,9 @@ Beside = Callable[[Connection, int], None]
 """What else a transaction writes; gets the number of the commit."""
 Write = Callable[[Connection, Turn], Operation]
 """What a transaction does; returns the operation that it recorded."""
+
+
+T = TypeVar("T")
 
 
 class _OtherEpoch(Exception):
@@ -97,10 +101,6 @@ class Store:
 
     # -- opening ------------------------------------------------------------------------------------------------
 
-    def make(self, workspace_id: str) -> None:
-        """Make the tables where there are none, for who writes first. Raises StoreError."""
-        make(self.database, workspace_id)
-
     def load(self) -> Snapshot:
         """Read every row into RAM, once. Raises StoreError."""
         if self.snapshot.revision < 0:
@@ -115,9 +115,7 @@ class Store:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
-    def perform(
-        self, operation: Operation, *, durable: bool = True, beside: Beside | None = None
-    ) -> Operation:
+    def perform(self, operation: Operation, *, durable: bool = True, beside: Beside | None = None) -> Operation:
         """Make a change and record it, in one transaction.
 
         `durable`: acknowledged once it survives a power cut, else once it survives a kill. `beside`: what else is
@@ -265,11 +263,11 @@ class Store:
             self._write_rows(connection, on_rows, turn.revision)
             operations.write(connection, turn.revision, void)
             operations.set_state(connection, operation.id, DONE)
-            operations.mark(connection, operation.id, _parts(operation), undone=True)
+            operations.mark(connection, operation.id, operations.parts_of(operation), undone=True)
             if operation.undoes:
-                operations.mark(connection, operation.undoes, _parts(operation), undone=False)
+                operations.mark(connection, operation.undoes, operations.parts_of(operation), undone=False)
             if operation.redoes:
-                operations.mark(connection, operation.redoes, _parts(operation), undone=True)
+                operations.mark(connection, operation.redoes, operations.parts_of(operation), undone=True)
             return void
 
         self._commit(write, durable=True)
@@ -289,11 +287,7 @@ class Store:
                 return 0
             batch = self._batch[0] if self._batch is not None else secrets.token_hex(8)
             self._batch = (batch, counts)
-            try:
-                revision = self._add_counts(batch, counts)
-            except _OtherEpoch:
-                self.snapshot.revision = -1
-                revision = self._add_counts(batch, counts)
+            revision = self._again(lambda: self._add_counts(batch, counts))
             self._batch = None
             self.snapshot.saved(counts)
             self.snapshot.revision = revision
@@ -347,13 +341,17 @@ class Store:
             yield connection, turn
         self._index_is_new = True
 
-    def _commit(self, write: Write, *, durable: bool) -> Operation:
-        """Do `write` in a transaction, and then what it planned of the files of others."""
+    def _again(self, transact: Callable[[], T]) -> T:
+        """Do a transaction; where the database was replaced since it was loaded, load it and do it once more."""
         try:
-            done = self._try(write, durable=durable)
+            return transact()
         except _OtherEpoch:
             self.snapshot.revision = -1
-            done = self._try(write, durable=durable)
+            return transact()
+
+    def _commit(self, write: Write, *, durable: bool) -> Operation:
+        """Do `write` in a transaction, and then what it planned of the files of others."""
+        done = self._again(lambda: self._try(write, durable=durable))
         if done.kind != "void" and _of_files(done):
             self._write_files(done)
         return done
@@ -388,9 +386,7 @@ class Store:
                     raise ServerAway(what, self.database.where, "see `nanomem log` when it answers") from error
             time.sleep(0.2)
 
-    def _record(
-        self, connection: Connection, turn: Turn, operation: Operation, *, known: int | None = None
-    ) -> None:  # fmt: skip
+    def _record(self, connection: Connection, turn: Turn, operation: Operation, *, known: int | None = None) -> None:
         """Check everything that an operation touches, write its rows, and record it: planned where it has files."""
         files = _of_files(operation)
         for name, changes in files.items():
@@ -400,22 +396,18 @@ class Store:
         writer = self._writers.begin() if files else ""
         operations.write(connection, turn.revision, operation, state=PLANNED if files else DONE, writer=writer)
         if operation.undoes is not None:
-            self._note_undone(connection, operation)
-        elif operation.redoes is not None:
-            operations.mark(connection, operation.redoes, _parts(operation), undone=False)
-            operations.mark(connection, str(operation.meta["undo"]), _parts(operation), undone=True)
+            self._refuse_undone(connection, operation)
+        operations.mark_taken_up(connection, operation)
 
-    def _note_undone(self, connection: Connection, undo: Operation) -> None:
-        """Note what an undo takes back of its operation. Raises NothingToDo where another undo was quicker."""
+    def _refuse_undone(self, connection: Connection, undo: Operation) -> None:
+        """Raise NothingToDo where another undo was quicker, NotFound where there is nothing of that id."""
         entry = operations.find(connection, undo.undoes or "")
         if entry is None:
             raise NotFound("no such operation", undo.undoes or "", "see `nanomem log`")
         stands = operations.standing(connection, entry.seq)
         keys = {change.key for change in undo.changes}
-        taken = [part for part in stands if part[1] in keys]
-        if entry.undone or (stands and not taken):
+        if entry.undone or (stands and not any(key in keys for _, key in stands)):
             raise NothingToDo("nothing to undo", entry.operation.id, "it is undone already")
-        operations.mark(connection, entry.operation.id, taken, undone=True)
 
     def _write_rows(
         self, connection: Connection, changes: Sequence[Change], revision: int, *,
@@ -483,11 +475,6 @@ def _of_files(operation: Operation) -> Mapping[str, list[Change]]:
         if change.layer not in rows.TABLES:
             found.setdefault(change.layer, []).append(change)
     return found
-
-
-def _parts(operation: Operation) -> list[tuple[str, str]]:
-    """(layer, key) of each thing that an operation touched, once."""
-    return list(dict.fromkeys((change.layer, change.key) for change in operation.changes))
 
 
 def _by(connection: Connection, change: Change) -> str:

@@ -22,13 +22,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, insert, update
 
 from nanomem_tui import clock
-from nanomem_tui.database import first_edition, models, operations, rows
-from nanomem_tui.database.engine import LOCK, SqliteDatabase
+from nanomem_tui.database import first_edition, models, operations, rows, store
+from nanomem_tui.database.engine import LOCK, SqliteDatabase, fold_wal
 from nanomem_tui.database.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.database.reading import COUNTERS, escaped
 from nanomem_tui.database.recovery import LOG, Line
-from nanomem_tui.database.store import Store
-from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import CorruptDatabase, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, driver_errors
@@ -213,7 +211,7 @@ def _make(
     database = SqliteDatabase(fresh)
     with contextlib.closing(database), contextlib.closing(opened) as old:
         memory = first_edition.read(old, workspace_id, ledgers, files)
-        Store(database, Writers(fresh.parent)).make(workspace_id)
+        store.make(database, workspace_id)
         with database.writing(durable=True) as connection:
             _insert_rows(connection, memory)
             logged, newest = _insert_operations(
@@ -224,8 +222,7 @@ def _make(
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
             connection.execute(update(operations.META).values(revision=memory.last_seq))
         counts = {**_compare(database, memory, old, workspace_id), "operation": logged}
-    with contextlib.closing(sqlite3.connect(fresh)) as whole:
-        whole.execute("PRAGMA journal_mode=DELETE")  # moves the WAL into the file that is to be renamed
+    fold_wal(fresh)
     atomic.sync_file(fresh)
     # The log beside the new database begins with its newest operation: its first copy has the others.
     atomic.write_atomic(fresh.with_name(LOG), newest.to_bytes() if newest is not None else b"")

@@ -7,7 +7,6 @@ the memory open loads it anew.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
@@ -90,11 +89,11 @@ def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> N
         left = cleaning.operation(operation)
         if left is operation or not write:
             continue
-        values: dict[str, Any] = {"meta_json": _dumped(dict(left.meta))}
+        values: dict[str, Any] = {"meta_json": operations.dumped(dict(left.meta))}
         if left.label != operation.label:
             values["label"] = escaped(left.label)
         if len(left.changes) != len(operation.changes):
-            values |= {"changes_json": _dumped(left.to_json()["changes"]), "touched": len(left.changes)}
+            values |= {"changes_json": operations.dumped(left.to_json()["changes"]), "touched": len(left.changes)}
         connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == found.seq).values(values))
         stay = {(change.layer, change.key) for change in left.changes}
         for layer, key in {(change.layer, change.key) for change in operation.changes} - stay:
@@ -143,7 +142,3 @@ def take_out(database: SqliteDatabase, recovery: Recovery, cleaning: Cleaning) -
         taken = clean(connection, cleaning, write=True)
     recovery.write_anew()
     return taken
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.store import git_tidy, ledger, ledger_order
+from nanomem_tui.store import edition, git_tidy, ledger, ledger_order
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Change, Operation
@@ -22,7 +22,7 @@ def problems(ws: Workspace) -> Iterator[Problem]:
     """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
     commits left undone in the repository."""
     new: Any = ws.store
-    if not hasattr(ws.store, "waiting"):
+    if edition.is_second(ws.store):
         for entry in new.unfinished():
             yield from _unfinished(ws, entry.operation, ws.store.where)
         files = []

@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.memory.compaction import compact_items
 from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import lookup, reader
+from nanomem_tui.store import edition, lookup, reader
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
 
@@ -131,7 +131,7 @@ def _problems(store: MemoryStore) -> list[Problem]:
 
 def _rows(store: MemoryStore) -> int:
     """No less than there are items, deleted ones too."""
-    if store.loaded or not hasattr(store, "waiting"):
+    if store.loaded or edition.is_second(store):
         return len(store.load().items)
     if not store.has_database:
         return 0

@@ -334,16 +334,15 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
         yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
 
 
-SECOND_EDITION = 4
-"""`PRAGMA user_version` of a database that needs no ledgers."""
 MISPLACED = "a file lies in the place of the folder"
 
 
 def misplaced(paths: Paths) -> list[Path]:
     """The files that lie where a folder of ours has to be."""
     own = paths.ledger / workspace_id(paths)
-    of_ledgers = () if first_edition.version_of(paths.database) == SECOND_EDITION else (paths.ledger, own, own / FOLDER)
-    wanted = (*of_ledgers, paths.backups, paths.quarantine, paths.own_id.parent)
+    wanted = [paths.backups, paths.quarantine, paths.own_id.parent]
+    if first_edition.version_of(paths.database) != first_edition.SECOND_EDITION:
+        wanted = [paths.ledger, own, own / FOLDER, *wanted]
     return [path for path in wanted if stat.S_ISREG(_kind(path))]
 
 

@@ -25,7 +25,7 @@ from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.repair import Repair, aside
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, workspace_id
-from nanomem_tui.store import atomic, oplog, purge_marker, strayed
+from nanomem_tui.store import atomic, edition, oplog, purge_marker, strayed
 from nanomem_tui.store.history_file import LAYER, file_value
 from nanomem_tui.text import counted
 
@@ -138,7 +138,7 @@ def _told_there(ws: Workspace, one: Repair, backup: str) -> str:
 
 def _strayed(ws: Workspace) -> Iterator[Repair]:
     """The memory of this workspace under the id that it had in another place, or under another name."""
-    if not hasattr(ws.store, "waiting"):
+    if edition.is_second(ws.store):
         return
     for one in strayed.found(ws.store, whole=True):
         if one.ours:

@@ -15,6 +15,7 @@ from nanomem_tui.memory.repair import Repair, aside
 from nanomem_tui.store import (
     chain,
     counters,
+    edition,
     kept_operations,
     operation_mending,
     reader,
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
 def _is_read(ws: Workspace) -> bool:
     """Whether there is a database in a file, and nothing stands in for it."""
-    if not hasattr(ws.store, "waiting"):
+    if edition.is_second(ws.store):
         return False
     return ws.store.server is None and ws.store.has_database and ws.store.source.damage is None
 
 
 def _of_next(ws: Workspace) -> Iterator[Repair]:
     """What can be put right of the database of `nanomem_tui.database`."""
-    if hasattr(ws.store, "waiting") or not ws.store.has_database:
+    if not edition.is_second(ws.store) or not ws.store.has_database:
         return
     from nanomem_tui.database import health
 
@@ -128,7 +129,7 @@ def _index(ws: Workspace) -> Iterator[Repair]:
 def _database(ws: Workspace) -> Iterator[Repair]:
     """Our own database, where a copy stands in for it, and what was put right in RAM alone."""
     store, where = ws.store, ws.paths.relative(ws.paths.database)
-    if not hasattr(store, "waiting") or store.server is not None or not store.has_database:
+    if edition.is_second(store) or store.server is not None or not store.has_database:
         return
     store.load()
     if store.source.damage is None:

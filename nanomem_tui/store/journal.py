@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
-WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
-"""How many of the newest operations are looked through, step by step, for what undo and redo take next."""
 
 
 class Rows(Protocol):
@@ -74,7 +72,7 @@ class Journal:
     def look(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
         """The first answer that `search` finds among the newest operations, in windows that grow to all of them; where
         a server is away, among those that wait to be written, which are the newest of this home."""
-        for limit in WINDOWS:
+        for limit in oplog.WINDOWS:
             try:
                 entries = self.log(limit)
             except StoreError:
@@ -123,19 +121,12 @@ class Journal:
     def taken_back(self, kind: str) -> frozenset[str]:
         """The ids of the things that operations of a kind made and that were taken back with them: nobody deleted them
         one by one. Of the newest thousand operations."""
-        entries = [entry for entry in self.log(1_000) if entry.operation.kind == kind and entry.undone]
-        return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
+        return oplog.made_and_undone(self.log(1_000), kind)
 
     def taken_away(self, layer: str) -> frozenset[str]:
         """The things of a layer that somebody deleted and that did not come back by an operation. Of the newest
         thousand operations."""
-        gone: set[str] = set()
-        for entry in reversed(self.log(1_000)):
-            if not entry.undone and entry.operation.kind not in oplog.BOOKKEEPING:
-                for change in entry.operation.changes:
-                    if change.layer == layer:
-                        (gone.add if change.after is None else gone.discard)(change.key)
-        return frozenset(gone)
+        return oplog.deleted(self.log(1_000), layer)
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""

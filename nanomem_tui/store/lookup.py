@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.errors import Problem, StoreError
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import copies, reader, row_queries, stored_operations
+from nanomem_tui.store import copies, edition, reader, row_queries, stored_operations
 from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item, Lesson, Record, row_hash
@@ -34,11 +34,6 @@ FEW = 2_000
 """Changes that wait up to which a search looks at them by themselves, and does not load every row."""
 
 
-def _is_next(store: object) -> bool:
-    """Whether it is the store of `nanomem_tui.database`, which has a `lookup` of its own."""
-    return type(store).__module__.startswith("nanomem_tui.database")
-
-
 def _next() -> Any:
     """The lookups of that store; who runs on the first one does not import them."""
     from nanomem_tui.database import lookup
@@ -57,7 +52,7 @@ class Lacking:
     def look(self) -> str:
         """What it lacks, in words, "" for nothing; looked at once for each state of the database."""
         from nanomem_tui.store import reindex
-        if _is_next(self._store):
+        if edition.is_second(self._store):
             return ""
 
         if (stamps := self._store.source.stamps()) != self._looked:
@@ -68,7 +63,7 @@ class Lacking:
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
     """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
     inbox; deleted ones are left out."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().item_groups(store)  # type: ignore[no-any-return]
     if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
@@ -88,7 +83,7 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]
 def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
     """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones
     are left out."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().lesson_groups(store)  # type: ignore[no-any-return]
     if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
@@ -102,7 +97,7 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
 
 def lessons(store: MemoryStore) -> list[Lesson]:
     """The lessons that are not deleted."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().lessons(store)  # type: ignore[no-any-return]
     if not store.loaded and database_is_all(store) and not _has_lost_rows(store):
         rows = store.read(lambda connection: reader.lessons(connection, store.workspace_id))
@@ -116,7 +111,7 @@ def lessons(store: MemoryStore) -> list[Lesson]:
 def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
     """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens; deleted
     ones are left out."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().record_groups(store)  # type: ignore[no-any-return]
     if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
@@ -137,7 +132,7 @@ def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
 def records(store: MemoryStore, kind: str) -> list[Record]:
     """The records of a kind that are not deleted, in no order; no other row is read where the database has them all,
     as they were written."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().records(store, kind)  # type: ignore[no-any-return]
     if not store.loaded and not store.waiting() and not _has_lost_rows(store):
         if not store.has_database:
@@ -152,7 +147,7 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
 
 def record_subjects(store: MemoryStore, kind: str) -> int:
     """How many different things (days, chats, tools) the records of a kind are about."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().record_subjects(store, kind)  # type: ignore[no-any-return]
     if store.has_database and not store.loaded and not store.waiting() and not _has_lost_rows(store):
         return store.read(lambda connection: reader.record_subjects(connection, store.workspace_id, kind))
@@ -194,7 +189,7 @@ def _has_lost_rows(store: MemoryStore) -> bool:
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:
     """The newest items of the database, for a first page; None where it has nothing of this workspace yet."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().newest(store, limit)  # type: ignore[no-any-return]
 
     def ask(connection: Connection) -> list[Item] | None:
@@ -211,7 +206,7 @@ def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T
     the index lacks or has otherwise. Rows are not loaded where the database and the ledger files are all there is, and
     what was found there is what was written.
     """
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().full_text(store, use)  # type: ignore[no-any-return]
     from nanomem_tui.store.search import Altered
 
@@ -299,7 +294,7 @@ def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation])
 
 def same_text(store: MemoryStore, text: str) -> list[Item]:
     """The active items whose normalised text is that of `text`, by the database's index and what waits for it."""
-    if _is_next(store):
+    if edition.is_second(store):
         return _next().same_text(store, text)  # type: ignore[no-any-return]
     norm = normalised(text)
     snapshot = store.load()
@@ -323,7 +318,7 @@ def _of_text(connection: Connection, workspace_id: str, norm: str) -> set[str] |
 
 def database_is_all(store: MemoryStore) -> bool:
     """Whether the database is all there is: no operation waits or was lost, and the agent's files are as last seen."""
-    if _is_next(store):
+    if edition.is_second(store):
         return bool(store.has_database and store.database_is_all)  # type: ignore[attr-defined]
     return store.has_database and not store.waiting() and _has_files(store)
 
@@ -339,7 +334,7 @@ def _has_files(store: MemoryStore) -> bool:
 def damaged(store: MemoryStore) -> list[Problem]:
     """The rows of the database that are not what was written, a bit flipped on the disk, but for those that the store
     told of when it loaded them. Looks at every row."""
-    if _is_next(store):
+    if edition.is_second(store):
         return []
     from nanomem_tui.store import mending
 

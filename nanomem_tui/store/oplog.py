@@ -19,6 +19,8 @@ ASIDE = "aside"
 """The free field of one that changed nothing of what is remembered (permissions, a lock, half a file): no undo stops
 at it."""
 _LASTING = FINAL | {MENDED}
+WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
+"""How many of the newest operations are searched, step by step, for what undo and redo take next."""
 OLDER = "`nanomem undo ID` for an older one; see `nanomem log`"
 WITHHELD = "withheld"
 """The free field that says how many changes of an operation were taken out of it by one of those."""
@@ -211,6 +213,24 @@ def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
         elif started_by_person(operation):
             undos.clear()
     return undos[-1] if undos else None
+
+
+def made_and_undone(entries: Iterable[LogEntry], kind: str) -> frozenset[str]:
+    """Return the ids of the things that operations of a kind made and that were undone with them: nobody deleted them
+    one by one."""
+    undone = [entry for entry in entries if entry.operation.kind == kind and entry.undone]
+    return frozenset(change.key for entry in undone for change in entry.operation.changes if change.before is None)
+
+
+def deleted(entries: Sequence[LogEntry], layer: str) -> frozenset[str]:
+    """Return the things of a layer that somebody deleted and no operation brought back; `entries`: newest first."""
+    gone: set[str] = set()
+    for entry in reversed(entries):
+        if not entry.undone and entry.operation.kind not in BOOKKEEPING:
+            for change in entry.operation.changes:
+                if change.layer == layer:
+                    (gone.add if change.after is None else gone.discard)(change.key)
+    return frozenset(gone)
 
 
 def _oldest_first(entries: Iterable[LogEntry]) -> list[LogEntry]:

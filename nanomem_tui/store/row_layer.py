@@ -33,9 +33,7 @@ class RowLayer:
             if field is not None:
                 what = f"{self.name} was changed since ({field})"
                 raise Conflict(what, change.key, "look again, or undo the later change first: see `nanomem log`")
-            for name, value in (change.after or {}).items():
-                if isinstance(value, str) and not value.isascii() and not _is_utf8(value):
-                    raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
+            refuse_lone_surrogates(change)
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """False: rows are made from the ledger itself."""
@@ -46,6 +44,13 @@ class RowLayer:
         with self._snapshot.lock:
             for change in changes:
                 self._snapshot.patch(change)
+
+
+def refuse_lone_surrogates(change: Change) -> None:
+    """Raise BadInput when a text that a change writes is none that UTF-8 can hold."""
+    for name, value in (change.after or {}).items():
+        if isinstance(value, str) and not value.isascii() and not _is_utf8(value):
+            raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
 
 
 def _is_utf8(text: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.postgres import PostgresDatabase
 from nanomem_tui.database.recovery import Recovery
-from nanomem_tui.database.store import Store
+from nanomem_tui.database.store import Store, make
 from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import Conflict, NotFound
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
@@ -83,7 +83,7 @@ def open_store(folder: Path) -> Store:
     """The store of `folder`, made where there is none."""
     found = database(folder)
     store = Store(found, Writers(folder / "writers"), recovery(folder, found), TextFiles(folder))
-    store.make("w")
+    make(store.database, "w")
     return store
 
 

@@ -14,7 +14,7 @@ from nanomem_tui.database import members, models
 from nanomem_tui.database import store as stores
 from nanomem_tui.database.postgres import PostgresDatabase
 from nanomem_tui.database.postgres_problems import problems
-from nanomem_tui.database.store import Store
+from nanomem_tui.database.store import Store, make
 from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import AccessDenied, NotFound, Refused
 from tests.database.homes import add, edit, texts
@@ -40,7 +40,7 @@ class Places:
 
     def store(self, role: str) -> Store:
         store = Store(self.database(role), Writers(self.folder / "writers"))
-        store.make("w")
+        make(store.database, "w")
         return store
 
     def owner_of(self, table: str) -> str:

@@ -21,7 +21,7 @@ from sqlalchemy import inspect, text
 from nanomem_tui.database import migrations, models
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.postgres import PostgresDatabase
-from nanomem_tui.database.store import Store
+from nanomem_tui.database.store import Store, make
 from nanomem_tui.errors import NewerDatabase, Refused, StoreError
 from tests.database.homes import add, database, open_store, texts
 
@@ -92,7 +92,7 @@ def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder:
     assert "install a newer nanomem" in line
     assert "\n" not in line
     with pytest.raises(NewerDatabase):
-        reading.make("w")
+        make(reading.database, "w")
     with pytest.raises(NewerDatabase):
         migrations.migrate(store.database)
     reading.database.close()

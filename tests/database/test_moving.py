@@ -16,7 +16,7 @@ from nanomem_tui.database import models, moving
 from nanomem_tui.database.engine import Database, SqliteDatabase
 from nanomem_tui.database.postgres import PostgresDatabase
 from nanomem_tui.database.recovery import Recovery
-from nanomem_tui.database.store import Store
+from nanomem_tui.database.store import Store, make
 from nanomem_tui.database.writers import Writers
 from nanomem_tui.errors import BadInput, Moved, Refused, StoreError
 from tests.database.homes import add, delete, edit, texts
@@ -80,7 +80,7 @@ def open_at(name: str, folder: Path) -> Store:
     if isinstance(database, SqliteDatabase):
         recovery = Recovery(database, database.file.parent / "copies", database.file.parent / "quarantine")
     store = Store(database, Writers(folder / "writers"), recovery)
-    store.make("w")
+    make(store.database, "w")
     return store
 
 

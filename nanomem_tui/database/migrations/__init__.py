@@ -9,23 +9,18 @@ To change the schema: change `models`, add a file to `versions/`, set `reading.S
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
-import sqlite3
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select, update
 
 from nanomem_tui.database import models
-from nanomem_tui.database.engine import Database, SqliteDatabase
+from nanomem_tui.database.engine import Database, SqliteDatabase, copy_whole
+from nanomem_tui.database.first_edition import SECOND_EDITION
 from nanomem_tui.database.reading import SCHEMA
 from nanomem_tui.errors import NewerDatabase
-from nanomem_tui.store import atomic
 
 NEWEST = SCHEMA
-SECOND_EDITION = 4
-"""`PRAGMA user_version` of every file of the second edition, whatever its schema."""
 VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 _META = models.table(models.MetaRow)
 
@@ -79,18 +74,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def _copy(file: Path, found: str) -> Path:
-    """Copy a file of SQLite that nobody writes, beside it."""
+    """Copy a database as it is, beside it, under the name of its schema."""
     target = file.with_name(f"{file.stem}-schema-{found or 'none'}.db")
-    temporary = target.with_name(f".{target.name}.nanomem-tmp")
-    temporary.unlink(missing_ok=True)
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE))
-    with (
-        contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as source,
-        contextlib.closing(sqlite3.connect(temporary)) as copied,
-    ):
-        source.backup(copied, pages=-1)
-        copied.execute("PRAGMA journal_mode=DELETE")
-    atomic.sync_file(temporary)
-    os.replace(temporary, target)
-    atomic.sync_folder(target.parent)
+    copy_whole(file, target)
     return target
