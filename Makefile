@@ -8,14 +8,14 @@ SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
-ON_BOTH := tests/database tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
+ON_BOTH := tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
 PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 
 # With it set, every start compiles the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs statements stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow lowest build clean
+.PHONY: help demo test check docs statements stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow drawn lowest full build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +23,7 @@ help: ## this list
 demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
 
-test: $(VENV)/.dev ## the default tests, under five minutes
+test: $(VENV)/.dev ## the default tests, about ten minutes on two cores
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow"
 
 check: $(VENV)/.dev ## style, types, layers, generated docs and statements
@@ -69,21 +69,26 @@ postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, fa
 	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not slow"
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the indexes in a real PostgreSQL
-	.peers/vectors/bin/python -m pytest -q -m vectors
+	.peers/vectors/bin/python -m pytest -q -m "vectors and not long"
 
 crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long and not vectors"
 
-crash-long: $(VENV)/.dev ## every writer killed, its disk failing and its power cut at every step: hours; NANOMEM_CRASH_TABLE=FILE keeps the counts
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m long
+crash-long: $(VENV)/.dev .peers/vectors/.done ## every writer killed, its disk failing and its power cut at every step: hours; NANOMEM_CRASH_TABLE=FILE keeps the counts
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "long and not vectors"
+	.peers/vectors/bin/python -m pytest -q -m "long and vectors"
 
-slow: $(VENV)/.dev ## the tests that take more than a few seconds each; ten times the drawn examples
+slow: $(VENV)/.dev ## the tests that take more than a few seconds each
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash and not vectors"
+
+drawn: $(VENV)/.dev ## ten times the drawn examples, others each time
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "hypothesis and not slow and not crash" --hypothesis-profile many
 
 # Pictures are left out: they are drawn with the newest release.
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow
 	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow" --ignore=tests/snapshots
+
+full: test check gate slow drawn crash interop vectors postgres lowest crash-long build ## every suite whole, the long ones too: hours
 
 build: $(VENV)/.dev ## the wheel and the source distribution, in dist/
 	$(PYTHON_IN_VENV) -m build

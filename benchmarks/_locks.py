@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-ALIVE = (".ledger", ".spool", "grpc.lock", "lifecycle.lock")
+ALIVE = ("grpc.lock", "lifecycle.lock")
 """Ends of files whose locks say that a process lives, or that a run of the lifecycle is under way: no writer waits for
-those; another run goes away."""
+those; another run goes away. So do those in the folder `writers`."""
 LATE = 0.01
 """Seconds between two looks beyond which a lock counts only for as long as it was seen: the one who looks was late."""
 
@@ -92,7 +92,7 @@ class Locks:
         for lock in list(self._since.keys() - seen):
             began = self._since.pop(lock)
             name = self.name(lock[1])
-            if name and not name.endswith(ALIVE):
+            if name and not name.endswith(ALIVE) and Path(name).parent.name != "writers":
                 who, ms = self.who.get(int(lock[0]), "another"), max(0.0, end - began) * 1000
                 self.held[who, name].append(ms)
                 if ms > LONG:

@@ -3,11 +3,8 @@ tests use. For `trust.py`."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import random
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -30,38 +27,6 @@ def new_home(folder: Path) -> Path:
     home = Path(tempfile.mkdtemp(dir=folder)) / "workspace"
     (home / "memory").mkdir(parents=True)
     return home
-
-
-def tamper(folder: Path, trials: int, random_: random.Random) -> tuple[int, int]:
-    """Changes made, and those that were not noticed."""
-    from nanomem_tui import open_workspace
-    from nanomem_tui.store import chain, reader
-
-    home = new_home(folder)
-    with open_workspace(home) as ws:
-        for number in range(60):
-            ws.items.add(f"entry {number} is kept")
-        ws.flush()
-        path, key = ws.paths.database, ws.id
-    missed = 0
-    for _ in range(trials):
-        copy = path.with_name("copy.db")
-        shutil.copy(path, copy)
-        seq = random_.randrange(1, 61)
-        changes = [
-            f"UPDATE operations SET body_json = replace(body_json, 'is kept', 'is lost') WHERE seq = {seq}",
-            f"DELETE FROM operations WHERE seq = {seq}",
-            f"UPDATE operations SET at = '2020-01-01T00:00:00+00:00' WHERE seq = {seq}",
-            f"UPDATE operations SET label = 'x' WHERE seq = {seq}",
-            f"UPDATE operations SET seq = 1000 WHERE seq = {min(seq, 59)}",
-        ]
-        with contextlib.closing(sqlite3.connect(copy)) as connection:
-            connection.execute(random_.choice(changes))
-            connection.commit()
-        with reader.open_database(copy) as connection:
-            missed += chain.verify(connection, key).whole
-        copy.unlink()
-    return trials, missed
 
 
 def forget(folder: Path) -> tuple[int, int]:
@@ -89,10 +54,10 @@ def forget(folder: Path) -> tuple[int, int]:
 
     planted.plant(home, line)
     line("backup", "make")
-    before = planted.holding(home.parent)
-    asked = ("forget", "--text", planted.TEXT, "--git", "--backups", "--yes")
+    before = planted.outside_git(home.parent)
+    asked = ("forget", "--text", planted.TEXT, "--backups", "--yes")
     line(*asked)
-    left = planted.holding(home.parent)
+    left = planted.outside_git(home.parent)  # a history in git is told, and never written
     print("left:", *left)
     return len(before), len(left)
 

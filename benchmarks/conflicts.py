@@ -36,13 +36,13 @@ def measured(n: int) -> dict[str, Any]:
             does = pick.choice((f"lives in {city}", f"likes {thing}", f"does not like {thing}"))
             place = f"channel:telegram:chat:{number % 997}"
             row = row._replace(text=f"{name} {does}", scope_type="chat", scope_key=place)
-            store.snapshot.put("item", row, dirty=False)
+            store.snapshot.put("item", [row])
         pairs = Pairs(store)
         first, found = timed(pairs.all)
         again = []
         for number in range(5):
             row = store.snapshot.items[f"ltm_{number * 7}"]
-            store.snapshot.put("item", row._replace(text=f"{row.text} and tea"), dirty=False)
+            store.snapshot.put("item", [row._replace(text=f"{row.text} and tea")])
             again.append(timed(pairs.all)[0])
     return {"items": n, "all_s": round(first, 2), "again_s": round(sorted(again)[2], 3), "pairs": len(found)}
 

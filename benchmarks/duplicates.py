@@ -106,9 +106,7 @@ def items(n: int) -> list[Item]:
 def filled(n: int, folder: Path) -> MemoryStore:
     """A store with so many items in RAM."""
     store = open_workspace(folder).store
-    store.load("item")
-    for item in items(n):
-        store.snapshot.put("item", item, dirty=False)
+    store.load("item").put("item", items(n))
     return store
 
 
@@ -130,7 +128,7 @@ def measured(n: int) -> dict[str, Any]:
         again = []
         for number in range(5):
             row = store.snapshot.items[f"ltm_{number * 7}"]
-            store.snapshot.put("item", row._replace(text=f"{row.text} and tea"), dirty=False)
+            store.snapshot.put("item", [row._replace(text=f"{row.text} and tea")])
             again.append(timed(duplicates.clusters)[0])
     return {
         "items": n, "all_s": round(first, 2), "again_s": round(sorted(again)[2], 3), "memory_mb": round(more / 1024),

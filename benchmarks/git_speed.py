@@ -3,7 +3,7 @@
     python benchmarks/git_speed.py [--commits 2000] [--layout loose|packed|both] [--nanobot PYTHON] [--json FILE]
 
 commit, diff and log beside nanobot's `GitStore` (`--nanobot`: a Python that has nanobot-ai) and git; blame beside
-`git blame`, cold and from its cache, inside a process and as a command. `loose` is what an agent's repository looks
+`git blame`, inside a process and as a command. `loose` is what an agent's repository looks
 like, `packed` what `git gc` makes of it. Every figure is the median of runs taken in turns. `the disk` is a program
 that writes the files of a commit and waits for the disk as ours does, and does nothing else.
 """
@@ -40,7 +40,6 @@ GOALS = {  # row → (ours, the other, the most that ours may take of the other'
     "diff": ("nanobot", 0.05),
     "log": ("nanobot", 1.0),
     "blame cold": ("git", 20.0),
-    "blame from its cache": ("git", 1.0),
 }
 
 
@@ -272,40 +271,31 @@ def settled(do: Callable[[], object]) -> float:
 
 def disk_alone(folder: Path) -> None:
     """Write four objects, an index and a branch; wait for their contents, the objects' names, the branch's name."""
-    from nanomem_tui.store.git_sync import sync_all
-
     names = [os.urandom(20).hex() for _ in range(4)]
     files = {
         f"objects/{name[:2]}/{name[2:]}": b"x" * size for name, size in zip(names, (3000, 150, 120, 60), strict=True)
     }
     files |= {"nanomem-index": b"x" * 300, "refs/heads/nanomem": b"x" * 41}
-    handles = {}
     for name, data in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        handles[name] = os.open(folder / f"{name}.tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        os.write(handles[name], data)
-    sync_all(list(handles.values()))
-    for stage in ("objects/", "refs/"):
-        named = [name for name in handles if name.startswith(stage)]
-        for name in named:
-            os.rename(folder / f"{name}.tmp", folder / name)
-        folders = [os.open(parent, os.O_RDONLY) for parent in {(folder / name).parent for name in named}]
-        sync_all(folders)
-        for handle in folders:
-            os.close(handle)
-    os.rename(folder / "nanomem-index.tmp", folder / "nanomem-index")
-    for handle in handles.values():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        with open(f"{path}.tmp", "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(f"{path}.tmp", path)
+    for parent in {(folder / name).parent for name in files if "/" in name}:
+        handle = os.open(parent, os.O_RDONLY)
+        os.fsync(handle)
         os.close(handle)
 
 
 def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
-    """Blame of one file: without and with its cache, inside a process and as a command; the same commits as git's."""
+    """Blame of one file, inside a process and as a command."""
     from nanomem_tui.workspace import open_workspace
 
     workspace = home / "workspace"
-    cache = home / "nanomem" / "blame"
     (home / "config.json").write_text("{}")
-    (home / "nanomem").mkdir(mode=0o700, exist_ok=True)
 
     def theirs() -> bytes:
         return git(workspace, "blame", "--line-porcelain", BLAMED)
@@ -314,21 +304,13 @@ def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
         with open_workspace(workspace) as ws:
             return [line.sha for line in ws.dream.blame(BLAMED)]
 
-    def cold() -> None:
-        shutil.rmtree(cache, ignore_errors=True)
-        ours()
-
     def command() -> None:
         line = [sys.executable, "-m", "nanomem_tui", "blame", BLAMED, "--workspace", str(workspace)]
         subprocess.run(line, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
-    named = [row.split()[0] for row in theirs().decode().split("\n") if row[:1] != "\t" and row[40:41] == " "]
-    if ours() != [sha for sha in named if len(sha) == 40 and sha.isalnum()]:
-        raise SystemExit("our blame is not git's")
     return {
-        "blame cold": turns(max(3, runs // 2), ours=cold, git=theirs),
-        "blame from its cache": turns(runs, ours=ours, git=theirs),
-        "blame from its cache, as a command": turns(runs, ours=command, git=theirs),
+        "blame cold": turns(max(3, runs // 2), ours=ours, git=theirs),
+        "blame cold, as a command": turns(runs, ours=command, git=theirs),
     }
 
 

@@ -124,7 +124,7 @@ def checkpoints(workspace: Path, rounds: int) -> Times:
 
 
 def change(ws: Workspace, keys: list[str], what: str, number: int) -> None:
-    """Count items as used, or change the last word of their texts; in RAM and in the ledger."""
+    """Count items as used, or change the last word of their texts, each acknowledged when a kill costs it no more."""
     rows = ws.store.snapshot.items
     for key in keys:
         row = rows[key]

@@ -75,7 +75,7 @@ def measured(n: int, edits: int) -> dict[str, Any]:
 def _floor(database: Path, count: int) -> int:
     """Read and decode the newest operations; how many changes they hold."""
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-        found = connection.execute("SELECT body_json FROM operations ORDER BY seq DESC LIMIT ?", (count,))
+        found = connection.execute("SELECT changes_json FROM operations ORDER BY seq DESC LIMIT ?", (count,))
         return sum(len(json.loads(body)) for (body,) in found)
 
 

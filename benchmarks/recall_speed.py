@@ -162,14 +162,14 @@ def ours(items: list[Item]) -> Iterator[dict[str, Engine]]:
         (home / "memory").mkdir(parents=True)
         with open_workspace(home) as ws:
             snapshot = ws.store.load("item")
-            snapshot.replace_all(items, [])
+            snapshot.put("item", items)
             recall = Recall(ws.store, Settings())
             started = time.perf_counter()
             recall.warm(background=False)
             built = time.perf_counter() - started
 
             def add(row: Item) -> None:
-                snapshot.put("item", row, dirty=False)
+                snapshot.put("item", [row])
                 with snapshot.lock:
                     recall.index.current()
 

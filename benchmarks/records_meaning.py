@@ -37,7 +37,7 @@ from nanomem_tui.tiers import semantic
 from nanomem_tui.vectors import meaning as search
 from nanomem_tui.vectors import records
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.local_models import mini_lm
+from nanomem_tui.vectors.embedding_models import mini_lm
 from nanomem_tui.workspace import Workspace
 
 GOAL = 50.0
@@ -105,7 +105,6 @@ def main() -> int:
 def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
     maker = Maker(MadeOfWords())
     meaning = records.record_meaning_of(ws.tier_database, ws.store, ws.settings, lambda: maker)
-    ws.tier_database.hold()  # as in a program that answers many
     search.BATCH = search.PART = BATCH
     began = time.perf_counter()
     meaning.sync(lambda done, of: print(f"\r{done:,} of {of:,}", end="", file=sys.stderr, flush=True))

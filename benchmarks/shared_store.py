@@ -3,11 +3,11 @@ anything lost or done twice, does undo stay right?
 
     .peers/vectors/bin/python benchmarks/shared_store.py [--minutes 20] [--items 1000] [--json FILE]
 
-Three homes share a workspace, as on three machines: their files are copies, their ledgers their own. In each an agent
+Three homes share a workspace, as on three machines: their files are copies. In each an agent
 is told turns (`nanomem turn serve`), in two a console is used by a person who never rests, in one Dreams run by a
 schedule and new entries come to its archive. The server is killed with SIGKILL at a third and at two thirds of the
 time, and started anew after some seconds. At the end everything that was acknowledged is looked for by new processes,
-every operation is counted, the chain is verified, the newest changes are undone and redone.
+every operation is counted, the newest changes are undone and redone.
 
 Exits with 1 where something is lost or doubled.
 """
@@ -38,7 +38,6 @@ from soak import Console, Engine, home_of, repeat
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store import chain
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer, needed
 
@@ -135,7 +134,7 @@ def _serving(place: Path) -> Any:
 
 def _numbered(engine: Engine, at: int) -> Any:
     """Each agent speaks of other things, in chats of its own."""
-    return lambda number: engine.work(at + 1_000_000 * (at + 1) + number * 10)
+    return lambda number: engine.work(at + 1_000_000 * (at + 1) + number * 10, may_refuse=True)
 
 
 def _entry(place: Path, number: int) -> str:
@@ -165,7 +164,7 @@ def told_of(
     broke: list[str], minutes: float,
 ) -> dict[str, Any]:  # fmt: skip
     """The table, and what of it is not as it must be."""
-    for place in places:  # what waits in a ledger is written
+    for place in places:  # what waits in RAM is written
         with open_workspace(place) as ws:
             ws.items.all()
             ws.flush()
@@ -175,12 +174,10 @@ def told_of(
         remembered = [one for engine in engines for one in engine.remembered]
         lost = [one for one in remembered if one not in texts]
         doubled = [one for one in remembered if texts.count(one + ".") > 1]
-        off = [item.id for item in ws.items.all() if not item.enabled]
         log = ws.log(limit=1_000_000)
         ids = Counter(entry.operation.id for entry in log)
-        with ws.store.opened() as connection:
-            whole = chain.verify(connection, ws.id)
         stand, unexplained = left_standing(ws)
+        off = [item.id for item in ws.items.all() if not item.enabled and item.id not in stand]
         memory = "\n".join(ws.documents.read(name) or "" for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"))
         dreamt = [one for one in entries if one in memory]
         twice = [one for one in entries if len(re.findall(rf"{one}\b", memory)) > 1]
@@ -191,7 +188,6 @@ def told_of(
     failed += [f"{len(off)} items are disabled that were taken back: {off[:3]}"] if off else []
     several = [one for one, n in ids.items() if n > 1]
     failed += [f"operations twice in the log: {several[:3]}"] if several else []
-    failed += [f"log --verify: {whole}"] if not whole.whole else []
     failed += [f"{one}: taken back, and stands" for one in unexplained]
     undone, told = undone_and_redone(places)
     failed += [told] if told else []
@@ -200,9 +196,10 @@ def told_of(
     failed += [f"two Dreams ended at one entry: {again}"] if again else []
     return {
         "minutes": minutes, "turns": sum(len(engine.turns) for engine in engines), "remembered": len(remembered),
+        "refused while it was away": sum(engine.refused for engine in engines),
         "lost": len(lost), "doubled": len(doubled), "operations": len(log), "Dreams": len(commits),
         "entries dreamt": len(dreamt), "of": len(entries), "undone and redone on three machines": undone,
-        "taken back while another decided": stand,
+        "taken back while another decided": len(stand),
         "console": {"keys": sum(one.keys for one in consoles), "disabled": sum(one.disabled for one in consoles)},
         "turn ms": _spread([ms for engine in engines for ms in engine.ms]), "schedule said": said[-300:],
         "failed": failed,
@@ -236,19 +233,21 @@ def undone_and_redone(places: list[Path]) -> tuple[int, str]:
             ws.close()
 
 
-def left_standing(ws: Workspace) -> tuple[int, list[str]]:
-    """Changes of persons that they took back and that stand: while the server was away somebody else decided on the
-    same item, which nobody could see. How many, and those of which no later change tells that."""
+def left_standing(ws: Workspace) -> tuple[set[str], list[str]]:
+    """Changes of persons that they took back and that stand: somebody else decided on the same item before that. The
+    items, and the changes of which no later one tells that."""
     wrong: list[str] = []
     entries = [one for one in ws.log(limit=1_000_000) if one.operation.actor == "human" and not one.undone]
     standing = [one for one in entries if one.operation.kind == "items.disable"]
+    touched: set[str] = set()
     for one in standing:
         keys = {change.key for change in one.operation.changes}
+        touched |= keys
         later = [
             other for key in keys for other in ws.log(limit=1_000, key=key) if other.operation.at > one.operation.at
         ]
         wrong += [] if later else [one.operation.label]
-    return len(standing), wrong
+    return touched, wrong
 
 
 def _items(ws: Workspace) -> dict[str, Any]:

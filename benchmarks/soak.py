@@ -8,14 +8,14 @@ by keys; the stores of a real nanobot, which write entries, messages and lines o
 is told turns; `nanomem serve grpc`, which is told goals, tasks and events by a client. Afterwards:
 
 - what each was told is done (a call that came back, an answer in JSON) is looked for by new processes, the agent's own
-  among them; `log --verify` and `doctor` are asked;
+  among them; `doctor` is asked;
 - the resident memory of each, read every five seconds: what the last third holds beside the second third. The memory
   itself doubles meanwhile, and a console shows all of it: its last third counts beside another one that is started
   then, and shown the same;
 - locks: /proc/locks is read every two milliseconds, and who holds an exclusive lock of a file of the home for how long
   is told by file. Left out are locks that say that a process lives or a run of the lifecycle is under way, for which
-  no writer waits: those of a ledger, a spool, a service. Who holds one while the disk writes holds it for as long as
-  the disk takes: a bare write with its fsync is timed ten times a second in the same folder.
+  no writer waits: those of a writer of files, and of a service. Who holds one while the disk writes holds it for as
+  long as the disk takes: a bare write with its fsync is timed ten times a second in the same folder.
 
 Exits with 1 where something is lost, a lock was held longer than 50 ms beyond the longest bare write of that second, or
 memory grew by more than a tenth beside both.
@@ -95,13 +95,14 @@ class Engine:
     turns: list[str] = field(default_factory=list)
     remembered: list[str] = field(default_factory=list)
     ms: list[float] = field(default_factory=list)
+    refused: int = 0
 
-    def work(self, number: int) -> None:
-        """One turn, of one of 40 chats; every tenth is to be remembered."""
+    def work(self, number: int, *, may_refuse: bool = False) -> None:
+        """One turn, of one of 40 chats; every tenth is to be remembered. `may_refuse`: what is not acknowledged is
+        counted, and is not wanted again."""
         text = f"and what of lamp {number % 500} in room {number % 17}?"
         if number % 10 == 0:
             text = f"Remember that the code of locker {number} is blue-{number * 7919}."
-            self.remembered.append(f"blue-{number * 7919}")
         chat = f"{number % 40}"
         body = {"do": "turn", "session_key": f"telegram:{chat}", "channel": "telegram", "chat_id": chat}
         body |= {"sender_id": "mira", "message_id": f"m{number}", "text": text, "assistant": f"answer {number}."}
@@ -112,8 +113,13 @@ class Engine:
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
         self.ms.append((time.perf_counter() - began) * 1000)
+        if may_refuse and "error" in answer:
+            self.refused += 1
+            return
         assert "error" not in answer, answer
         self.turns.append(f"answer {number}.")
+        if number % 10 == 0:
+            self.remembered.append(f"blue-{number * 7919}")
 
 
 @dataclass
@@ -352,7 +358,6 @@ def told_of(
     """The table, and what of it is not as it must be."""
     lost = lost_of(workspace, python, told, engine, service, console)
     nanomem = [sys.executable, "-m", "nanomem_tui", "--workspace", str(workspace)]
-    verified = subprocess.run([*nanomem, "log", "--verify"], capture_output=True, text=True, check=False)
     doctor = subprocess.run([*nanomem, "doctor"], capture_output=True, text=True, check=False)
     held = {
         f"{who}: {name}": {"times": len(ms), "median": statistics.median(ms), "max": max(ms)}
@@ -366,7 +371,6 @@ def told_of(
     failed = list(broke)
     failed += [f"{count[1]} of {count[0]} lost: {name}" for name, count in lost.items() if count[1]]
     failed += [f"held, {disk.near(one):.0f} ms a bare write: {one}" for one in locks.long if _is_too_long(one, disk)]
-    failed += [f"log --verify: {verified.stdout[-400:]}"] if verified.returncode else []
     failed += [f"doctor: {doctor.stdout[-2000:]}"] if doctor.returncode else []
     return {
         "minutes": minutes, "told and lost": lost, "keys": console.keys, "events": service.events,
@@ -374,8 +378,7 @@ def told_of(
         "locks held long": [f"{one}; a bare write then {disk.near(one):.0f} ms" for one in locks.long],
         "bare writes ms": _spread([ms for _, ms in disk.took]),
         "locks held to the end": locks.forever(),
-        "turn ms": _spread(engine.ms), "record ms": _spread(service.ms), "log": " ".join(verified.stdout.split())[:120],
-        "failed": failed,
+        "turn ms": _spread(engine.ms), "record ms": _spread(service.ms), "failed": failed,
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ checkpoints, again and again: its longest wait is told.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -35,8 +36,10 @@ from recall_speed import SEED, corpus
 
 from nanomem_tui import open_workspace
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import checkpoint, database, reindex
-from nanomem_tui.store.snapshot import DirtyRow, change_of
+from nanomem_tui.store import rows
+from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.store import make
 from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import tokens
 from nanomem_tui.workspace import Workspace
@@ -134,14 +137,14 @@ def filled(base: Path, items: list[Item], name: str) -> Figures:
         ws.items.add("what makes the database")
         ws.flush()
         ours = bare = 0.0
-        with database.Database(base / "bare.db", base / "backups").writing():
-            pass
-        connection = database.connect(base / "bare.db")
+        with contextlib.closing(SqliteDatabase(base / "bare.db")) as empty:
+            make(empty, "w")
+        connection = sqlite3.connect(base / "bare.db", isolation_level=None)
         for start in range(0, len(items), BATCH):
             part = items[start : start + BATCH]
             began = time.process_time()
-            with ws.store.database.writing() as writing:
-                checkpoint.write(writing, ws.id, checkpoint.Batch((), [DirtyRow("item", None, row) for row in part]))
+            with ws.store.writer.database.writing(durable=True) as writing:
+                rows.insert_rows(writing, "item", part)
             ours += time.process_time() - began
             bare += bare_inserts(connection, part, start)
         connection.close()
@@ -154,22 +157,20 @@ def filled(base: Path, items: list[Item], name: str) -> Figures:
 
 def bare_inserts(connection: sqlite3.Connection, items: list[Item], start: int) -> float:
     """Seconds of the processor for the same rows and words by hand, words cut beforehand."""
-    columns = "workspace_id, id, number, scope_type, scope_key, kind, content, content_norm, content_hash, importance,"
-    columns += " confidence, source, meta_json, created_at, updated_at, hits, enabled, pinned, is_deleted, revision,"
-    columns += " row_hash"
-    first, last = ("global", "", "fact"), (0, True, False, False, 1)
-    rows = [
+    columns = "id, number, scope_type, scope_key, kind, content, content_norm, content_hash, importance, confidence,"
+    columns += " source, meta_json, created_at, updated_at, enabled, pinned, is_deleted, revision"
+    values = [
         (
-            *("w", row.id, start + n, *first, row.text, row.text, f"{hash(row.text):064x}"),
-            *(0.7, 1.0, "manual", "{}", "", row.updated_at, *last, f"{hash(row.id):024x}"),
+            *(row.id, start + n, "global", "", "fact", row.text, row.text, f"{hash(row.text):064x}"),
+            *(0.7, 1.0, "manual", "{}", "", row.updated_at, 1, 0, 0, 1),
         )
         for n, row in enumerate(items)
     ]
     words = [(start + n, row.id, " ".join(tokens(row.text))) for n, row in enumerate(items)]
     began = time.process_time()
     connection.execute("BEGIN IMMEDIATE")
-    marks = ",".join("?" * len(rows[0]))
-    connection.executemany(f"INSERT INTO memory_entries ({columns}) VALUES ({marks})", rows)
+    marks = ",".join("?" * len(values[0]))
+    connection.executemany(f"INSERT INTO memory_entries ({columns}) VALUES ({marks})", values)
     connection.executemany("INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (?, ?, ?)", words)
     connection.execute("COMMIT")
     took = time.process_time() - began
@@ -272,7 +273,7 @@ def anew(base: Path) -> Figures:
             assert writer.stdout is not None
             writer.stdout.readline()
             started = time.perf_counter()
-            state = reindex.rebuild(ws.store)
+            state = ws.store.make_index()
             took = time.perf_counter() - started
             (ws.paths.data / "stop").touch()
             longest, middle = map(float, writer.stdout.read().split())

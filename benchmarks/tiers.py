@@ -22,15 +22,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace, tokens
-from nanomem_tui.store import tier_rows, tier_search
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store import work, work_search
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.workspace import Workspace
 
 SEED = 7
@@ -38,7 +39,7 @@ HAPPENING = 10_000
 BATCH = 5_000
 GOALS = {"operational": 1.0, "working": 5.0, "longterm": 50.0}
 """Milliseconds at the 95th percentile (seed 004, Memory Tiers)."""
-WORDS = [table for kind in KINDS.values() if kind.words for table in kind.tables.values()]
+WORDS = [kind for kind in KINDS.values() if kind.words]
 Times = dict[str, float]
 
 
@@ -84,7 +85,7 @@ def measured(ws: Workspace, count: int, rounds: int) -> dict[str, Times]:
         return " ".join(itertools.islice(said, 5))
 
     def bare_get() -> None:
-        assert bare.execute("SELECT * FROM tasks WHERE workspace_id = ? AND id = ?", (ws.id, one_of("w", 5))).fetchall()
+        assert bare.execute("SELECT * FROM tasks WHERE id = ?", (one_of("w", 5),)).fetchall()
 
     def ranked(table: str) -> Callable[[], None]:
         def ask() -> None:
@@ -108,7 +109,7 @@ def measured(ws: Workspace, count: int, rounds: int) -> dict[str, Times]:
         "working, words in every kind": (lambda: records.search(question(), (), "working", 10), None),
         "longterm, a record by its id": (lambda: records.get("task", one_of("l", 5)), None),
         "longterm, words in decisions": (
-            lambda: records.search(question(), ["decision"], "longterm", 10), ranked("archived_decisions"),
+            lambda: records.search(question(), ["decision"], "longterm", 10), ranked("decisions"),
         ),
         "longterm, words in every kind": (lambda: records.search(question(), (), "longterm", 10), None),
     }  # fmt: skip
@@ -157,9 +158,11 @@ def filled(home: Path, count: int) -> Path:
             return workspace
         made = records(count)
         while part := list(itertools.islice(made, BATCH)):
-            ws.tier_database.write(lambda connection, part=part: tier_rows.put(connection, ws.id, part))
-        for table in WORDS:  # as the weekly tidying leaves them
-            ws.tier_database.write(lambda connection, table=table: tier_search.tidy(connection, table))
+            ws.tier_database.write(lambda connection, part=part: work.put(connection, part, are_new=True))
+        for kind in WORDS:  # as the weekly tidying leaves them
+            first = True
+            while ws.tier_database.write(partial(work_search.tidy, kind=kind, first=first)):
+                first = False
     return workspace
 
 

@@ -5,22 +5,22 @@
 A writer is a process of its own that says each entry once its call came back: from then on it is acknowledged. What a
 new process can read afterwards is what is left of it. `kill`: SIGKILL at a random moment. `tail`: half a line at the
 end of what is appended to, as a kill inside of a write leaves it, and one write more. `byte`: a byte in the middle of a
-file becomes 0xFF. `two`: two writers at once. `full`: files may not grow beyond a size. nanobot is asked by its own
-`MemoryStore` (history.jsonl by `append_history`, MEMORY.md by `write_memory`), nanomem by `open_workspace`.
+file becomes 0xFF, what our doctor offers is done, and one write more. `two`: two writers at once. `full`: files may not
+grow beyond a size. nanobot is asked by its own `MemoryStore` (history.jsonl by `append_history`, MEMORY.md by
+`write_memory`), nanomem by `open_workspace`.
 
-Of nanomem alone: `faults`: each of its writers, from the ledger to `scrub`, killed before, inside and after calls that
+Of nanomem alone: `faults`: each of its writers, from one change to `scrub`, killed before, inside and after calls that
 change a file, with the disk failing, full or writing half, and with the power cut. `damaged`: every file of a memory,
 damaged in ten ways. `backups`: a byte changed, or the end cut off. `beside`: the stores of releases of nanobot and a
 person, at full speed for some seconds each. `hidden`: conversations of nanobot 0.1.5 that 0.3.5 no longer finds.
-`tamper`: operations changed in the database behind its back, and how many `log --verify` noticed; `forget`: a text
-planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`: the 118 attacks
-of bastioncorpus and 20 false facts by seven ways in, where one sender may teach. `fence`: both, and 26 ends of the
-block, in each of its parts. `secrets`, `alike`: 44 kinds and 1,000 values made by rule. `escapes`: every command, and
-every key of every screen, with hostile words in all that they show. `keys`: 57 names by 18 ways in. `traps`: pipes,
-sockets, devices, folders and links in the place of files. `hooks`: a repository that names programs of its own.
-`open`: what others could read of what all commands make. `spoiled`: real files flipped, cut, spliced and repeated.
-nanobot has none of these to compare: MEMORY.md and the archive take what the model writes. Exits with 1 where nanomem
-lost something. The JSON has the counts, and the words of each row; the README's table is made from it
+`forget`: a text planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`:
+the 118 attacks of bastioncorpus and 20 false facts by seven ways in, where one sender may teach. `fence`: both, and 26
+ends of the block, in each of its parts. `secrets`, `alike`: 44 kinds and 1,000 values made by rule. `escapes`: every
+command, and every key of every screen, with hostile words in all that they show. `keys`: 57 names by 18 ways in.
+`traps`: pipes, sockets, devices, folders and links in the place of files. `hooks`: a repository that names programs of
+its own. `open`: what others could read of what all commands make. `spoiled`: real files flipped, cut, spliced and
+repeated. nanobot has none of these to compare: MEMORY.md and the archive take what the model writes. Exits with 1 where
+nanomem lost something. The JSON has the counts, and the words of each row; the README's table is made from it
 (`scripts/bench.py trust`).
 """
 
@@ -154,11 +154,15 @@ def byte(system: System, folder: Path, random_: random.Random) -> tuple[int, int
     """Acknowledged and lost, but for the entry that the byte is of."""
     home = _promises.new_home(folder)
     told = said(system.start(home, "a", "100000"), 0.0, 8)
-    for path in system.files(home):
-        data = bytearray(path.read_bytes())
-        if data:  # a kill can leave nothing of MEMORY.md
-            data[random_.randrange(len(data))] = 0xFF
-        path.write_bytes(data)
+    path = random_.choice(system.files(home))
+    data = bytearray(path.read_bytes())
+    if data:  # a kill can leave nothing of MEMORY.md
+        data[random_.randrange(len(data))] = 0xFF
+    path.write_bytes(data)
+    if system.program is OURS:  # a person does what it says
+        doctor = [sys.executable, "-m", "nanomem_tui", "--workspace", str(home), "doctor", "--fix", "--yes"]
+        subprocess.run(doctor, cwd=ROOT, capture_output=True, check=False)
+    told |= system.write(home, "b", 1)
     return len(told), max(0, len(told - system.read(home)) - 1)
 
 
@@ -200,7 +204,6 @@ NAMED = {
     "backups": "damaged backups: taken for whole",
     "beside": "written by real agents and by a person beside them, at full speed: lost",
     "hidden": "conversations that an upgrade of nanobot-ai hides: not found after `session rescue`",
-    "tamper": "operations changed behind its back: unnoticed",
     "forget": "`forget`: files that still hold it",
     "orders": "orders to the model from tools, answers, strangers, replies, pasted texts: active without a person",
     "plain": "plain false facts by the same ways: active without a person",
@@ -242,7 +245,7 @@ def main() -> int:
 
 def systems_of(nanobot: Path) -> list[System]:
     """Ours, and nanobot's two where it is installed."""
-    systems = [System("nanomem", sys.executable, OURS, _ledgers)]
+    systems = [System("nanomem", sys.executable, OURS, _files)]
     if nanobot.exists():
         python = str(nanobot)
         systems.append(System("nanobot-ai history", python, HISTORY, lambda home: [home / "memory" / "history.jsonl"]))
@@ -269,7 +272,6 @@ def alone(folder: Path, trials: int) -> Counts:
         "damaged": _neighbours.damaged(folder),
         "backups": _neighbours.backups(folder, trials * 25, random.Random("backups")),
         "beside": _neighbours.beside(folder),
-        "tamper": _promises.tamper(folder, trials * 5, random.Random("tamper")),
         "forget": _promises.forget(folder),
         **_promises.poison(folder),
         "escapes": _intruders.escapes(folder),
@@ -285,9 +287,9 @@ def alone(folder: Path, trials: int) -> Counts:
     return {name: found[name] for name in NAMED if name in found}
 
 
-def _ledgers(home: Path) -> list[Path]:
-    found = [path for path in home.rglob("*.ledger") if path.stat().st_size]
-    return found or list(home.rglob("nanomem.db"))
+def _files(home: Path) -> list[Path]:
+    """What a change of ours is appended to."""
+    return [path for name in ("nanomem.db-wal", "operations.jsonl") for path in home.rglob(name)]
 
 
 if __name__ == "__main__":

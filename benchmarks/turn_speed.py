@@ -2,9 +2,9 @@
 
     python benchmarks/turn_speed.py [--items 1000,10000,100000] [--rounds 30] [--json FILE] [--assert]
 
-An update in RAM with its ledger line (acknowledged: it survives a kill) beside `json.dumps` and `os.write` of the same
-bytes, in processor time; a durable one (it survives a power cut) beside a bare sqlite3 upsert with synchronous=FULL;
-the append of a message to a session of ours; the begin and the end of a turn. Ratios are of the medians of batches that
+A use of an item, counted in RAM until the next checkpoint, beside `json.dumps` and `os.write` of its operation, in
+processor time; a durable change (it survives a power cut) beside a bare sqlite3 upsert with synchronous=FULL; the
+append of a message to a session of ours; the begin and the end of a turn. Ratios are of the medians of batches that
 alternate; the JSON has the least of them, too.
 """
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.turn_values import turn_end, turn_input
-from nanomem_tui.operations import new_operation
+from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
@@ -136,20 +136,21 @@ def beside(
 
 
 def updates(ws: Workspace) -> tuple[Callable[[], object], Callable[[], object]]:
-    """One item counted as used: the row, its operation, the line in the ledger; and the same bytes by hand."""
+    """One item counted as used, as a turn does it: in RAM until the next checkpoint; and its operation by hand, as a
+    line of JSON that survives a kill."""
     rows, number = ws.store.snapshot.items, iter(range(10_000_000))
     keys = list(rows)[:500]
 
-    def ours() -> None:
+    def used() -> Operation:
         row = rows[keys[next(number) % len(keys)]]
         after = row._replace(hits=row.hits + 1, last_accessed_at=AT)
-        ws.store.perform(
-            new_operation("turn", "turn: 1 item used", [change_of("item", row, after)], actor="agent"), durable=False
-        )
+        return new_operation("turn", "turn: 1 item used", [change_of("item", row, after)], actor="agent")
 
-    ours()
-    body = ws.store.ledger.pending[-1].to_json()
-    handle = os.open(ws.paths.data / "floor.ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    def ours() -> None:
+        ws.store.perform(used(), durable=False)
+
+    body = used().to_json()
+    handle = os.open(ws.paths.data / "floor.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     return ours, lambda: os.write(handle, json.dumps(body, ensure_ascii=False).encode() + b"\n")
 
 

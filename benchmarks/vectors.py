@@ -35,11 +35,10 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.collection import RamCollection
+from nanomem_tui.vectors.collection import PassageVectors, RamCollection
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.local_models import mini_lm
+from nanomem_tui.vectors.embedding_models import mini_lm
 from nanomem_tui.vectors.meaning import Meaning
-from nanomem_tui.vectors.passages import PassageVectors
 
 SEED = 7
 GOALS = {"R@5": 0.71, "R@10": 0.79, "R@20": 0.84, "MRR": 0.62}
@@ -108,7 +107,7 @@ class HybridFacts:
         home = Path(self.folder.name, "workspace")
         (home / "memory").mkdir(parents=True)
         self.ws = open_workspace(home)
-        self.ws.store.load("item").replace_all([Item(key, text) for key, text, _ in items], [])
+        self.ws.store.load("item").put("item", [Item(key, text) for key, text, _ in items])
         embedder().embed([text for _, text, _ in items])
         self.meaning = Meaning(self.ws.store, Settings(), embedder)
         self.meaning.sync()

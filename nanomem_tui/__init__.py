@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as `typing` has it, without its 5 ms: `nanomem --version` pays for nothing
 if TYPE_CHECKING:
-    from nanomem_tui.tiers.asynchronous import KnowledgeBase, Memory
+    from nanomem_tui.tiers.semantic import KnowledgeBase, Memory
     from nanomem_tui.workspace import Workspace, open_workspace
 
 __version__ = "0.1.0"
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(workspace, name)
     if name in ("KnowledgeBase", "Memory"):
-        from nanomem_tui.tiers import asynchronous
+        from nanomem_tui.tiers import semantic
 
-        return getattr(asynchronous, name)
+        return getattr(semantic, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

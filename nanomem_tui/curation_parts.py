@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.scopes import Scopes
     from nanomem_tui.curation.waiting import Waits
-    from nanomem_tui.store.habits import Habits
+    from nanomem_tui.store.user_files import Habits
     from nanomem_tui.workspace import Workspace
 
 
@@ -39,7 +39,7 @@ class CurationParts:
     @cached_property
     def habits(self) -> Habits:
         """Bookmarks, named filters and macros of a person."""
-        from nanomem_tui.store.habits import Habits
+        from nanomem_tui.store.user_files import Habits
 
         return Habits(self._whole.paths)
 

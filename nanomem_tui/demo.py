@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,8 @@ def build(home: Path) -> Path:
     atomic.write_atomic(paths.memory / "MEMORY.md", demo_content.MEMORY.encode())
     note = f"# {now:%Y-%m-%d}\n\nRelease notes drafted; Elin called about the weekend.\n"
     atomic.write_atomic(paths.memory / f"{now - timedelta(days=1):%Y-%m-%d}.md", note.encode())
-    _know(paths, now)
-    _dream(paths, now)
+    _live(paths, now)
+    _lose(paths, now)
     return workspace
 
 
@@ -167,34 +168,41 @@ def _ask(paths: Paths, now: datetime) -> None:
         ws.engine.end_turn(TurnEnd(ws.engine.begin_turn(given).turn, assistant=turns[asked + 1][1]))
 
 
-def _know(paths: Paths, now: datetime) -> None:
-    """What is known by fields and by days: facts, a journal, reflections, the use of tokens, work."""
+def _live(paths: Paths, now: datetime) -> None:
+    """What was learned and dreamt, day by day, as it happened: facts, words of chats, a journal, Dreams, work."""
+    with clock.at(now - timedelta(hours=demo_content.HISTORY[0][0] + 1)):
+        GitHistory.init(paths)
     with open_workspace(paths.workspace) as ws:
-        for hours, learned in demo_content.FACTS:
-            facts = [
-                FactValue(category, key, value, domain, session_key=session, source="explicit_user")
-                for domain, category, key, value, session in learned
-            ]
+        for hours, happens in sorted(_events(ws), key=lambda event: -event[0]):
             with clock.at(now - timedelta(hours=hours)):
-                label = f"learn {counted(len(facts), 'fact')}"
-                ws.facts.set_many(facts, actor="agent", kind="facts.set", label=label)
-        for number, (hours, text, channel, chat, sender, leaks) in enumerate(demo_content.SCOPED, 1):
-            with clock.at(now - timedelta(hours=hours)):
-                _told(ws, f"ltm_{clock.now_ms()}_{number}", text, Audience(channel, chat, sender), leaks=leaks)
-        for hours, text in demo_content.JOURNAL:
-            with clock.at(now - timedelta(hours=hours)):
-                ws.journal.add(text, source="agent", actor="agent")
-        for hours, tool, args, error, insight in demo_content.REFLECTIONS:
-            with clock.at(now - timedelta(hours=hours)):
-                ws.reflections.add(tool, args, error, insight, source="agent", actor="agent")
-        for hours, model, source, asked, answered in demo_content.USAGE:
-            with clock.at(now - timedelta(hours=hours)):
-                ws.usage.add(source, model, asked, answered)
+                happens()
         demo_work.work(ws, now)
 
 
-def _told(ws: Workspace, key: str, text: str, said: Audience, *, leaks: bool) -> None:
+def _events(ws: Workspace) -> Iterator[tuple[float, Callable[[], object]]]:
+    """What happened, each with how many hours ago, in no order."""
+    for hours, learned in demo_content.FACTS:
+        facts = [
+            FactValue(category, key, value, domain, session_key=session, source="explicit_user")
+            for domain, category, key, value, session in learned
+        ]
+        label = f"learn {counted(len(facts), 'fact')}"
+        yield hours, partial(ws.facts.set_many, facts, actor="agent", kind="facts.set", label=label)
+    for number, (hours, text, channel, chat, sender, leaks) in enumerate(demo_content.SCOPED, 1):
+        yield hours, partial(_told, ws, number, text, Audience(channel, chat, sender), leaks=leaks)
+    for hours, text in demo_content.JOURNAL:
+        yield hours, partial(ws.journal.add, text, source="agent", actor="agent")
+    for hours, tool, args, error, insight in demo_content.REFLECTIONS:
+        yield hours, partial(ws.reflections.add, tool, args, error, insight, source="agent", actor="agent")
+    for hours, model, source, asked, answered in demo_content.USAGE:
+        yield hours, partial(ws.usage.add, source, model, asked, answered)
+    for last in range(3, demo_content.DREAMT + 1, 4):  # over the first entries, a few at a time
+        yield demo_content.HISTORY[last - 1][0] - 1, partial(ws.dream.run, max_batch_size=4 if last > 3 else 3)
+
+
+def _told(ws: Workspace, number: int, text: str, said: Audience, *, leaks: bool) -> None:
     """An item that was said in a chat, and is kept for it; or, where it `leaks`, for all."""
+    key = f"ltm_{clock.now_ms()}_{number}"
     at, scope = clock.iso(clock.now()), "global" if leaks else "chat"
     item = Item(
         id=key, text=text, scope_type=scope, scope_key=key_for(scope, said, ws.id), channel=said.channel,
@@ -205,14 +213,8 @@ def _told(ws: Workspace, key: str, text: str, said: Audience, *, leaks: bool) ->
     ws.perform(new_operation("capture", label, [change_of("item", None, item)], actor="agent"))
 
 
-def _dream(paths: Paths, now: datetime) -> None:
-    """Dreams over the first entries, three at a time, then a bad one that loses what mattered."""
-    hours = [entry[0] for entry in demo_content.HISTORY]
-    with clock.at(now - timedelta(hours=hours[0] + 1)):
-        GitHistory.init(paths)
-    for last in range(3, demo_content.DREAMT + 1, 4):
-        with clock.at(now - timedelta(hours=hours[last - 1] - 1)), open_workspace(paths.workspace) as workspace:
-            workspace.dream.run(max_batch_size=4 if last > 3 else 3)
+def _lose(paths: Paths, now: datetime) -> None:
+    """A Dream of the agent's own that loses what mattered."""
     git = GitHistory.open(paths)
     assert git is not None
     files: dict[str, bytes | None] = {}

@@ -139,7 +139,7 @@ class NothingToDo(NanomemError):
 
 
 class NotYetWritten(UserWarning):
-    """The last checkpoint of a workspace failed: what was acknowledged is in the ledger, and is written later."""
+    """The last checkpoint of a workspace failed: its changes are in the database, its counters and exports are not."""
 
 
 class Problem(NamedTuple):

@@ -15,7 +15,7 @@ from nanomem_tui import config, paths
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.paths import Paths, usual_name
 from nanomem_tui.setting_checks import named_path
-from nanomem_tui.store import remembered, settings_file
+from nanomem_tui.store import user_files
 from nanomem_tui.text import one_line
 
 Origin = Literal["settings", "agent", "remembered", "opened"]
@@ -62,7 +62,7 @@ def known(opened: Mapping[Path, str] | None = None) -> Listed:
     loaded = config.load(None, forgiving=True)
     problems = [one for one in loaded.problems if SETTING in one.what or one.what.endswith(config.NOTHING_USED)]
     if loaded.settings.remember_workspaces:
-        problems += remembered.problems()
+        problems += user_files.opened_workspaces_problems()
     rows: list[Known] = []
     for name, path, origin in _told(
         loaded.settings.workspaces, opened or {}, again=loaded.settings.remember_workspaces
@@ -83,7 +83,7 @@ def _told(entries: Sequence[str], opened: Mapping[Path, str], *, again: bool) ->
     usual = paths.default_workspace()
     if os.path.lexists(usual):
         yield "", str(usual), "agent"
-    for path in remembered.read() if again else ():
+    for path in user_files.opened_workspaces() if again else ():
         yield "", path, "remembered"
     for place, called in opened.items():
         yield called, str(place), "opened"
@@ -169,8 +169,8 @@ def forget(what: str, *, dry_run: bool = False) -> Known:
         return row
     if row.origin == "settings":
         _save([entry for entry in _entries() if not _is(entry, row.place)], dry_run=False)
-    if str(row.place) in remembered.read():
-        remembered.forget(str(row.place))
+    if str(row.place) in user_files.opened_workspaces():
+        user_files.forget_workspace(str(row.place))
     return row
 
 
@@ -188,4 +188,4 @@ def _same(row: Known, text: str) -> bool:
 
 
 def _save(entries: Sequence[str], *, dry_run: bool) -> None:
-    settings_file.save(paths.user_settings(), SETTING, json.dumps(list(entries)), dry_run=dry_run)
+    user_files.save_setting(paths.user_settings(), SETTING, json.dumps(list(entries)), dry_run=dry_run)

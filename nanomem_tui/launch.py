@@ -76,10 +76,10 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
     with terminal("loading") as ending:
         from nanomem_tui import config, paths
         from nanomem_tui.opening import Opening
-        from nanomem_tui.store import openers
+        from nanomem_tui.store import processes
 
         found = paths.locate(workspace, config=config_file)
-        with openers.staying(found):
+        with processes.staying(found):
             return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
 
 
@@ -162,7 +162,7 @@ class Ending:
     def by_signal(self, number: int) -> None:
         """A signal asked for the end: when the orderly one takes too long, restore the terminal and stop hard.
 
-        What was acknowledged is in the ledger: nothing is lost by that.
+        What was acknowledged is in the database: nothing is lost by that.
         """
 
         def stop() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nanomem_tui.parts import Parts
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.oplog import LogEntry
-    from nanomem_tui.store.watch import Watch
+    from nanomem_tui.store.presence import Watch
     from nanomem_tui.workspace import Workspace
 
 HISTORY = 200
@@ -43,9 +43,9 @@ def layer_of(ws: Workspace, name: str) -> Layer:
 
         return HistoryLayer(ws.paths, ws.agent)
     if name == "tier":
-        from nanomem_tui.store.tier_layer import TierLayer
+        from nanomem_tui.store.work_layer import TierLayer
 
-        return TierLayer(ws.tier_database, ws.id)
+        return TierLayer(ws.tier_database)
     if name == "lifecycle":
         return ws.lifecycle.layer
     if name == "pending":
@@ -112,7 +112,7 @@ def unfinished(ws: Workspace) -> Iterable[Problem]:
 def watch_of(ws: Parts, since: int) -> Watch:
     """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
     from nanomem_tui.memory import foreign, wal
-    from nanomem_tui.store.watch import Watch
+    from nanomem_tui.store.presence import Watch
 
     state = wal.usual_or_named(ws.paths, ws.settings.wal_state_dir)
     databases = foreign.sources(ws.paths, ws.settings)

@@ -35,7 +35,7 @@ class State(NamedTuple):
     problems: int = 0
     inbox: int | None = None  # None: not counted yet
     degraded: str = ""
-    export_due: bool = False
+    only_exports: bool = False
     read_only: str = ""
     can_undo: bool = False
     can_redo: bool = False
@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 def saving_of(state: State) -> tuple[object, ...]:
     """The part of it that says what is saved, for the Status screen to follow."""
-    return state.dirty, state.saved_at, state.degraded, state.export_due, state.agent
+    return state.dirty, state.saved_at, state.degraded, state.only_exports, state.agent
 
 
 def saved_words(result: CheckpointResult) -> str:
@@ -70,14 +70,14 @@ def context_of(state: State, screen: str) -> Context:
     )
 
 
-def waiting_words(dirty: int, export_due: bool) -> str:
+def waiting_words(dirty: int, only_exports: bool) -> str:
     """What is not where it belongs yet, for bar and screen alike; "" when all is.
 
-    None of it is at risk: each change is on the disk, in the ledger, before it is shown.
+    No change is at risk: each is in the database before it is shown. `only_exports`: what waits are the agent's files.
     """
-    if dirty:
-        return f"{dirty:,} to checkpoint"
-    return "agent's files to follow" if export_due else ""
+    if only_exports:
+        return "agent's files to follow"
+    return f"{dirty:,} to checkpoint" if dirty else ""
 
 
 def status_of(state: State, workspace: str, notice: str, screen: str = "") -> Status:
@@ -91,7 +91,7 @@ def status_of(state: State, workspace: str, notice: str, screen: str = "") -> St
         at_problems=screen == "status",
         inbox=state.inbox or 0,
         busy=notice,
-        waiting=waiting_words(state.dirty, state.export_due),
+        waiting=waiting_words(state.dirty, state.only_exports),
         degraded=f"not saving: {state.degraded}" if state.degraded else "",
     )
 
@@ -121,7 +121,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         saved_at=f"{moment.astimezone():%H:%M:%S}" if moment else "",
         saved_ms=saved["last_ms"],
         degraded=ws.degraded or trouble,
-        export_due=ws.store.export_due,
+        only_exports=ws.store.only_exports_wait,
     )
     if ws.store.loaded and (everything or state.inbox is None or state != before):  # counting loads nothing
         from nanomem_tui.curation.waiting import Waits
@@ -174,7 +174,7 @@ def _attention(ws: Workspace) -> int:
 
 def what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
     """Whether something that was done here is there to undo and to redo."""
-    find = ws.store.journal.logged
+    find = ws.store.journal.find
     return ws.own_changes.next_undo(find) is not None, ws.own_changes.next_redo(find) is not None
 
 

@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store.own_changes import OwnChanges
+from nanomem_tui.store.oplog import OwnChanges
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
@@ -50,12 +50,12 @@ class Opening:
             self.first_page = []
         self._read.set()
         if self.loaded.settings.remember_workspaces and not self.made_up:
-            from nanomem_tui.store import remembered
+            from nanomem_tui.store import user_files
 
-            remembered.note(self.paths.workspace)
+            user_files.note_workspace(self.paths.workspace)
 
     def close(self) -> NanomemError | None:
-        """Save what waits and let go of the workspace; the error where that failed: the ledger keeps it then."""
+        """Save what waits and close the workspace; return the error where that failed."""
         with self._lock:
             if self.opened is None:
                 return None

@@ -1,12 +1,11 @@
-"""Operation: one recorded, labelled, reversible change. Values only; the ledger stores them, layers apply them."""
+"""Operation: one recorded, labelled, reversible change. Values only; the store keeps them and writes rows, and layers
+write files."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, overload
 
@@ -20,10 +19,7 @@ SIGNED = "agent"
 PLACE = "placed_at"
 """The free field that says behind which time an operation belongs, where a clock that was ahead says more than `at`."""
 
-_SAME = timedelta(seconds=1)
-"""Up to so long behind another, an operation is taken to be of one instant with it."""
-
-_counter = itertools.count(1)
+_counter = itertools.count(int.from_bytes(os.urandom(2), "big"))
 _numbers: tuple[int, Iterator[int]] = (0, itertools.count())
 
 
@@ -46,37 +42,20 @@ class Change(NamedTuple):
 class LaterChanges(Sequence[Change]):
     """The changes of an operation that touched so much that they are read only when somebody asks for them.
 
-    `load` reads all of them. `find` reads those of one key, `begin` the first ones and `keys` the keys alone, without
-    reading all; they give None where they cannot. All four raise what the reading does.
+    `load` reads all of them, `keys` the keys alone. Both raise what the reading does.
     """
 
-    def __init__(
-        self,
-        count: int,
-        load: Callable[[], Sequence[Change]],
-        find: Callable[[str], Sequence[Change] | None],
-        begin: Callable[[int], Sequence[Change] | None],
-        keys: Callable[[], Sequence[str] | None],
-    ) -> None:
+    def __init__(self, count: int, load: Callable[[], Sequence[Change]], keys: Callable[[], Sequence[str]]) -> None:
         self._count = count
         self._load = load
-        self._find = find
-        self._begin = begin
         self._ask_keys = keys
         self._keys: tuple[str, ...] | None = None
         self._read: tuple[Change, ...] | None = None
 
-    def of(self, key: str) -> Sequence[Change]:
-        """The changes of the thing of that key."""
-        found = self._find(key) if self._read is None else None
-        return found if found is not None else [change for change in self.all() if change.key == key]
-
     def keys(self) -> tuple[str, ...]:
         """The keys of the things, each once, read once."""
         if self._keys is None:
-            found = self._ask_keys() if self._read is None else None
-            told = found if found is not None else (change.key for change in self.all())
-            self._keys = tuple(dict.fromkeys(told))
+            self._keys = tuple(dict.fromkeys(self._ask_keys()))
         return self._keys
 
     def all(self) -> tuple[Change, ...]:
@@ -95,10 +74,6 @@ class LaterChanges(Sequence[Change]):
     def __getitem__(self, at: slice) -> Sequence[Change]: ...
 
     def __getitem__(self, at: int | slice) -> Change | Sequence[Change]:
-        if self._read is None and isinstance(at, slice) and not at.start and at.stop and 0 < at.stop < self._count:
-            found = self._begin(at.stop)
-            if found is not None:
-                return found[:: at.step]
         return self.all()[at]
 
     def __iter__(self) -> Iterator[Change]:
@@ -144,8 +119,6 @@ class Operation(NamedTuple):
 
     def of(self, key: str) -> Sequence[Change]:
         """The changes of the thing of that key."""
-        if isinstance(self.changes, LaterChanges):
-            return self.changes.of(key)
         return [change for change in self.changes if change.key == key]
 
     def keys(self) -> tuple[str, ...]:
@@ -212,27 +185,13 @@ def new_operation(
     redoes: str | None = None,
     meta: Value | None = None,
 ) -> Operation:
-    """An operation of now with an id unique to this process: `op_<ms>_<pid>_<n>`."""
+    """An operation of now with an id of its own: `op_<ms>_<pid>_<n>`.
+
+    `n` counts on from a random number, as processes in containers may have one id.
+    """
     ms, at = clock.stamp()
     key = f"op_{ms}_{os.getpid()}_{next(_counter)}"
     return Operation(key, at, actor, kind, label, tuple(changes), undoes, redoes, meta or {})
-
-
-def dated_after(operation: Operation, latest: str) -> Operation:
-    """The operation in its place behind `latest` (ISO), whatever the clock did.
-
-    Of one instant with the one before it, it is dated a microsecond later. Where the clock was ahead before, it keeps
-    the true time, and its place goes into `meta`.
-    """
-    if operation.at > latest or (moment := clock.parse(latest)) is None:
-        return operation
-    with contextlib.suppress(OverflowError):  # the end of all time, as somebody wrote it
-        place = clock.iso(moment + timedelta(microseconds=1))
-        made = clock.parse(operation.at)
-        if made is not None and moment - made < _SAME:
-            return operation._replace(at=place)
-        return operation._replace(meta={**operation.meta, PLACE: place})
-    return operation
 
 
 def new_key(prefix: str) -> str:

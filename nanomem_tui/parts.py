@@ -5,18 +5,15 @@ Owns which part needs which. Must not change anything or read more than paths an
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
 from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Actor, Operation
-from nanomem_tui.store import edition
 from nanomem_tui.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
@@ -47,30 +44,20 @@ if TYPE_CHECKING:
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.oplog import LogEntry
-    from nanomem_tui.store.presence import Presence
-    from nanomem_tui.store.tier_store import TierStore
+    from nanomem_tui.store.presence import Presence, Watch
     from nanomem_tui.store.values import Item
-    from nanomem_tui.store.watch import Watch
-    from nanomem_tui.tiers.asynchronous import KnowledgeBase as AsyncKnowledgeBase
-    from nanomem_tui.tiers.asynchronous import Memory
+    from nanomem_tui.store.work import WorkStore
     from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
     from nanomem_tui.tiers.lifecycle import Lifecycle
     from nanomem_tui.tiers.operational import Operational
     from nanomem_tui.tiers.records import TierRecords
+    from nanomem_tui.tiers.semantic import KnowledgeBase as AsyncKnowledgeBase
+    from nanomem_tui.tiers.semantic import Memory
+    from nanomem_tui.vectors.collection import PassageVectors
     from nanomem_tui.vectors.meaning import Meaning
-    from nanomem_tui.vectors.passages import PassageVectors
     from nanomem_tui.vectors.records import RecordMeaning
-
-
-def _store(found: paths.Paths, workspace_id: str, settings: Any) -> MemoryStore:
-    """Return the store; the next one, of `nanomem_tui.database`, where a test asks for it."""
-    if os.environ.get("NANOMEM_TEST_STORE") == "database":
-        from nanomem_tui.database.memory_store import MemoryStore as Next
-
-        return cast("MemoryStore", Next(found, workspace_id, settings))
-    return MemoryStore(found, workspace_id, settings)
 
 
 class Parts(CurationParts):
@@ -82,7 +69,7 @@ class Parts(CurationParts):
         self.settings = loaded.settings
         self.configuration = loaded
         self.id = paths.workspace_id(found)
-        self.store = _store(found, self.id, loaded.settings)
+        self.store = MemoryStore(found, self.id, loaded.settings)
         self._opened = opened
         self._layout: tuple[object, Layout] | None = None
 
@@ -173,16 +160,13 @@ class Parts(CurationParts):
         return Crystallizer(self.store, self.paths, lambda: self.sessions, self.facts, spent)
 
     @cached_property
-    def tier_database(self) -> TierStore:
+    def tier_database(self) -> WorkStore:
         """Where the records of an agent's work lie, and the knowledge base."""
-        seconds = self.settings.flush_interval_seconds
-        if self.store.server is not None:
-            from nanomem_tui.store.postgres.tiers import PgTiers
+        from nanomem_tui.store import work_takeover
 
-            return PgTiers(self.store.server, self.paths.tiers_database, seconds)
-        from nanomem_tui.store.tier_database import TierDatabase
-
-        return TierDatabase(self.paths, seconds)
+        return work_takeover.open_work(
+            self.paths, self.id, self.settings.database_url, self.settings.flush_interval_seconds
+        )
 
     @cached_property
     def records(self) -> TierRecords:
@@ -192,7 +176,7 @@ class Parts(CurationParts):
         def log(key: str) -> Sequence[LogEntry]:
             return self.store.journal.log(10_000, key=key)
 
-        return TierRecords(self.tier_database, self.id, self.perform, log, lambda: self.record_meaning)
+        return TierRecords(self.tier_database, self.perform, log, lambda: self.record_meaning)
 
     @cached_property
     def record_meaning(self) -> RecordMeaning:
@@ -201,29 +185,24 @@ class Parts(CurationParts):
 
         return record_meaning_of(self.tier_database, self.store, self.settings, self.meaning.maker)
 
-    @property
-    def operational_folder(self) -> Path:
-        """Where what happens now lies, once something was told."""
-        return self.paths.data / "operational" / self.id
-
     @cached_property
     def knowledge(self) -> KnowledgeBase:
         """Documents in chunks: man pages, documentation, what was told to be known."""
         from nanomem_tui.tiers.knowledge import KnowledgeBase
 
-        return KnowledgeBase(self.tier_database, self.id, self.paths.backups, self.perform, self.store.settle)
+        return KnowledgeBase(self.tier_database, self.paths.backups, self.perform, self.store.settle)
 
     @property
     def memory(self) -> Memory:
         """The records of an agent's work for a program with an event loop (seed 004)."""
-        from nanomem_tui.tiers.asynchronous import Memory
+        from nanomem_tui.tiers.semantic import Memory
 
         return Memory(lambda: self.records)
 
     @property
     def knowledge_base(self) -> AsyncKnowledgeBase:
         """The documents for a program with an event loop (seed 004)."""
-        from nanomem_tui.tiers.asynchronous import KnowledgeBase
+        from nanomem_tui.tiers.semantic import KnowledgeBase
 
         return KnowledgeBase(lambda: self.knowledge)
 
@@ -232,7 +211,8 @@ class Parts(CurationParts):
         """What happens now."""
         from nanomem_tui.tiers.operational import Operational
 
-        return Operational(self.operational_folder, self.paths.quarantine, self.settings, lambda: self.records)
+        old_files = self.paths.data / "operational" / self.id
+        return Operational(self.records, self.settings, old_files, self.paths.quarantine)
 
     @cached_property
     def collector(self) -> Collector:
@@ -343,7 +323,7 @@ class Parts(CurationParts):
     @cached_property
     def passage_vectors(self) -> PassageVectors:
         """The vectors of what was said and noted; no endpoint is sent whole conversations."""
-        from nanomem_tui.vectors.passages import PassageVectors
+        from nanomem_tui.vectors.collection import PassageVectors
 
         return PassageVectors(self.meaning.maker, self.paths.vectors)
 
@@ -407,15 +387,11 @@ class Parts(CurationParts):
         """Sessions summarised into the archive."""
         from nanomem_tui.dream import consolidator as made
 
-        settle = self.store.settle
-        if not edition.is_second(self.store):
-            settle = made.settle_with(self.store.waiting, self.store.checkpoint)
-
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
 
         ours = own_sessions_folder(self.paths, self.id)
-        given = (self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent, ours)
+        given = (self.paths, self.sessions, self.perform, self.agent, self.settings, self.store.settle, spent, ours)
 
         def is_undone(key: str) -> bool:
             entries = self.store.journal.log(1_000, key=key)

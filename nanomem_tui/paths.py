@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Iterable
@@ -148,13 +149,33 @@ class Paths(NamedTuple):
         return any(map(os.path.lexists, self.git_dirs)) or self.outer_git_dir is not None
 
     @property
+    def store(self) -> Path:
+        """The folder of this workspace's database and of what lies beside it: each workspace of a home has its own."""
+        return self.data / f"workspace{self._beside}" if self._beside else self.data
+
+    @property
     def database(self) -> Path:
+        return self.store / "nanomem.db"
+
+    @property
+    def first_edition_database(self) -> Path:
+        """Where the first edition kept the memories of all workspaces of a home."""
         return self.data / "nanomem.db"
 
     @property
+    def writers(self) -> Path:
+        """Where each process that writes files of others keeps a lock while it lives."""
+        return self.store / "writers"
+
+    @property
     def tiers_database(self) -> Path:
-        """Where the records of an agent's work lie, and the knowledge base."""
+        """Where the first edition kept them, of every workspace of a home."""
         return self.data / "tiers.db"
+
+    @property
+    def work_database(self) -> Path:
+        """Where the records of an agent's work lie, and the knowledge base."""
+        return self.data / f"work{self._beside}.db"
 
     @property
     def vectors(self) -> Path:
@@ -181,7 +202,7 @@ class Paths(NamedTuple):
     @property
     def copies(self) -> Path:
         """Where the daily copies of the database lie."""
-        return self.data / "copies"
+        return self.store / "copies"
 
     @property
     def review(self) -> Path:
@@ -231,21 +252,48 @@ class Paths(NamedTuple):
 def workspace_id(found: Paths) -> str:
     """The id that we began with; before that `.nanobot/workspace-id`, else 16 digits of the sha1 of the real path.
 
-    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id. Where
-    the file that says it is damaged, it is that of the one ledger that no other workspace has. Raises StoreError when
-    several may be it: none is shown then, for it may be another's.
+    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id. The
+    database says it. Where there is none and the file is damaged, it is that of the one ledger of the first edition
+    that no other workspace has. Raises StoreError where none or several may be it: a server may hold the memory under
+    the id that is lost, and the memory of another workspace is not shown.
     """
+    if known := _id_in(found.database):
+        return known
     own = kept_id(found.own_id)
     if not found.own_id.exists() or (own and (found.ledger / own).is_dir()):
         return own or derived_id(found)
-    others = {kept_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
-    folders = found.ledger.iterdir() if found.ledger.is_dir() else ()
-    ours = sorted({folder.name for folder in folders if _is_id(folder.name)} - others)
     derived = own or derived_id(found)
-    if len(ours) > 1 and derived not in ours:
-        fix = f"write the id of its memory into that file, one of {', '.join(ours)} (the names in {found.ledger})"
+    others = {kept_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
+    ledgers = found.ledger.iterdir() if found.ledger.is_dir() else ()
+    ours = sorted({ledger.name for ledger in ledgers if _is_id(ledger.name)} - others)
+    fix = f"write the id of its memory into that file, one of {', '.join(ours)} (the names in {found.ledger})"
+    if not ours:
+        fix = "put it back from a backup; on a server, its memory is the schema of that name"
+    if (len(ours) > 1 and derived not in ours) or not (ours or own or found.database.exists()):
         raise StoreError("the id of this workspace cannot be read", str(found.own_id), fix)
     return derived if derived in ours or not ours else ours[0]
+
+
+_SECOND_EDITION = 4
+"""`PRAGMA user_version` of a database that keeps the id, as it stands in the header of the file."""
+
+
+def _id_in(database: Path) -> str:
+    """The id that the database of a workspace keeps; "" where it keeps none, or cannot be read."""
+    try:
+        with regular.opened(database) as file:  # one of the first edition is not even opened: SQLite would write beside
+            if int.from_bytes(file.read(64)[60:], "big") != _SECOND_EDITION:
+                return ""
+    except OSError:
+        return ""
+    import sqlite3  # not needed where there is none
+
+    with contextlib.suppress(sqlite3.Error, TypeError):
+        uri = f"{database.absolute().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+            text = str(connection.execute("SELECT workspace_id FROM meta").fetchone()[0])
+            return text if _is_id(text) else ""
+    return ""
 
 
 def kept_id(file: Path) -> str:

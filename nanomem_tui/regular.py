@@ -79,14 +79,6 @@ def too_large(path: Path | str, most: int) -> OSError:
     return OSError(errno.EFBIG, f"more than {most // 1024**2:,} MB", str(path))
 
 
-def refuse_database(path: Path) -> None:
-    """Raise the driver's error for what is there and no file: SQLite waits at a FIFO for ever."""
-    if path.exists() and not path.is_file():
-        import sqlite3
-
-        raise sqlite3.OperationalError(f"unable to open database file: it {NO_FILE}")
-
-
 def told(error: OSError, path: Path) -> NanomemError:
     """Why a file cannot be read, in words; of what is no file, what lies there instead."""
     try:

@@ -10,10 +10,9 @@ import os
 from nanomem_tui import config, paths
 from nanomem_tui.errors import AccessDenied
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.store import oplog
-from nanomem_tui.store.journal import Journal
+from nanomem_tui.store import forgotten, oplog, snapshot
 from nanomem_tui.store.memory_store import CheckpointResult
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.oplog import Journal, LogEntry
 from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.workspace import Workspace
 
@@ -28,12 +27,14 @@ class Rehearsal(Workspace):
 
     def perform(self, operation: Operation) -> Operation:
         """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
+        operation = forgotten.allowed(self.paths, operation, forgotten.stamp(self.paths))
         by_layer: dict[str, list[Change]] = {}
         for change in operation.changes:
             self._register(change.layer)
             by_layer.setdefault(change.layer, []).append(change)
         if by_layer.keys() & set(ROW_LAYERS):
             self.store.load()
+            snapshot.refuse_unaccepted(operation, list(by_layer.items()), self.store.snapshot)
         self._writable()
         for name, changes in by_layer.items():
             if name in ROW_LAYERS:
@@ -45,8 +46,8 @@ class Rehearsal(Workspace):
         return operation
 
     def _writable(self) -> None:
-        """Raise AccessDenied where the ledger could not be written."""
-        folder = self.paths.ledger
+        """Raise AccessDenied where a change could not be written."""
+        folder = self.paths.data
         while not folder.exists():
             folder = folder.parent
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -67,11 +68,32 @@ def _rehearsed(real: Journal, done: list[Operation]) -> Journal:
 
     class Rehearsed(type(real)):  # type: ignore[misc]
         def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
-            entries = oplog.overlay(real.log(limit + offset, key=key), done)
+            entries = _on_top(real.log(limit + offset, key=key), done)
             if key is not None:
                 entries = [entry for entry in entries if entry.operation.of(key)]
             return entries[offset : offset + limit]
 
+        def standing(self, entry: LogEntry) -> list[str]:
+            op_id = entry.operation.id
+            stands = [*entry.operation.keys()] if any(one.id == op_id for one in done) else real.standing(entry)
+            for one in done:
+                touched = one.keys()
+                if one.undoes == op_id:
+                    stands = [key for key in stands if key not in touched]
+                elif one.redoes == op_id:
+                    stands += [key for key in touched if key not in stands]
+            return stands
+
     made = Rehearsed.__new__(Rehearsed)
     made.__dict__.update(real.__dict__)  # it reads what the real one reads
     return made
+
+
+def _on_top(stored: list[LogEntry], done: list[Operation]) -> list[LogEntry]:
+    """Return the entries, newest first, with these operations on top, oldest first."""
+    entries = {one.id: LogEntry(one, False, 0) for one in reversed(done)} | {e.operation.id: e for e in stored}
+    for one in done:
+        target = one.undoes if one.undoes and oplog.takes_back_all(one) else one.redoes
+        if target in entries:
+            entries[target] = entries[target]._replace(undone=bool(one.undoes))
+    return list(entries.values())

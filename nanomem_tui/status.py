@@ -12,7 +12,8 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
-from nanomem_tui.store import edition, lookup, purge_marker, reader, sql, stored_operations
+from nanomem_tui.store import purge_marker, reading
+from nanomem_tui.store.work_kinds import TIERS
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -34,7 +35,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
     lessons["strong"] = part.read(ws.lessons.strong, None) if lessons["total"] else lessons["total"]
     sessions = part.read(lambda: _sessions(ws), None)
-    chats = part.read(lambda: lookup.record_subjects(ws.store, "message"), 0)  # imported
+    chats = part.read(lambda: reading.record_subjects(ws.store, "message"), 0)  # imported
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
     if ahead := dream.get("ahead"):
@@ -140,7 +141,7 @@ def _backfill(ws: Workspace) -> dict[str, Any]:
 def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
     """How many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the tokens
     `by_origin` (nanomem, the agent's own log, an import)."""
-    groups = lookup.record_groups(ws.store)
+    groups = reading.record_groups(ws.store)
     origins: dict[str, int] = {}
     requests = 0
     for kind, source, _, asked, tokens in groups:
@@ -164,23 +165,26 @@ def _vectors(ws: Workspace) -> dict[str, Any]:
     """Whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
     from nanomem_tui.vectors.collection import ITEMS, VectorFile
 
-    file = VectorFile(ws.paths.vectors)
-    held = {count.model: count.rows for count in file.counts([ITEMS])}
-    file.close()
+    held = {count.model: count.rows for count in VectorFile(ws.paths.vectors).counts([ITEMS])}
     return {"enabled": ws.settings.embedding_enabled, "index": ws.settings.vector_index, "by_model": held}
 
 
 def _tiers(ws: Workspace) -> dict[str, Any]:
-    """How many records the agent's work has in each tier (`exact`, or at most so many), and the bytes of their
-    file; none of those that lie on a server."""
-    path = ws.paths.tiers_database
-    began = ws.store.server is not None or path.exists() or path.with_name("tiers.lock").exists()
-    if not began or not ws.tier_database.exists:  # else what reads it is not imported
-        return {"working": 0, "longterm": 0, "exact": True, "bytes": 0}
-    from nanomem_tui.store import tier_counts
+    """How many records the agent's work has in each tier (`exact` always, by now), and the bytes of their file; none of
+    those that lie on a server."""
+    if ws.settings.database_url:
+        found: dict[str, int] = dict.fromkeys(TIERS, 0)
+        for counts in ws.records.counts().values():
+            for tier, number in counts.items():
+                found[tier] += number
+        return {**found, "exact": True, "bytes": 0}
+    files = (ws.paths.work_database, ws.paths.tiers_database)
+    file = next((one for one in files if one.exists()), None)
+    if file is None:  # what reads it is not imported
+        return {**dict.fromkeys(TIERS, 0), "exact": True, "bytes": 0}
+    from nanomem_tui.store.place import count_work
 
-    found = ws.tier_database.read(lambda connection: tier_counts.about(connection, ws.id))
-    return {**found._asdict(), "bytes": 0 if ws.tier_database.is_remote else path.stat().st_size}
+    return {**count_work(ws.paths, ws.id), "exact": True, "bytes": file.stat().st_size}
 
 
 def _sessions(ws: Workspace) -> int:
@@ -189,35 +193,13 @@ def _sessions(ws: Workspace) -> int:
 
 
 def _checkpoint(ws: Workspace) -> dict[str, Any]:
-    """Counts of what waits for a checkpoint, here and in the ledger files of other processes."""
-    store = ws.store
-    if edition.is_second(store):
-        new: Any = store
-        last_at, last_ms = new.last_checkpoint()
-        return {"dirty": store.dirty, "last_at": last_at or None, "last_ms": last_ms}
-    ids = {operation.id for operation in store.waiting()}
-    last_at, last_ms = store.last_at, store.last_ms
-    if store.has_database:
-        ids -= store.read(lambda connection: stored_operations.known_operations(connection, ws.id, sorted(ids)))
-        if not store.loaded:
-            meta = store.read(lambda connection: reader.meta(connection, ws.id))
-            last_at, last_ms = meta.get("last_at", ""), float(meta["last_ms"]) if meta.get("last_ms") else None
-    return {"dirty": max(len(ids), store.dirty), "last_at": last_at or None, "last_ms": last_ms}
+    """What waits for a checkpoint, and the last one."""
+    last_at, last_ms = ws.store.last_checkpoint()
+    return {"dirty": ws.store.unwritten(), "last_at": last_at or None, "last_ms": last_ms}
 
 
 def _store(ws: Workspace) -> dict[str, Any]:
     described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
     described["server"] = None  # which PostgreSQL, where the rows lie on one
     described["index"] = None  # "current", or "old": made by another version's tokenizer
-    if edition.is_second(ws.store):
-        new: Any = ws.store
-        return {**described, **new.described()}
-    if ws.store.has_database:
-        with ws.store.opened() as connection:
-            described["database"] = ws.store.server.where if ws.store.server is not None else str(ws.paths.database)
-            described["server"] = sql.server_version(connection)
-            described["schema"] = sql.schema_version(connection)
-            current = reader.index_is_current(reader.meta(connection, ws.id))
-            described["index"] = "current" if current else "old"
-            described["operations"] = stored_operations.operation_count(connection, ws.id)
-    return described
+    return {**described, **ws.store.described()}

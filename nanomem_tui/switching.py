@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nanomem_tui.known import Known
     from nanomem_tui.opening import Opening
     from nanomem_tui.screens.dreaming import Running
-    from nanomem_tui.store.own_changes import OwnChanges
+    from nanomem_tui.store.oplog import OwnChanges
     from nanomem_tui.workspace import Workspace
 
 PATIENCE = 5.0  # seconds that a look, or a Dream by schedule that was told to stop, may take to end
@@ -167,7 +167,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
             self.begin_anew()
             await self._new_screens()
         if trouble is not None:
-            what = f"kept in the ledger; {trouble.what}, it is written later"
+            what = f"every change is saved; the agent's files are written later: {trouble.what}"
             say(self.main_screen, what, "warning", f"{usual_name(before.paths)} was not saved")
         drafting.tell_drafts(self)
 

@@ -304,6 +304,15 @@ def normalised(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+def is_utf8(text: str) -> bool:
+    """Whether UTF-8 can hold the text: it has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 item`, `2 items`, `1,234 items`; `many` is the plural where it is not `one` and an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

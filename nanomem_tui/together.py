@@ -19,7 +19,7 @@ from nanomem_tui import config
 from nanomem_tui.curation.places import LIMIT, Found, Place, Places
 from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.known import Known
-from nanomem_tui.store.signing import agent_name
+from nanomem_tui.store.memory_store import agent_name
 from nanomem_tui.workspace import Workspace
 
 MOST = 30

@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
-from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
+from nanomem_tui.errors import CorruptDatabase, NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.parts import Parts
-from nanomem_tui.store import edition, lookup, oplog, settings_file
+from nanomem_tui.store import oplog, user_files
 from nanomem_tui.store.memory_store import CheckpointResult
-from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.own_changes import OwnChanges
+from nanomem_tui.store.oplog import LogEntry, OwnChanges
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.checkpointer import Checkpointer
-    from nanomem_tui.store.flush_request import Elsewhere
+    from nanomem_tui.store.memory_store import Checkpointer
 
 
 def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
@@ -58,7 +56,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             self._register(change.layer)
         _ = self.items  # the compaction that a checkpoint may start
         done = self.store.perform(operation, durable=durable)
-        self.own_changes.add(done)
+        if done.id:
+            self.own_changes.add(done)
         return done
 
     def _register(self, layer: str) -> None:
@@ -80,33 +79,21 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """
         with self.store.deciding.alone():
             if op_id:
-                return [self._undo(*self._standing(op_id), keys)]
+                return [self._undo(self._named(op_id), keys)]
             done: list[Operation] = []
+            journal = self.store.journal
             for _ in range(max(1, count)):
-                found = self._newest_own() if own else self.store.journal.look(oplog.newest_standing)
+                found = self.own_changes.next_undo(journal.find) if own else journal.first_answer(oplog.undo_target)
                 if found is None:
                     break
-                done.append(self._undo(*found, keys))
+                done.append(self._undo(found, keys))
             if not done:
                 raise oplog.no_more_own() if own else oplog.nothing_to_undo(self.log(1_000))
             return done
 
-    def _standing(self, op_id: str) -> tuple[LogEntry, list[str]]:
-        """An operation by its id, and the keys of it that stand."""
-        entry = self._named(op_id)
-        return entry, self._keys_that_stand(entry)
-
-    def _keys_that_stand(self, entry: LogEntry) -> list[str]:
-        return self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
-
-    def _newest_own(self) -> tuple[LogEntry, list[str]] | None:
-        """What was changed through this object last and stands, and its keys that stand."""
-        entry = self.own_changes.next_undo(self.store.journal.logged)
-        return None if entry is None else (entry, self._keys_that_stand(entry))
-
-    def _undo(self, entry: LogEntry, stands: Sequence[str], keys: Sequence[str] | None) -> Operation:
+    def _undo(self, entry: LogEntry, keys: Sequence[str] | None) -> Operation:
         """Take back what stands of one operation, or of it what touched `keys`."""
-        operation = entry.operation
+        operation, stands = entry.operation, self.store.journal.standing(entry)
         touched = {change.key for change in operation.changes}
         if keys and not touched & set(keys):
             raise NotFound("the operation did not touch that", ", ".join(keys), "see `nanomem log --full --json`")
@@ -128,7 +115,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             done: list[Operation] = []
             journal = self.store.journal
             for _ in range(max(1, count)):
-                undo = self.own_changes.next_redo(journal.logged) if own else journal.look(oplog.redo_target)
+                undo = self.own_changes.next_redo(journal.find) if own else journal.first_answer(oplog.redo_target)
                 if undo is None:
                     break
                 label = f"redo: {undo.label.removeprefix('undo: ')}"
@@ -153,9 +140,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         return entry
 
     def set_setting(self, name: str, text: str) -> Path:
-        """Write one setting into the user's settings file; returns the file. See `settings_file`."""
+        """Write one setting into the user's settings file; returns the file. See `user_files.save_setting`."""
         file = paths.user_settings()
-        settings_file.save(file, name, text)
+        user_files.save_setting(file, name, text)
         return file
 
     def leading(self, work: str) -> AbstractContextManager[bool]:
@@ -170,12 +157,6 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         self._catch_up()
         return self.store.checkpoint(final=True)
 
-    def flush_elsewhere(self) -> Elsewhere:
-        """Ask other processes that have this memory open to write what they hold, and wait for them."""
-        from nanomem_tui.store import flush_request
-
-        return flush_request.ask(self.store.ledger)
-
     def _catch_up(self) -> None:
         mirrors: Any = self.store.layers.get("mirror")
         if mirrors is not None:
@@ -187,7 +168,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         return self.store.checkpoint() if self.store.due() else None
 
     def _age_if_due(self) -> None:
-        if "operational" in self.__dict__ or self.operational_folder.is_dir():
+        if "operational" in self.__dict__:
             self.operational.age_if_due()
 
     def consolidate_if_due(self) -> None:
@@ -212,8 +193,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def start_checkpoints(self) -> None:
         """Make checkpoints on a thread when they are due, until `stop_checkpoints` or `close`."""
-        from nanomem_tui.store.checkpointer import Checkpointer
+        from nanomem_tui.store.memory_store import Checkpointer
 
+        self.store.stays = True
         if self._checkpointer is None:
             self._checkpointer = Checkpointer(self.store, self._between_turns)
             self._checkpointer.start()
@@ -265,43 +247,40 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import forgotten_again, health, health_store
-        from nanomem_tui.store import reindex, strayed, verifying
-        from nanomem_tui.tiers import collector, spool
+        from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import health as tiers
-        from nanomem_tui.vectors import health as vectors
+        from nanomem_tui.vectors import meaning as vectors
 
         known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]
-        known += [*spool.damaged(self.operational_folder), *self.habits.problems()]
+        known += self.habits.problems()
         try:
             self.store.load()
-            known += lookup.damaged(self.store)
+        except CorruptDatabase as error:
+            known += self.store.damages() or [Problem(error.what, error.where, fix=error.fix)]
+            told = [*known, *self.store.problems()]
+            return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal)
         except NanomemError as error:
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
-        trail = partial(tiers.problems, self.tier_database, self.id, self.lifecycle, self.paths)
-        held, chained = partial(health_store.stored_secrets, self.store), partial(verifying.problems, self.store)
-        unfinished, meaning = partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings)
-        indexed = partial(reindex.problems, self.store)
+        trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
+        held = partial(health_store.stored_secrets, self.store)
+        unfinished, meaning = partial(layers.unfinished, self), partial(vectors.health, self.store, self.settings)
         again = partial(forgotten_again.problems, self.paths, self.layout)
-        strays = partial(strayed.problems, self.store, whole=True)
-        more: tuple[Any, ...] = (strays, named, held, chained, indexed, unfinished, meaning, trail, again)
-        if edition.is_second(self.store):
-            new: Any = self.store
-            more = (new.damages, named, held, unfinished, meaning, trail, again)
+        more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:
         """Flush what waits and let go of files and locks.
 
         Raises the store's errors when that last checkpoint fails; everything is let go of all the same, and what was
-        acknowledged stays in the ledger, from which it is written the next time.
+        acknowledged is in the database.
         """
         try:
             self.stop_checkpoints()
             if "collector" in self.__dict__:
                 self.collector.stop()
-            parts = ("lifecycle", "operational", "passage_vectors", "record_meaning", "meaning", "tier_database")
+            parts = ("lifecycle", "passage_vectors", "record_meaning", "meaning", "tier_database")
             for part in filter(None, map(self.__dict__.get, parts)):
                 part.close()
             self.traces.close()
@@ -315,7 +294,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         try:
             self.close()
         except NanomemError as error:
-            warnings.warn(f"kept in the ledger, and written later: {error.line()}", NotYetWritten, stacklevel=2)
+            what = f"every change is saved; counters and the agent's files are not: {error.line()}"
+            warnings.warn(what, NotYetWritten, stacklevel=2)
 
 
 def _carried(operation: Operation) -> dict[str, Any]:

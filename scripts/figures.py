@@ -308,7 +308,7 @@ ROWS: dict[str, list[Row]] = {
         (f"the same after 200 changes, {SIZES}", "0.5 s at 100k", _by_size("leaks again")),
     ],
     "turn_speed": [
-        (f"a change in RAM with its ledger line, {SIZES}, of JSON and one write", "3 ×", _floors("update in RAM")),
+        (f"a use of an item, counted in RAM, {SIZES}, of JSON and one write", "3 ×", _floors("update in RAM")),
         (f"a durable change, {SIZES}, of a bare SQLite FULL upsert", "2 ×", _floors("explicit durable write")),
     ],
     "keeping_speed": [

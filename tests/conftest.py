@@ -21,11 +21,13 @@ from tests.postgres_server import PostgresServer
 
 ALIKE = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("few", ALIKE, max_examples=15, derandomize=True)  # the same ones in every default run
-settings.register_profile("many", ALIKE, max_examples=150)  # `make slow`: others each time
+settings.register_profile("many", ALIKE, max_examples=150)  # `make drawn`: others each time
 settings.load_profile("few")
 
 ON_POSTGRES = bool(os.environ.get("NANOMEM_TEST_ON_POSTGRES"))
 """Whether every memory of these tests lies in a PostgreSQL of theirs (`make postgres`) and not in a file."""
+FIRST_CASES = bool(os.environ.get("NANOMEM_TEST_FIRST_CASES"))
+"""Whether of a test with many cases only the first is run: for a suite that runs a second time, on something else."""
 SAMPLES = Path(__file__).parent / "data" / "workspaces.tar.gz"
 """Homes that the real agents wrote, packed."""
 
@@ -56,6 +58,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if ON_POSTGRES:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("sqlite")])
         items[:] = [item for item in items if not item.get_closest_marker("sqlite")]
+    if FIRST_CASES:
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        kept = [item for item in items if first[item.nodeid.partition("[")[0]] is item or _is_of_the_store(item)]
+        config.hook.pytest_deselected(items=sorted(set(items) - set(kept), key=lambda item: item.nodeid))
+        items[:] = kept
+
+
+def _is_of_the_store(item: pytest.Item) -> bool:
+    """Whether each case of a test asks the database for something else, and not one thing of many sentences."""
+    return item.path.is_relative_to(Path(__file__).parent / "store")
 
 
 @pytest.fixture(scope="session")
@@ -93,23 +105,28 @@ def on_postgres(
 
 @contextlib.contextmanager
 def empty_schema(postgres: PostgresServer) -> Iterator[str]:
-    """The address of an empty schema, which goes at the end with the connections that were left open to it."""
-    name, url = postgres.fresh()
+    """The address of an empty schema, which goes at the end with the connections that were left open to it, and with
+    the schemas that workspaces made meanwhile."""
+    before = _schemas(postgres)
+    _, url = postgres.fresh()
     yield url
-    _let_go(url)
-    postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
+    let_go(url)
+    for made in _schemas(postgres) - before:
+        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
+        postgres.run("postgres", f"{end}'nanomem {made}'", f'DROP SCHEMA "{made}" CASCADE')
 
 
-def _let_go(url: str) -> None:
-    """The connections of memories that a test left open, as those of a process that ended: a server has 100."""
-    from nanomem_tui.store.postgres import pool
+def _schemas(postgres: PostgresServer) -> set[str]:
+    return {name for (name,) in postgres.run("postgres", "SELECT nspname FROM pg_namespace")}
 
-    for key, left in list(pool._POOLS.items()):
-        if key[1] == url:
-            del pool._POOLS[key]
-            left.users = 0
-            left.clear()
-            left.listener.close()
+
+def let_go(url: str) -> None:
+    """Close the connections of memories that a test left open, as those of a process that ended: a server has 100."""
+    from nanomem_tui.store.postgres import PostgresDatabase
+
+    for left in [one for one in gc.get_objects() if isinstance(one, PostgresDatabase)]:
+        if left.url == url:
+            left.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

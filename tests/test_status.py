@@ -23,17 +23,17 @@ def test_status_counts_what_is_there(tmp_path: Path, loaded: bool) -> None:
         ws.items.set_enabled(["ltm_2"], False)
         ws.lessons.set_enabled(["lesson_1"], False)
     waiting = open_workspace(workspace)
-    waiting.items.add("waits in a ledger")
+    waiting.items.add("the agent's file lacks it yet")
     with open_workspace(workspace) as ws:
         if loaded:
             ws.items.all()
         status = ws.status()
     assert (status["items"]["total"], status["items"]["enabled"], status["items"]["foreign"]) == (4, 3, 0)
     assert status["lessons"] == {"total": 3, "enabled": 2, "strong": 0, "by_scope": {"global": 3}}
-    assert status["store"]["operations"] == 3
+    assert status["store"]["operations"] == 4
+    assert status["store"]["schema"] == 1
     assert status["store"]["database"].endswith("nanomem.db")
-    if not loaded:
-        assert status["checkpoint"]["dirty"] == 1
+    assert status["checkpoint"]["dirty"] == 1
     assert status["problems"] == []
     kill(waiting)
 

@@ -18,7 +18,7 @@ from nanomem_tui.cli.tables import Column, table
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
-    from nanomem_tui.purge.kept import TakenOutAgain
+    from nanomem_tui.purge.run import TakenOutAgain
     from nanomem_tui.store.backup import Made
     from nanomem_tui.store.restore import Restored
 
@@ -73,13 +73,13 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
 
 def _lacking(left_out: Sequence[tuple[str, str]]) -> list[str]:
     """What a backup lacks because nobody could read it, each in a line."""
-    from nanomem_tui.store.backup_files import lacking
+    from nanomem_tui.store.backup import lacking
 
     return [f"It lacks {path}, which could not be read: {why}" for path, why in lacking(left_out)]
 
 
 def _made_lines(made: Made) -> list[str]:
-    from nanomem_tui.store.backup_files import lacking
+    from nanomem_tui.store.backup import lacking
 
     unread = lacking(made.left_out)
     left = [f"Left out: {path} ({why})" for path, why in made.left_out if (path, why) not in unread]
@@ -199,7 +199,6 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
 @backup.command("restore")
 @click.argument("name", type=Words())
 @click.option("--to", "place", type=Words(), metavar="FOLDER", help="A new place, instead of where the memory is now.")
-@click.option("--with-others", is_flag=True, help="Also where other workspaces share the database, and go back too.")
 @click.option("--user-settings", is_flag=True, help="Also your own settings, which hold for every workspace.")
 @click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copies back.")
 @_in
@@ -209,7 +208,6 @@ def restore_backup(
     state: State,
     name: str,
     place: str | None,
-    with_others: bool,
     user_settings: bool,
     force: bool,
     folder: str | None,
@@ -229,8 +227,8 @@ def restore_backup(
     """
     from nanomem_tui.store import backup as backups
     from nanomem_tui.store import restore
+    from nanomem_tui.store.backup import folder_of
     from nanomem_tui.store.backup_archive import Archive
-    from nanomem_tui.store.backup_files import folder_of
 
     path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
     if place is not None and user_settings:
@@ -265,7 +263,7 @@ def restore_backup(
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return 0
     again = _taken_out_again(state)
-    done = restore.in_place(paths, layout, path, others=with_others, with_user=user_settings, then=again)
+    done = restore.in_place(paths, layout, path, with_user=user_settings, then=again)
     undo = f"{done.undo.name if done.undo else ''}{' --user-settings' if user_settings else ''}"
     lines = [
         f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
@@ -287,7 +285,7 @@ def _left_lines(done: Restored) -> list[str]:
 
 def _taken_out_again(state: State) -> TakenOutAgain:
     from nanomem_tui.purge.databases import Memory
-    from nanomem_tui.purge.kept import TakenOutAgain
+    from nanomem_tui.purge.run import TakenOutAgain
 
     with state.open(forgiving=True) as ws:
         return TakenOutAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
@@ -356,7 +354,7 @@ def _found(state: State) -> tuple[Paths, Layout]:
 
 
 def _folder(paths: Paths, folder: str | None) -> Path:
-    from nanomem_tui.store.backup_files import folder_of
+    from nanomem_tui.store.backup import folder_of
 
     return Path(folder).expanduser().absolute() if folder else folder_of(paths)
 

@@ -104,13 +104,13 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
       nanomem config set max_items 5000
     """
     from nanomem_tui import config as configuration
-    from nanomem_tui.store import settings_file
+    from nanomem_tui.store import user_files
 
     file, found = _file(state, here=here, key=key), _located(state)
     workspace = found.workspace if found else None
     if key == "keys":
         _check_keys(value)
-    saved = settings_file.save(file, key, value, workspace=workspace, dry_run=dry_run)
+    saved = user_files.save_setting(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
     now, shown = _without_password(saved.value), _without_password(saved.was)
     said = f"{key} = {configuration.written(now)} in {file}"
@@ -188,11 +188,11 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     """
     from nanomem_tui import config as configuration
     from nanomem_tui import settings
-    from nanomem_tui.store import settings_file
+    from nanomem_tui.store import user_files
 
     file = _file(state, here=here)
     try:
-        was = settings_file.drop(file, key, dry_run=dry_run)
+        was = user_files.drop_setting(file, key, dry_run=dry_run)
     except NothingToDo as nothing:  # what was asked for is so already
         state.show({"key": key, "was": None, "path": str(file)}, [nothing.line()])
         return

@@ -60,7 +60,7 @@ def context(
       nanomem context "why is nginx slow?" --block
     """
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.tiers.context_block import warning
+    from nanomem_tui.tiers.context_fitting import warning
 
     named = [tier for given in tiers for tier in given.split(",")]
     with state.open() as ws:
@@ -78,7 +78,7 @@ def context(
 
 
 def _lines(found: Context, explain: bool, ascii_only: bool) -> list[str]:
-    from nanomem_tui.tiers.context_block import warning
+    from nanomem_tui.tiers.context_fitting import warning
 
     width = output.terminal_width()
     lines: list[str] = []

@@ -287,7 +287,7 @@ def _commit_lines(commit: Commit, diffs: Sequence[FileDiff]) -> list[str]:
         [
             ("Commit", commit.sha),
             ("Time", words.when(commit.at)),
-            ("By", f"{who_made(commit.raw)}, {commit.author}"),
+            ("By", f"{who_made(commit)}, {commit.author}"),
             ("Message", commit.subject),
             ("Entries", "" if commit.entries is None else str(commit.entries)),
         ]

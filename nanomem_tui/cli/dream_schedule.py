@@ -129,9 +129,9 @@ def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]
     """A step of both schedules; before them, once, what is wrong with the settings."""
     from nanomem_tui.dream.schedule import Schedule
     from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
-    from nanomem_tui.store import openers
+    from nanomem_tui.store import processes
 
-    with state.open() as ws, openers.staying(ws.paths):
+    with state.open() as ws, processes.staying(ws.paths):
         plan = Schedule(ws).plan()
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])

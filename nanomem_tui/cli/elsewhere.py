@@ -5,13 +5,11 @@ Reads the documents only, which are small. Must not import click: the plain comm
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from typing import TYPE_CHECKING
 
 from nanomem_tui.cli import output
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store import edition
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -29,10 +27,8 @@ def note(ws: Workspace, words: str = "", audience: Audience | None = None, *, ou
     nowhere. Counts the lines with `words`. `ours_only`: what the other systems' rows say was not looked at."""
     if audience is not None and audience.channel and audience.chat_id is None and audience.sender_id is None:
         return "Note: a channel alone sees what is global; give --chat-id or --sender-id too, or leave --channel out."
-    if stray := strayed_memory(ws):
-        return stray
-    if waiting := _to_import(ws, with_rows=ours_only):
-        return waiting
+    if told := renamed_memory(ws) or _to_import(ws, with_rows=ours_only):
+        return told
     if not ws.layout.has_history_jsonl:
         return ""
     counts = {name: _lines(ws, name, words) for name in ws.documents.names()}
@@ -41,15 +37,11 @@ def note(ws: Workspace, words: str = "", audience: Audience | None = None, *, ou
     return f"Note: {_WHERE}{here}: see {_WAYS}."
 
 
-def strayed_memory(ws: Workspace) -> str:
-    """That the database has a memory that nothing shows; "" where it has none, or this workspace has one."""
-    from nanomem_tui.store import strayed
+def renamed_memory(ws: Workspace) -> str:
+    """That the agent's home has a memory that nothing shows; "" where it has none, or this workspace has one."""
+    from nanomem_tui.store import old_stores
 
-    if edition.is_second(ws.store):
-        return ""
-    with contextlib.suppress(NanomemError):
-        return next((f"Note: {one.text()}" for one in strayed.problems(ws.store) if one.severity == "error"), "")
-    return ""
+    return next((f"Note: {one.text()}" for one in old_stores.renamed(ws.paths)), "")
 
 
 def _to_import(ws: Workspace, *, with_rows: bool) -> str:

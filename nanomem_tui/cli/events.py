@@ -53,7 +53,7 @@ def push(state: State, said: Sequence[str], data: str | None, category: str, sou
     told = {"message": text} if data is None else _from_json(data)
     with state.open(starting=True) as ws:
         entry_id = ws.operational.push(category, told, source, critical)
-        kept = next((entry for entry in ws.operational.recent(None) if entry.id == entry_id), None)
+        kept = ws.operational.get(entry_id)
     warnings = warned(state, [told, source])
     body = {**(values.plain(kept) if kept is not None else {"id": entry_id}), "warnings": warnings}
     state.show(body, [f"kept {_article(category)}: {entry_id}" + (" (critical)" if kept and kept.critical else "")])

@@ -23,7 +23,7 @@ from nanomem_tui.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.facts.search import Found
     from nanomem_tui.facts.value_history import Value
-    from nanomem_tui.store.fact_fields import Fact
+    from nanomem_tui.store.values import Fact
     from nanomem_tui.workspace import Workspace
 
 _CHANGES = "nanomem_tui.cli.facts_changes"
@@ -90,7 +90,6 @@ def list_facts(
             audience=None if audience.is_owner else audience,
             foreign=True,
         )
-        state.tell_damage(ws)
         shown = page(found, limit, offset)
         by_name = ws.facts.tree(shown) if tree else {}
         asked = any(name is not None for name in (domain, category, sub_category, key))
@@ -348,7 +347,6 @@ def find(
             query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only, far=True
         )
         most = ws.settings.recall_max_distance
-        state.tell_damage(ws)
         silent = bool(answer.results) or state.json
         note = "" if silent else elsewhere.note(ws, query, Audience(*audience), ours_only=True)
     shown = answer.results[offset:]

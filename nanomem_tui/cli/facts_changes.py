@@ -20,7 +20,7 @@ from nanomem_tui.errors import BadInput, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
-    from nanomem_tui.store.fact_fields import Fact
+    from nanomem_tui.store.values import Fact
     from nanomem_tui.workspace import Workspace
 
 MAX_INPUT = 8_000_000

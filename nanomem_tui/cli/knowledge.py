@@ -33,7 +33,7 @@ from nanomem_tui.text import counted, one_line
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeDocument, KnowledgeHit
     from nanomem_tui.tiers.knowledge import Added, Contents, KnowledgeBase
-    from nanomem_tui.tiers.knowledge_files import Found
+    from nanomem_tui.tiers.knowledge_sources import Found
 
 SOURCES = ("file", "man", "package", "page", "pack", "solution", "nanomem")
 SHOWN = 20
@@ -98,36 +98,32 @@ def add(
     named = paths or manuals or man_all or packages or packages_all or pages or packs
     if not named and solution is None:
         raise click.UsageError("name what is to be added: a path, --man NAME, --solution TEXT …", context)
-    from nanomem_tui.tiers import knowledge_files, knowledge_manuals, knowledge_packages, knowledge_packs
-    from nanomem_tui.tiers.knowledge_files import Found
+    from nanomem_tui.tiers import knowledge_sources
+    from nanomem_tui.tiers.knowledge_sources import Found
 
     with state.open(dry_run=dry_run, starting=True) as ws, output.Progress() as progress:
         found = Found([], [])
 
-        def take(more: Found) -> None:
-            found.documents.extend(more.documents)
-            found.problems.extend(more.problems)
-
         for path in paths:
-            take(knowledge_files.added(_address(path)))
+            found.take(knowledge_sources.read_path(_address(path)))
         if manuals:
-            take(knowledge_manuals.of_names(manuals, progress))
+            found.take(knowledge_sources.named_manuals(manuals, progress))
         if packages:
-            take(knowledge_packages.of_names(list(packages), progress))
-        take(_installed(progress, manuals=man_all, packages=packages_all))
+            found.take(knowledge_sources.named_packages(packages, progress))
+        found.take(_installed(progress, manuals=man_all, packages=packages_all))
         for path in pages:
-            found.documents.append(knowledge_files.saved_page(_address(path)))
+            found.documents.append(knowledge_sources.saved_page(_address(path)))
         for path in packs:
-            take(knowledge_packs.added(_address(path), progress))
+            found.take(knowledge_sources.read_pack(_address(path), progress))
         if solution is not None:
-            found.documents.append(knowledge_files.text_document(solution, source, title))
+            found.documents.append(knowledge_sources.text_document(solution, source, title))
         done = ws.knowledge.add(found, tell=progress, dry_run=dry_run)
     _tell_added(state, done, warned(state, [text for text in (solution, source, title) if text]), dry_run=dry_run)
 
 
 def _address(path: str) -> Path:
     """A path that a person wrote; an address of the web is refused."""
-    from nanomem_tui.tiers.knowledge_files import refuse_address
+    from nanomem_tui.tiers.knowledge_sources import refuse_address
 
     refuse_address(path)
     return Path(path).expanduser()
@@ -199,21 +195,21 @@ def _offer_installed(state: State, base: KnowledgeBase) -> None:
     name the command that does it."""
     if state.json or not base.is_untouched():
         return
-    from nanomem_tui.tiers import knowledge_manuals, knowledge_packages
+    from nanomem_tui.tiers import knowledge_sources
 
-    has_manuals = next(knowledge_manuals.pages(), None) is not None
-    has_packages = knowledge_packages.has_folders()
+    has_manuals = next(knowledge_sources.manual_pages(), None) is not None
+    has_packages = knowledge_sources.has_package_folders()
     if not has_manuals and not has_packages:
         return
     command = " ".join(["nanomem knowledge add", *["--man-all"] * has_manuals, *["--packages-all"] * has_packages])
     if not output.can_ask():
         output.notes([f"Note: no documents are indexed yet. To index the manuals of this machine: {command}"])
         return
-    pages = sum(1 for _ in knowledge_manuals.pages())
-    packages = len(knowledge_packages.installed()) if has_packages else 0
+    pages = sum(1 for _ in knowledge_sources.manual_pages())
+    packages = len(knowledge_sources.installed_packages()) if has_packages else 0
     parts = [f"{counted(pages, 'manual page')}"] * has_manuals
     parts += [f"the /usr/share/doc pages of {counted(packages, 'package')}"] * has_packages
-    cost = f"about {max(1, pages // 2_000)} min and {max(1, pages // 50)} MB; `nanomem undo` takes them out again."
+    cost = f"about {max(1, pages // 500)} min and {max(1, pages // 50)} MB; `nanomem undo` takes them out again."
     found = f"On this machine: {' and '.join(parts)}."
     output.notes(["No documents are indexed yet.", found, f"Indexing them takes {cost}"])
     if not output.ask("Index them now?"):
@@ -227,13 +223,15 @@ def _offer_installed(state: State, base: KnowledgeBase) -> None:
 
 def _installed(progress: output.Progress, *, manuals: bool, packages: bool) -> Found:
     """Every manual and package page of this machine, as far as they are wanted."""
-    from nanomem_tui.tiers import knowledge_manuals, knowledge_packages
-    from nanomem_tui.tiers.knowledge_files import Found
+    from nanomem_tui.tiers import knowledge_sources
+    from nanomem_tui.tiers.knowledge_sources import Found
 
-    parts = [knowledge_manuals.every(progress)] if manuals else []
-    parts += [knowledge_packages.every(progress)] if packages else []
-    documents = [document for part in parts for document in part.documents]
-    return Found(documents, [problem for part in parts for problem in part.problems])
+    found = Found([], [])
+    if manuals:
+        found.take(knowledge_sources.all_manuals(progress))
+    if packages:
+        found.take(knowledge_sources.all_packages(progress))
+    return found
 
 
 @knowledge.command()

@@ -14,7 +14,7 @@ from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_st
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store.habits import Macro
+from nanomem_tui.store.user_files import Macro
 from nanomem_tui.text import counted
 
 

@@ -57,6 +57,7 @@ _COMMANDS = {
     "lifecycle": "nanomem_tui.cli.lifecycle:lifecycle",
     "backup": "nanomem_tui.cli.backup:backup",
     "migrate-store": "nanomem_tui.cli.migrate:migrate_store",
+    "members": "nanomem_tui.cli.members:members",
     "doctor": "nanomem_tui.cli.doctor:doctor",
     "scrub": "nanomem_tui.cli.purge:scrub",
     "forget": "nanomem_tui.cli.purge:forget",

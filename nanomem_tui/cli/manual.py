@@ -24,7 +24,7 @@ _ENVIRONMENT = (
     ("NO_COLOR", "No colours."),
 )
 _FILES = (
-    ("<agent home>/nanomem/, or <workspace>/memory/nanomem/", "What is nanomem's own: nanomem.db, ledger, backups."),
+    ("<agent home>/nanomem/, or <workspace>/memory/nanomem/", "What is nanomem's own: nanomem.db, copies, backups."),
     ("~/.config/nanomem/config.toml", "Settings: see `nanomem config path`."),
 )
 

@@ -104,7 +104,7 @@ def show(state: State, item_id: str) -> None:
     """
     from nanomem_tui.cli.facts import fact_pairs
     from nanomem_tui.memory import retention, superseded
-    from nanomem_tui.store.fact_fields import fact_of
+    from nanomem_tui.store.values import fact_of
 
     with state.open() as ws:
         ws.store.load("item")

@@ -219,7 +219,6 @@ def list_items(
         found = [*ws.items.all(), *ws.items.foreign()]
         if query:
             found = _filtered(ws, found, query)
-        state.tell_damage(ws)
         note = "" if found or state.json else elsewhere.note(ws)
     if scope is not None and not (scope in SCOPES or ":" in scope or any(row.scope_key == scope for row in found)):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPES)}, or a whole scope key")
@@ -325,14 +324,11 @@ def search(
         hits = every[offset : offset + limit]
         note = "" if every or state.json else elsewhere.note(ws, query, Audience(channel, chat_id, sender_id))
         spelling = "" if state.json else _spelling(ws, query)
-        behind = "" if state.json else ws.items.recall.lacking.told
     state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
     if len(every) > len(hits) and not state.json:
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
         output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
     output.notes([spelling] if spelling else [])
-    if behind:
-        output.notes([f"Note: {behind}, so the rows were searched: `nanomem memory reindex` makes it anew."])
     elsewhere.say(state, note)
 
 

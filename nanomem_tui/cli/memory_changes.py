@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nanomem_tui import clock, errors
+from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import SHOWN, added, tell
 from nanomem_tui.cli.shared import (
@@ -248,39 +248,20 @@ def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
 def flush(state: State, dry_run: bool) -> None:
     """Write every waiting change into the database and the agent's own files now.
 
-    What other processes hold (an agent's engine, the console) they are asked to write; exit code 2 where one does not.
-
     \b
     Example:
       nanomem memory flush
     """
-    from nanomem_tui.store import openers
-
     with state.open() as ws:
         waiting = values.plain(ws.checkpoint_state())
         if dry_run:
-            from nanomem_tui.store.flush_request import held_elsewhere
-
-            waiting["dirty"] += len(held_elsewhere(ws.store.ledger))
             line = f"Would write {words.counted(waiting['dirty'], 'change')}."
             state.show({"dry_run": True, "checkpoint": waiting}, [line])
             return
         result = values.plain(ws.flush())
-        others = ws.flush_elsewhere()
-        if others.asked:
-            result["elsewhere"] = others._asdict()
-        holder, where = openers.who(ws.paths) if others.waiting else "", str(ws.paths.workspace)
     line = f"Wrote {words.counted(result['rows'], 'row')} of {words.counted(result['operations'], 'operation')}"
     exported = f", exported {', '.join(result['exported'])}" if result["exported"] else ""
-    lines = [f"{line} in {result['ms']:.0f} ms{exported}."]
-    if others.asked > others.waiting:
-        count = words.counted(others.asked - others.waiting, "operation")
-        lines.append(f"Another process wrote {count} that it held.")
-    state.show(result, lines)
-    if others.waiting:
-        what = f"{holder} has not written {words.counted(others.waiting, 'operation')} that it holds"
-        fix = "they are safe in its ledger; try again, or stop it: it writes them when it ends"
-        raise errors.Refused(what, where, fix)
+    state.show(result, [f"{line} in {result['ms']:.0f} ms{exported}."])
 
 
 @click.command(cls=Command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from nanomem_tui.errors import Refused
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.moving.move import Done, Plan
+    from nanomem_tui.store.store_move import Done, Plan
 
 
 @click.command("migrate-store", cls=Command)
@@ -27,13 +28,12 @@ if TYPE_CHECKING:
 def migrate_store(
     state: State, source: str, target: str, keep_settings: bool, replace: bool, yes: bool, dry_run: bool
 ) -> None:
-    """Move the memory of this workspace to another store, while everything runs. FROM and TO are `sqlite` (the file
-    nanomem.db of the workspace) or an address of a PostgreSQL database.
+    """Move the memory of this workspace to another store. FROM and TO are `sqlite` (the file nanomem.db of the
+    workspace) or an address of a PostgreSQL database.
 
     Items, lessons, facts, records and every operation move, so that history, undo and points in time are as
-    before; both sides are compared before the new one is used. What still has the old store open writes nothing more
-    to it: its changes wait in the ledger for the new one. The old store stays as it was. Cut off anywhere, the same
-    command goes on.
+    before; both sides are compared before the new one is used. Let consoles and agents end first: nothing is moved
+    while another process has either open. The old store stays as it was. Cut off anywhere, the same command goes on.
 
     \b
     Example:
@@ -41,12 +41,21 @@ def migrate_store(
       nanomem migrate-store postgresql+psycopg://me@db.example/memory sqlite
     """
     from nanomem_tui import paths
-    from nanomem_tui.store.moving.move import Move
+    from nanomem_tui.store import moving, work_takeover
+    from nanomem_tui.store.store_move import Move
 
     found = state.locate()
-    move = Move(found, paths.workspace_id(found), source, target, replace=replace)
+    key = paths.workspace_id(found)
+    move = Move(found, key, source, target, replace=replace)
+    stores = [work_takeover.open_work(found, key, _url(place)) for place in (source, target)]
     try:
         plan = move.plan()
+        of_work = moving.counts_of_work(stores[0])
+        if plan.state == "done" and of_work and not stores[0].moved_to():  # cut off between the two
+            plan = plan._replace(state="resumed", rows=of_work)
+        elif plan.state != "done":
+            plan = plan._replace(rows={**plan.rows, **of_work})
+        stores[0].database.close()  # the move waits until nobody else is connected
         if plan.state == "done" and _names(found, target, keep=keep_settings):
             state.show(_body(plan, None, None), [f"The memory is in {target} already: nothing to do."])
             return
@@ -58,10 +67,13 @@ def migrate_store(
             return
         with output.Progress() as progress:
             done = move.run(progress)
+            moved = moving.move_work(*stores, replace=replace)
     finally:
         move.close()
+        for store in stores:
+            store.close()
     file = None if keep_settings else _set(found, target)
-    state.show(_body(plan, done, file), lambda: _done_lines(plan, done, file, found))
+    state.show(_body(plan, done, file, moved), lambda: _done_lines(plan, done, file, found, moved))
 
 
 def _names(found: Paths, target: str, *, keep: bool) -> bool:
@@ -73,9 +85,9 @@ def _names(found: Paths, target: str, *, keep: bool) -> bool:
 
 def _set(found: Paths, target: str) -> str:
     """Let the settings of the workspace name the store; the file that says it."""
-    from nanomem_tui.store import settings_file
+    from nanomem_tui.store import user_files
 
-    settings_file.save(found.settings, "database_url", _url(target), workspace=found.workspace)
+    user_files.save_setting(found.settings, "database_url", _url(target), workspace=found.workspace)
     return str(found.settings)
 
 
@@ -83,13 +95,14 @@ def _url(target: str) -> str:
     return "" if target == "sqlite" else target
 
 
-def _body(plan: Plan, done: Done | None, file: str | None) -> dict[str, Any]:
+def _body(plan: Plan, done: Done | None, file: str | None, work: Mapping[str, int] = {}) -> dict[str, Any]:
     body: dict[str, Any] = {
         "operation": None, "from": plan.source, "to": plan.target, "state": plan.state, "rows": dict(plan.rows),
         "replaced": plan.replaced,
     }  # fmt: skip
     if done is not None:
         body |= {"move": done.move, "tables": {name: one._asdict() for name, one in done.tables.items()}}
+        body["tables"] |= {name: {"rows": rows} for name, rows in work.items()}
         body["settings"] = file
     return body
 
@@ -97,17 +110,19 @@ def _body(plan: Plan, done: Done | None, file: str | None) -> dict[str, Any]:
 def _plan_lines(plan: Plan) -> list[str]:
     told = [f"{rows:,} in {table}" for table, rows in plan.rows.items() if rows]
     first = {
-        "finished": "All rows are there; the last steps of the move are left.",
         "done": f"The memory is in {plan.target} already; the settings do not name it yet.",
-        "resumed": f"A move was cut off and would go on: {', '.join(told)}.",
+        "resumed": f"A move to {plan.target} was cut off; this goes on with it: {', '.join(told)}.",
     }.get(plan.state, f"Would move to {plan.target}: {', '.join(told)}.")
-    gone = f"What is there of an earlier time would go: {words.counted(plan.replaced, 'row')}."
-    return [first, *([gone] if plan.replaced else [])]
+    gone = (
+        "What it left there is copied anew" if plan.state == "resumed" else "What is there of an earlier time would go"
+    )
+    return [first, *([f"{gone}: {words.counted(plan.replaced, 'row')}."] if plan.replaced else [])]
 
 
-def _done_lines(plan: Plan, done: Done, file: str | None, found: Paths) -> list[str]:
-    moved = sum(one.rows for one in done.tables.values())
-    same = f"{words.counted(moved, 'row')} of {words.counted(len(done.tables), 'table')} moved, the same on both sides."
+def _done_lines(plan: Plan, done: Done, file: str | None, found: Paths, work: Mapping[str, int]) -> list[str]:
+    moved = sum(one.rows for one in done.tables.values()) + sum(work.values())
+    tables = words.counted(len(done.tables) + len(work), "table")
+    same = f"{words.counted(moved, 'row')} of {tables} moved, the same on both sides."
     named = f"database_url is set in {file}." if file else f"Name it: {_setting(plan.target)}"
     return [same if done.tables else "The move is at its end.", named, _left(plan.source, found)]
 

@@ -20,14 +20,13 @@ from nanomem_tui.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.moments import Moment
-    from nanomem_tui.curation.rewinding import Difference
+    from nanomem_tui.curation.rewinding import Difference, Kept
     from nanomem_tui.store.git_values import FileDiff
-    from nanomem_tui.store.values import AnyRow
     from nanomem_tui.workspace import Workspace
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 when_argument = click.argument("when", type=Words())
-layer_option = click.option("--layer", type=Words(), metavar="LAYER", help="Only item, lesson or record.")
+layer_option = click.option("--layer", type=Words(), metavar="LAYER", help="Only item, lesson, record or work.")
 kind_option = click.option("--kind", type=Words(), help="Only rows of this kind (fact, preference, ...).")
 scope_option = click.option("--scope", type=Words(), help="Only rows of this scope, as `nanomem scopes list` names it.")
 id_option = click.option("--id", "ids", type=Words(), multiple=True, help="Only this row; may be given again.")
@@ -35,7 +34,7 @@ id_option = click.option("--id", "ids", type=Words(), multiple=True, help="Only 
 
 @click.group("moments", cls=Group)
 def moments() -> None:
-    """The past: items, lessons and records as they were at any moment, and the way back.
+    """The past: items, lessons, records and work as they were at any moment, and the way back.
 
     \b
     A moment is an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00,
@@ -46,6 +45,9 @@ def moments() -> None:
       nanomem moments list
       nanomem moments diff yesterday
       nanomem moments restore "2h ago" --kind preference --dry-run
+
+    Of an agent's work (goals, tasks, decisions …) what a person added, edited or deleted is taken back; what the agent
+    itself told since stays.
     """
 
 
@@ -62,7 +64,6 @@ def list_moments(state: State, limit: int, offset: int) -> None:
     """
     with state.open() as ws:
         found = ws.moments.marks(limit, offset)
-        state.tell_damage(ws)
         unread = ws.moments.unread
     if unread is not None:
         output.notes([f"Without the versions of the files. {unread.line()}"])
@@ -96,6 +97,8 @@ def show(
 ) -> None:
     """What was there at a moment: rows, and where no rows are asked for SOUL, USER and MEMORY, too.
 
+    Of an agent's work the records that a person changed since then.
+
     \b
     Example:
       nanomem moments show "yesterday 18:00" --kind preference
@@ -114,7 +117,7 @@ def show(
         except NotFound as error:
             if not files:
                 raise
-            there, unknown = {}, f"Items, lessons and records: {error.what} ({error.fix})."
+            there, unknown = {}, f"Items, lessons, records and work: {error.what} ({error.fix})."
     if unread is not None:
         output.notes([f"Without the versions of the files. {unread.line()}"])
     rows = [(place[0], row) for place, row in sorted(there.items()) if chosen.row(row)]
@@ -129,7 +132,7 @@ def show(
     ending = words.counted(len(rows), "row") if len(shown) == len(rows) else f"{len(shown)} of {len(rows)} rows"
     body = {
         "moment": _moment_json(moment),
-        "rows": [{"layer": name, **values.plain(row._asdict())} for name, row in shown],
+        "rows": [{"layer": name, **_json(row)} for name, row in shown],
         "files": [{"path": name, "text": text} for name, text in files.items()],
         "unknown": unknown or None,
     }
@@ -178,7 +181,7 @@ def diff(
         except NotFound as error:
             if not files:
                 raise
-            found, unknown = [], f"Items, lessons and records: {error.what} ({error.fix})."
+            found, unknown = [], f"Items, lessons, records and work: {error.what} ({error.fix})."
     shown = page(found, limit, offset)
     body = {
         "first": _moment_json(ends[0]),
@@ -277,6 +280,8 @@ def _files(ws: Workspace, ends: Sequence[Moment]) -> tuple[list[FileDiff], Nanom
 
 def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
     """A difference in words; `back`: from what is to what was."""
+    from nanomem_tui.curation.rewinding import value_of
+
     old, new = (one.now, one.then) if back else (one.then, one.now)
     row = new or old
     assert row is not None
@@ -285,12 +290,20 @@ def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
     if old is not None and new is not None:
         for name in one.fields:
             if name not in SILENT:
-                before, after = (bool(v) if name in FLAGS else v for v in (getattr(old, name), getattr(new, name)))
+                before, after = (bool(v) if name in FLAGS else v for v in (value_of(old, name), value_of(new, name)))
                 yield f"    {name}: {shown_value(before)} → {shown_value(after)}"
 
 
-def _said(row: AnyRow) -> str:
-    return str(getattr(row, "text", "") or getattr(row, "trigger", "") or getattr(row, "about", ""))
+def _said(row: Kept) -> str:
+    from nanomem_tui.curation.rewinding import words_of
+
+    return words_of(row)
+
+
+def _json(row: Kept) -> dict[str, Any]:
+    from nanomem_tui.store.work_values import TierRecord
+
+    return dict(values.plain(row if isinstance(row, TierRecord) else row._asdict()))
 
 
 def _moment_json(moment: Moment) -> dict[str, Any]:
@@ -298,5 +311,5 @@ def _moment_json(moment: Moment) -> dict[str, Any]:
 
 
 def _difference_json(one: Difference) -> dict[str, Any]:
-    then, now = (values.plain(row._asdict()) if row is not None else None for row in (one.then, one.now))
+    then, now = (_json(row) if row is not None else None for row in (one.then, one.now))
     return {"layer": one.layer, "id": one.key, "fate": one.fate, "fields": list(one.fields), "then": then, "now": now}

@@ -124,7 +124,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
 
 def _of_record(change: Change, *, alone: bool) -> Iterator[str]:
     """What becomes of a record of an agent's work."""
-    from nanomem_tui.store.tier_layer import record_of
+    from nanomem_tui.store.work_layer import record_of
 
     before, after = (record_of(change.key, value) if value else None for value in (change.before, change.after))
     old, new = (record.fields if record else {} for record in (before, after))

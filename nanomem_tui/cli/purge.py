@@ -18,33 +18,44 @@ if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
     from nanomem_tui.purge.run import Looked, Wanted
     from nanomem_tui.purge.texts import Sought
-    from nanomem_tui.purge.unknown import Name
-    from nanomem_tui.purge.wishes import Wish
+    from nanomem_tui.purge.wishes import Name, Wish
     from nanomem_tui.store.forgotten import Forgotten
     from nanomem_tui.store.purge_marker import Mark
 
 
-def _everywhere(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--backups", is_flag=True, help="Also remove the backups and bundles that hold it.")(command)
-    return click.option(
-        "--git", is_flag=True, help="Also write the git history anew; a bundle of what was is kept until you remove it."
-    )(command)
+_EVERYWHERE = click.option("--backups", is_flag=True, help="Also remove the backups and bundles that hold it.")
+
+
+def _no_git(context: click.Context, _option: click.Parameter, given: bool) -> None:
+    if given:
+        raise click.UsageError("--git is gone: leave it out, each git history is told with the command for it", context)
+
+
+_GIT = click.option(
+    "--git",
+    is_flag=True,
+    hidden=True,
+    expose_value=False,
+    callback=_no_git,
+    help="Gone: git history is told, not written.",
+)
 
 
 @click.command(cls=Command)
 @click.option("--mask", is_flag=True, help="Put a kind and a fingerprint in the place of each secret, everywhere.")
-@_everywhere
+@_EVERYWHERE
+@_GIT
 @decided
 @pass_state
-def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run: bool) -> int:
+def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> int:
     """Look for secrets in everything that is stored. Changes nothing without --mask.
 
     Items, lessons, records, operations and their values, sessions, the archive, notes, session logs, mirrors, copies,
     the quarantine, git, backups, and every other text of the workspace and the agent's home up to 16 MB: each place
     with the kinds and fingerprints of what it holds, never the value. A password that one place tells is found where it
-    stands alone, too. Settings (the agent's, yours, those of git) and packed files stay, and are told.
-    Exit code 1 when something is found (with --mask: is left), or could
-    not be looked through. What --mask takes out no undo brings back.
+    stands alone, too. Settings (the agent's, yours, those of git) and packed files stay, and are told;
+    a history in git too, with its commits and the command that takes it out of them. Exit code 1 when something is
+    found (with --mask: is left), or could not be looked through. What --mask takes out no undo brings back.
 
     \b
     Example:
@@ -55,9 +66,9 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.store import purge_marker
 
-    if (yes or dry_run or git or backups) and not mask:
-        raise click.UsageError("--yes, --dry-run, --git and --backups go with --mask", click.get_current_context())
-    wanted = Wanted(git, backups)
+    if (yes or dry_run or backups) and not mask:
+        raise click.UsageError("--yes, --dry-run and --backups go with --mask", click.get_current_context())
+    wanted = Wanted(backups)
     memory = _memory(state)
     sought = texts.Secrets()
     found = _look(memory, sought, wanted)
@@ -76,9 +87,9 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
     lines = [*purge_words.mask_lines(found), *purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
     if not agreed(state, {"found": purge_words.as_json(found)}, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.purge import receipts
+    from nanomem_tui.purge import run
 
-    marked = begun or purge_marker.Mark("scrub", receipts.new_id(), "", {})
+    marked = begun or purge_marker.Mark("scrub", run.new_receipt_id(), "", {})
     return _done(state, memory, [sought], wanted._replace(anew=begun is not None), marked)
 
 
@@ -113,12 +124,13 @@ def scrub(state: State, mask: bool, git: bool, backups: bool, yes: bool, dry_run
 @click.option("--again", is_flag=True, help="Take out what was forgotten before and is there again.")
 @click.option("--full", is_flag=True, help="Name every row and line that goes, however many they are.")
 @click.option("--list", "listing", is_flag=True, help="The receipts of what was forgotten and masked.")
-@_everywhere
+@_EVERYWHERE
+@_GIT
 @decided
 @pass_state
 def forget(
     state: State, texts: tuple[str, ...], parts: bool, ids: tuple[str, ...], sessions: tuple[str, ...],
-    persons: tuple[str, ...], lift: str | None, again: bool, full: bool, listing: bool, git: bool,
+    persons: tuple[str, ...], lift: str | None, again: bool, full: bool, listing: bool,
     backups: bool, yes: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Take a text, a memory, a conversation or a person out of everything, for good, with a receipt.
@@ -130,6 +142,8 @@ def forget(
 
     A text is met as whole words, whatever their case and the signs between them: `kayak` is not in `kayaks`. That it
     stands inside longer words is said; --part-of-words takes these words too (what is kept out later is whole words).
+
+    A history in git stays, and is told with its commits and the command that takes it out of them.
 
     A name that holds a text (of a file, a session, a branch, a path in the git history) stays, and is told as left with
     what to do: nothing of an agent is renamed.
@@ -144,13 +158,12 @@ def forget(
     \b
     Example:
       nanomem forget --text "blue bike" --dry-run
-      nanomem forget --session telegram:20417 --git --backups
+      nanomem forget --session telegram:20417 --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import run, unknown
-    from nanomem_tui.purge.kept import KeptWords
+    from nanomem_tui.purge import run, wishes
     from nanomem_tui.purge.run import Wanted
-    from nanomem_tui.purge.wanted_words import LongerWords
+    from nanomem_tui.purge.wanted_words import KeptWords, LongerWords
     from nanomem_tui.purge.wishes import Wish
     from nanomem_tui.store import forgotten
 
@@ -167,10 +180,10 @@ def forget(
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
     sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
-    memory, wanted = _memory(state), Wanted(git, backups)
+    memory, wanted = _memory(state), Wanted(backups)
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
     wanted = wanted._replace(anew=begun is not None)
-    unknown.refuse(names, lambda one: _look(memory, one, wanted))
+    wishes.refuse_unknown(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
 
     def inside() -> Looked:
@@ -198,14 +211,14 @@ def _sought(
     state: State, wish: Wish, asked: dict[str, int], *, parts: bool, again: bool
 ) -> tuple[Sought, Mapping[str, Sequence[str]], dict[str, int], list[Name]]:
     """What is looked for, what stays forgotten, how much was asked for, and the names that may be mistyped."""
-    from nanomem_tui.purge import unknown
-    from nanomem_tui.purge.kept import KeptWords
+    from nanomem_tui.purge import wishes
+    from nanomem_tui.purge.wanted_words import KeptWords
     from nanomem_tui.purge.wishes import meant
     from nanomem_tui.store import forgotten, purge_marker
 
     with state.open() as ws:
         if not again:
-            return *meant(ws, wish, parts=parts), asked, unknown.unheard_of(ws, wish)
+            return *meant(ws, wish, parts=parts), asked, wishes.unheard_of(ws, wish)
         ws.flush()
         kept, mark = forgotten.load(ws.paths), purge_marker.read(ws.paths)
     if mark is not None and mark.kind == "forget":
@@ -235,11 +248,11 @@ def _mark(
     memory: Memory, sought: Sought, asked: Mapping[str, int], kept: Mapping[str, Sequence[str]], *, parts: bool
 ) -> Mark:
     """What tells of a forget until it is at its end."""
-    from nanomem_tui.purge import receipts
+    from nanomem_tui.purge import run
     from nanomem_tui.purge.wanted_words import Words as Sayings
     from nanomem_tui.store import forgotten, purge_marker
 
-    key = receipts.new_id()
+    key = run.new_receipt_id()
     things = {name: [one for one in names if one] for name, names in kept.items()}
     after = forgotten.with_more(forgotten.load(memory.paths), key, things)
     mark = purge_marker.Mark("forget", key, "", asked, parts=parts, kept=after)
@@ -277,11 +290,11 @@ def _done(
     more: Callable[[], Sequence[str]] = tuple,
 ) -> int:  # fmt: skip
     """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""
-    from nanomem_tui.purge import receipts, run
+    from nanomem_tui.purge import run
     from nanomem_tui.store import forgotten, purge_marker
 
-    options = [name for name, asked in (("--git", wanted.git), ("--backups", wanted.backups)) if asked]
-    begun = mark._replace(at=mark.at or clock.iso(clock.now()), options=tuple(dict.fromkeys((*mark.options, *options))))
+    options = ("--backups",) if wanted.backups else mark.options
+    begun = mark._replace(at=mark.at or clock.iso(clock.now()), options=options)
 
     def begin() -> None:
         purge_marker.begin(memory.paths, begun)
@@ -294,9 +307,9 @@ def _done(
         looked[0]._replace(places=tuple(place for one in looked for place in one.places))
         for looked in zip(*told, strict=True)
     )
-    receipt = receipts.receipt_of(mark.receipt, mark.kind, mark.asked, done, after)
+    receipt = run.receipt_of(mark.receipt, mark.kind, mark.asked, done, after)
     with state.open(forgiving=True) as ws:
-        receipts.keep(ws, receipt, sought[0])
+        run.keep_receipt(ws, receipt, sought[0])
     purge_marker.end(memory.paths)
     lines = [
         *purge_words.receipt_lines(receipt),
@@ -309,11 +322,11 @@ def _done(
 
 
 def _list(state: State) -> int:
-    from nanomem_tui.purge import receipts
+    from nanomem_tui.purge import run
     from nanomem_tui.store import purge_marker
 
     with state.open(forgiving=True) as ws:
-        found, mark = receipts.listed(ws.paths), purge_marker.read(ws.paths)
+        found, mark = run.receipts(ws.paths), purge_marker.read(ws.paths)
     lines = [f"{one['id']}  {words.when(str(one['at']))}  {one['kind']}: {_asked(one)}" for one in found]
     if mark is not None:
         lines.insert(0, f"Interrupted: {mark.what}; {mark.way}.")
@@ -331,7 +344,7 @@ def _asked(receipt: dict[str, Any]) -> str:
 
 def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui import errors
-    from nanomem_tui.purge import receipts
+    from nanomem_tui.purge import run
     from nanomem_tui.store import forgotten
 
     with state.open(forgiving=True) as ws:
@@ -345,6 +358,6 @@ def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
         ):
             return 0 if dry_run else 1
         forgotten.lift(ws.paths, key)
-        receipts.lifted(ws.paths, key)
+        run.lift_receipt(ws.paths, key)
     state.show({"lifts": len(held)}, [f"{what} may be remembered again; what was taken out stays out."])
     return 0

@@ -10,8 +10,7 @@ from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
-    from nanomem_tui.purge.receipts import Receipt
-    from nanomem_tui.purge.run import Looked, Wanted
+    from nanomem_tui.purge.run import Looked, Receipt, Wanted
 
 SHOWN = 40
 """Places and rows that are named; the rest are counted."""
@@ -29,6 +28,14 @@ def receipt_lines(receipt: Receipt) -> list[str]:
         *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else []),
     ]
     return [*shown, *left, f"{receipt.label[:1].upper()}{receipt.label[1:]}.", f"Receipt {receipt.id}."]
+
+
+def _git_steps(found: Looked) -> list[str]:
+    """Say how to use the `git filter-repo` command, where one is shown."""
+    if not any("FILE" in place.stays for place in found.places):
+        return []
+    file = "In git: commit what is open first. FILE is a full path, with a line `regex:(?i)TEXT==>[forgotten]` a text."
+    return [file, "Then remove FILE, push with --force, and repeat this; clones keep theirs (docs/forgetting.md)."]
 
 
 def as_json(found: Looked) -> list[dict[str, Any]]:
@@ -101,7 +108,8 @@ def lines_of(found: Looked) -> list[str]:
         + (f" (stays: {place.stays})" if place.stays else "")
         for place in found.places
     ]
-    return [*lines[:SHOWN], *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else [])]
+    more = [f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
 
 
 NAMED = 3
@@ -124,7 +132,7 @@ def mask_lines(found: Looked) -> list[str]:
 def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
     """That no backup would be left, where those that hold it are removed."""
     from nanomem_tui.store import backup
-    from nanomem_tui.store.backup_files import folder_of
+    from nanomem_tui.store.backup import folder_of
 
     if not wanted.backups:
         return []
@@ -139,8 +147,8 @@ def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
 def backups_left(memory: Memory, done: Looked, wanted: Wanted) -> list[str]:
     """That the last backup is gone, and how another is made."""
     from nanomem_tui.store import backup
+    from nanomem_tui.store.backup import folder_of
     from nanomem_tui.store.backup_archive import SUFFIX
-    from nanomem_tui.store.backup_files import folder_of
 
     removed = wanted.backups and any(place.where.endswith(SUFFIX) for place in done.can_go)
     if not removed or backup.listed(folder_of(memory.paths)):
@@ -170,9 +178,8 @@ def summed(found: Looked) -> str:
 
 
 def unread(found: Looked) -> list[str]:
-    """What was not looked through, and why."""
-    from nanomem_tui.purge.of_home import PROGRAMS, WORKSPACE
-    from nanomem_tui.purge.stored_files import LEADS_OUT
+    """Say what was not searched, and why, after the steps for a history in git."""
+    from nanomem_tui.purge.stored_files import LEADS_OUT, PROGRAMS, WORKSPACE
 
     lines = [f"Could not be looked through: {where}: {why}" for where, why in found.unread]
     for reason in dict.fromkeys(why for _, why in found.passed):
@@ -181,4 +188,4 @@ def unread(found: Looked) -> list[str]:
         noun = {LEADS_OUT: "link", PROGRAMS: "folder", WORKSPACE: "folder"}.get(reason, "file")
         told = f" of no memory, {reason}" if noun == "file" else f" {reason}"
         lines.append(f"Not looked at: {words.counted(len(files), noun)}{told}: {', '.join(files[:NAMED])}{more}.")
-    return lines
+    return [*_git_steps(found), *lines]

@@ -13,7 +13,6 @@ import click
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.store import edition
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -45,14 +44,7 @@ def reindex(state: State, vectors: bool, anew: bool, dry_run: bool) -> None:
         _embed(state, anew=anew, dry_run=dry_run)
         return
     with state.open() as ws:
-        from nanomem_tui.store import reindex as index
-
-        found: Any
-        if not edition.is_second(ws.store):
-            found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
-        else:
-            new: Any = ws.store
-            found = new.index_state() if dry_run else new.make_index()
+        found = ws.store.index_state() if dry_run else ws.store.make_index()
         here = ws.store.has_database
     how = f"{found.indexed:,} of {words.counted(found.items, 'item')} in the index"
     if not here:

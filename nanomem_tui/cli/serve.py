@@ -64,11 +64,11 @@ def mcp(
     """
     from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.server import mcp as server
-    from nanomem_tui.store import openers
+    from nanomem_tui.store import processes
 
     server.needed()
     audience = Audience(channel, chat_id, sender_id)
-    with state.open(starting=True) as ws, openers.staying(ws.paths):
+    with state.open(starting=True) as ws, processes.staying(ws.paths):
         if allow_writes and not ws.settings.mcp_writes:
             fix = "allow it for this memory first: nanomem config set mcp_writes true"
             raise errors.Refused("agents may not propose memories here", "--allow-writes", fix)

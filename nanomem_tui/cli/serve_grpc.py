@@ -67,10 +67,10 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
     import asyncio
 
     from nanomem_tui.server import grpc_place, grpc_server, token
-    from nanomem_tui.store import openers
+    from nanomem_tui.store import processes
 
     grpc_server.needed()
-    with state.open(starting=True) as ws, openers.staying(ws.paths):
+    with state.open(starting=True) as ws, processes.staying(ws.paths):
         path = Path(socket).expanduser() if socket else grpc_place.usual(ws.paths) if tcp is None else None
         file = Path(token_file).expanduser() if token_file else ws.paths.data / grpc_place.TOKEN
         word = token.token(file) if tcp is not None else ""

@@ -32,14 +32,14 @@ def web(state: State, port: int, token_file: str | None) -> None:
     from nanomem_tui.server import port as ports
     from nanomem_tui.server import token
     from nanomem_tui.server import web as server
-    from nanomem_tui.store import openers
+    from nanomem_tui.store import processes
 
     server.needed()
     with state.open(starting=True) as ws:
         found, workspace, ascii_only = ws.paths, ws.paths.workspace, ws.settings.ascii
         file = Path(token_file).expanduser() if token_file else ws.paths.data / "web.token"
         word = token.token(file)
-    with openers.staying(found), ports.listen(port, "--port") as listening:
+    with processes.staying(found), ports.listen(port, "--port") as listening:
         if sys.stderr.isatty():  # a log is no place for it
             output.notes([f"nanomem: open {server.address(listening, word)}", f"{workspace}; Ctrl-C ends it"])
         else:

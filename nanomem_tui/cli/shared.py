@@ -15,7 +15,7 @@ import click
 from nanomem_tui import errors
 from nanomem_tui.cli import output
 from nanomem_tui.cli.state import Lines, State
-from nanomem_tui.text import counted
+from nanomem_tui.text import counted, is_utf8
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ class Words(_TextType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """`value` unchanged, or a usage error."""
         text = str(value)
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
+        if not is_utf8(text):
             self.fail("is not valid UTF-8", param, ctx)
         return text
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.cli import output
-from nanomem_tui.store import edition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +38,8 @@ class State:
         `starting`: an empty folder will do, what is written first makes it one; `forgiving`: settings that cannot be
         used are problems of the workspace, and no errors.
 
-        Says on stderr which files a write had to set aside, and when what was done is in the ledger alone: a change is
-        acknowledged by that, whatever became of the database. Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
+        Says on stderr which files a write had to set aside, and what could not be written at the end. Raises
+        WorkspaceMissing, NotAWorkspace or AccessDenied.
         """
         ws = self._opened(dry_run=dry_run, starting=starting, forgiving=forgiving)
         before = _names(ws.paths.quarantine)
@@ -48,6 +47,7 @@ class State:
             yield ws
         finally:
             _close(ws)
+        _tell_copy(ws)
         for name in sorted(_names(ws.paths.quarantine) - before):
             from nanomem_tui.store.atomic import why_kept
 
@@ -96,17 +96,6 @@ class State:
         return Workspace(found, loaded)
 
     @staticmethod
-    def tell_damage(ws: Workspace) -> None:
-        """Say on stderr when what was read is not the database, but what stands in for it."""
-        from nanomem_tui.store import beside
-
-        if edition.is_second(ws.store):
-            return
-        hurt = ws.store.source.damage or beside.gone(ws.store)
-        if hurt is not None:
-            output.notes([f"Note: {hurt.text()}"])
-
-    @staticmethod
     def tell_uncommitted(ws: Workspace, operations: Sequence[Operation]) -> None:
         """Say on stderr which changes of memory files no commit holds, where versions are kept, and what to do."""
         for operation in operations:
@@ -122,6 +111,16 @@ class State:
             output.lines(human() if callable(human) else human)
 
 
+def _tell_copy(ws: Workspace) -> None:
+    """Say on stderr that what was shown is a copy: the memory is still as an earlier nanomem left it."""
+    if ws.store.shows_copy and ws.store.place.is_first_edition():
+        what = "the first edition's memory is shown from a copy; the first command that writes takes it over"
+        output.notes([f"Note: {what}"])
+    elif ws.store.shows_copy:
+        what = "the memory has an older schema, and is shown from a copy; the first command that writes migrates it"
+        output.notes([f"Note: {what}"])
+
+
 def _close(ws: Workspace) -> None:
     """Let go of the workspace. A last checkpoint that fails loses nothing, so that it is told and is no failure: who is
     told of one would do the change again."""
@@ -130,7 +129,7 @@ def _close(ws: Workspace) -> None:
     try:
         ws.close()
     except NanomemError as error:
-        output.notes([f"Note: kept in the ledger; {error.what}, it is written later (degraded)"])
+        output.notes([f"Note: saved, but the agent's files and counters are written later: {error.what} (degraded)"])
 
 
 def _names(folder: Path) -> set[str]:

@@ -82,9 +82,9 @@ def serve(state: State) -> None:
     Example:
       nanomem turn serve < requests.jsonl
     """
-    from nanomem_tui.store import openers
+    from nanomem_tui.store import processes
 
-    with _Ending() as ending, state.open(starting=True) as ws, openers.staying(ws.paths):
+    with _Ending() as ending, state.open(starting=True) as ws, processes.staying(ws.paths):
         ws.start_checkpoints()
         if ws.settings.memory_enabled:
             ws.recall.warm()

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.curation import value_guard
 from nanomem_tui.curation.statements import has_lead_in
 from nanomem_tui.curation.values import Decision, Finding
-from nanomem_tui.store.fact_fields import identity_of_item
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, identity_of_item
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:

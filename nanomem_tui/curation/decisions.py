@@ -70,7 +70,7 @@ def words(decisions: Sequence[Decision]) -> str:
 def _row(ws: Workspace, finding: Finding) -> AnyRow:
     if finding.layer not in ROW_LAYERS or not finding.ids:
         raise Refused("it is no item and no lesson", finding.id, f"one of {words(finding.offers)}")
-    row = ws.store.load().table(finding.layer).get(finding.ids[0])
+    row: AnyRow | None = ws.store.load().table(finding.layer).get(finding.ids[0])
     if row is None or row.is_deleted:
         raise NotFound("it is not there any more", finding.ids[0], "see `nanomem triage list`")
     if not isinstance(row, Record) and row.waits:

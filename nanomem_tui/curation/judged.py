@@ -1,6 +1,6 @@
 """What findings were judged on: the rows and files as they were when somebody looked, and whether they still are so.
 
-Owns which differences matter: what turns move by themselves (`COUNTERS`) does not, unless a finding is about use.
+Owns which differences matter: what turns move by themselves (`NOT_COMPARED`) does not, unless a finding is about use.
 Reads only.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.paths import TRACKED_FILES
-from nanomem_tui.store.snapshot import COUNTERS
+from nanomem_tui.store.snapshot import NOT_COMPARED
 from nanomem_tui.store.values import ROW_TYPES, AnyRow
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ OF_USE = frozenset({"stale", "unused"})
 LAYERS = ("item", "lesson")
 """Where a new row wants a new look."""
 STANDING = (*LAYERS, "record")
-_JUDGED = {kind: attrgetter(*(f for f in kind._fields if f not in COUNTERS)) for kind in ROW_TYPES.values()}
+_JUDGED = {kind: attrgetter(*(f for f in kind._fields if f not in NOT_COMPARED)) for kind in ROW_TYPES.values()}
 
 Stamp = tuple[tuple[int, int], ...]
 

@@ -16,7 +16,7 @@ from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.memory import fields
 from nanomem_tui.memory.scope_names import of_key
 from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.store.habits import Macro, Step
+from nanomem_tui.store.user_files import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 from nanomem_tui.text import counted
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.operations import Change
-from nanomem_tui.store import lookup
+from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
@@ -60,7 +60,7 @@ class Marks:
         """The marks by the id of their finding; must not be altered."""
         counter = self._store.snapshot.counter if self._store.loaded else -1
         if counter < 0 or counter != self._seen:
-            rows = lookup.records(self._store, KIND)
+            rows = reading.records(self._store, KIND)
             self._marks = {mark.finding: mark for mark in map(self._mark, rows)}
             self._seen = counter
         return self._marks

@@ -1,28 +1,33 @@
-"""Point in time: items, lessons and records as they were at any moment, what differs, and the way back.
+"""Point in time: items, lessons, records and an agent's work as they were at any moment, what differs, the way back.
 
-Owns naming a moment and restoring to one. What no operation recorded (counts of hits) is not rebuilt;
-files are told from their versions.
+Owns naming a moment and restoring to one. What no operation recorded is not rebuilt: counts of hits, and what an agent
+told of its work (`store`), where only what a person added, edited or deleted is an operation. Files are told from their
+versions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.curation.rewinding import Difference, difference, rewound
+from nanomem_tui.curation.rewinding import LAYERS, WORK, Difference, Kept, difference, layer_name, rewound
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.scope_names import lies_in
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import TRACKED_FILES
+from nanomem_tui.store import work_layer
 from nanomem_tui.store.oplog import WINDOWS
-from nanomem_tui.store.snapshot import COUNTERS, RowKey, change_of
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
+from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of
+from nanomem_tui.store.values import ROW_LAYERS, Item
+from nanomem_tui.store.work_values import COUNTERS, TierRecord
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
@@ -72,15 +77,15 @@ class Chosen(NamedTuple):
     scope_key: str = ""
     ids: frozenset[str] = frozenset()
 
-    def row(self, row: AnyRow) -> bool:
-        """Whether a row is meant."""
+    def row(self, row: Kept) -> bool:
+        """Whether a row is meant; a work record by its id, or with its kind before it as `moments` prints it."""
         return (
-            (not self.layer or layer_of(row) == self.layer)
+            (not self.layer or layer_name(row) == self.layer)
             and (not self.kind or getattr(row, "kind", "") == self.kind)
             and (
                 not self.scope_key or (isinstance(row, Item) and lies_in(row.scope_type, row.scope_key, self.scope_key))
             )
-            and (not self.ids or row.id in self.ids)
+            and (not self.ids or not self.ids.isdisjoint((row.id, getattr(row, "key", ""))))
         )
 
     def difference(self, one: Difference) -> bool:
@@ -138,8 +143,8 @@ class Moments:
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
     ) -> Chosen:
         """The rows that a person names. Raises BadInput for a layer that is none, and as `ws.scopes.named` does."""
-        if layer is not None and layer not in ROW_LAYERS:
-            raise BadInput("no such layer", layer, f"name {', '.join(ROW_LAYERS)}")
+        if layer is not None and layer not in LAYERS:
+            raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
         scope_key = self._ws.scopes.named(scope).scope_key if scope is not None else ""
         return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
 
@@ -186,16 +191,13 @@ class Moments:
         entries = self._ws.log(WINDOWS[-1])
         return entries[-1].operation.at if entries else ""
 
-    def rows_at(self, moment: Moment) -> dict[RowKey, AnyRow]:
-        """Every row that was there then. Raises NotFound for a moment before anything was recorded."""
+    def rows_at(self, moment: Moment) -> dict[RowKey, Kept]:
+        """Every row that was there then, and of an agent's work the records that operations touched since. Raises
+        NotFound for a moment before anything was recorded."""
         tables, past = self._look(moment)
-        found: dict[RowKey, AnyRow] = {}
-        for layer in ROW_LAYERS:
-            for key, present in tables[layer].items():
-                row = past.get((layer, key), present)
-                if row is not None and not row.is_deleted:
-                    found[layer, key] = row
-        return found
+        places = dict.fromkeys([*((layer, key) for layer in ROW_LAYERS for key in tables[layer]), *past])
+        found = {place: past[place] if place in past else tables[place[0]][place[1]] for place in places}
+        return {place: row for place, row in found.items() if row and not getattr(row, "is_deleted", False)}
 
     def diff(self, first: Moment, second: Moment | None = None) -> list[Difference]:
         """What differs between two moments (None: now), by layer and id; only what an operation touched is looked at.
@@ -287,7 +289,7 @@ class Moments:
         ws = self._ws
         with ws.store.deciding.alone():
             ws.store.refresh()
-            tables = self._tables()
+            tables = self._tables({one.key for one in plan.differences if one.layer == WORK})
             changes: list[Change] = []
             for one in plan.differences:
                 present = tables[one.layer].get(one.key)
@@ -307,13 +309,27 @@ class Moments:
             later = [() if moment.now else self._later(moment) for moment in moments]
             if not store.refresh():
                 break
-        tables = self._tables()
+        changes = (change for part in later for done in part for change in done.changes)
+        tables = self._tables({change.key for change in changes if change.layer == work_layer.NAME})
         return tables, *(rewound(tables, operations) for operations in later)
 
-    def _tables(self) -> dict[str, dict[str, AnyRow]]:
+    def _tables(self, of_work: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The rows of now by layer and id, and the work records of these keys."""
         snapshot = self._ws.store.load()
         with snapshot.lock:
-            return {layer: dict(snapshot.table(layer)) for layer in ROW_LAYERS}
+            tables: dict[str, dict[str, Any]] = {layer: dict(snapshot.table(layer)) for layer in ROW_LAYERS}
+        return {**tables, WORK: self._work(of_work)}
+
+    def _work(self, keys: Collection[str]) -> dict[str, TierRecord]:
+        if not keys or not self._ws.tier_database.exists:
+            return {}
+        from nanomem_tui.store import work
+
+        def look(connection: Connection) -> dict[str, TierRecord]:
+            found = (work.get(connection, *work_layer.split(key)) for key in keys)
+            return {record.key: record for record in found if record is not None}
+
+        return self._ws.tier_database.read(look)
 
     def _later(self, moment: Moment) -> Sequence[Operation]:
         """The operations after a moment, newest first, without those that could not be done."""
@@ -341,14 +357,25 @@ def _done(operations: Sequence[Operation]) -> list[Operation]:
     return [operation for operation in operations if operation.id not in failed and operation.kind != "void"]
 
 
-def _change(one: Difference, present: AnyRow | None) -> Change:
+def _change(one: Difference, present: Any) -> Change:
+    if one.layer == WORK:
+        return _change_of_work(one.then, present)
+    assert not isinstance(one.then, TierRecord)
     if one.then is None:
         assert present is not None
         return change_of(one.layer, present, present._replace(is_deleted=True))
     if present is None:
         return change_of(one.layer, None, one.then)
-    kept = {name: getattr(present, name) for name in COUNTERS if name in present._fields}
+    kept = {name: getattr(present, name) for name in NOT_COMPARED if name in present._fields}
     return change_of(one.layer, present, one.then._replace(**kept))
+
+
+def _change_of_work(then: Any, present: TierRecord | None) -> Change:
+    if then is not None and present is not None:
+        counts = {name: value for name, value in present.fields.items() if name in COUNTERS}
+        fields = {**then.fields, **counts}
+        then = present._replace(tier=then.tier, fields=fields, changed_at=clock.iso(clock.now()))
+    return work_layer.change(present, then)
 
 
 def _time(text: str) -> datetime | None:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from nanomem_tui.curation import contradiction
 from nanomem_tui.curation.contradiction import Rivals
 from nanomem_tui.curation.said import Said
-from nanomem_tui.store.fact_fields import fact_of
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Item, Row
+from nanomem_tui.store.values import Item, Row, fact_of
 
 MOST = 8
 """Rows of one scope that say something of the same: what is said more often is a list, and no contradiction."""

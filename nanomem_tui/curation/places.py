@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.filters import Filter, Kind, Search, fold, parse
-from nanomem_tui.store.fact_fields import fact_of
+from nanomem_tui.store.values import fact_of
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

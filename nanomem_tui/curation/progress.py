@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.store.journal import Journal
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.oplog import Journal, LogEntry
 
 PAUSE = timedelta(minutes=10)
 """A longer pause between two decisions ends a sitting."""

@@ -1,8 +1,8 @@
 """Blame: for each line of a memory file the commit that wrote it, who that was, why, and from which words of a session.
 
-Composes what others know: git's blame and its cache, the ledger's record of our own Dreams, the archive, the sessions.
-A commit that only brought a line back (an undo, a revert) is named as git names it, and behind it the one that wrote
-the line first, which is the one that had evidence. Reads only, but for the cache.
+Composes what others know: the walk through the versions, what our own Dreams recorded, the archive, the sessions. A
+commit that only brought a line back (an undo, a revert) is named, and behind it the one that wrote the line first,
+which is the one that had evidence. Reads only.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidenc
 from nanomem_tui.dream.log import behind
 from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import git_blame, git_blame_cache, merge
-from nanomem_tui.store.git_blame_cache import Kept
-from nanomem_tui.store.git_diff import lines_of
-from nanomem_tui.store.git_objects import CommitObject, DamagedGit
-from nanomem_tui.store.git_values import Commit
+from nanomem_tui.store import git_blame, merge
+from nanomem_tui.store.git_blame import Written
+from nanomem_tui.store.git_values import Commit, DamagedGit
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,9 +34,8 @@ if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
-_WORTH_KEEPING = 64  # commits walked: what takes less is as quickly found again
 _RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence
-_Placed = tuple[int, str, tuple[str, str] | None]  # number from 1, text, who git names and who wrote it first
+_Placed = tuple[int, str, Written | None]  # number from 1, text, who wrote it
 
 
 class Blames:
@@ -59,7 +56,7 @@ class Blames:
         self._history = history
         self._operations = operations
         self._sessions = sessions
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, tuple[str, list[Written]]] = {}  # by file: who wrote its lines as of the commit
 
     def blame(self, file: str) -> list[BlamedLine]:
         """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
@@ -94,11 +91,11 @@ class Blames:
         head = git.head() if git else None
         if git is None or head is None:
             return name, None, [(number, text, None) for number, text in enumerate(texts, 1)]
-        kept = self._written(git, head, name)
-        committed = git.file_at(head, name) or b""
-        places = range(len(texts)) if committed == loaded.data else git_blame.uncommitted(committed, loaded.data)
-        written = [None if place is None else (kept.writers[place], kept.first[place]) for place in places]
-        return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, written, strict=True))
+        written = self._written(git, head, name)
+        committed = merge.split_lines(git.text(git.blob_id(head, name)) or "")
+        places = git_blame.places(committed, merge.split_lines(loaded.text or ""))
+        lines = [None if place is None else written[place] for place in places]
+        return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, lines, strict=True))
 
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
         """The lines with the messages of sessions that their entries came from; each session is read once."""
@@ -122,38 +119,12 @@ class Blames:
             if any((m.session_key, m.index) == wanted for m in line.messages)
         ]
 
-    def _written(self, git: GitHistory, head: str, name: str) -> Kept:
-        """Who wrote each line as of `head`, from the cache as far as it reaches."""
-        folder = self._paths.data / "blame"
-        kept = self._kept.get(name) or git_blame_cache.load(folder, git.git_dir, name)
-        if kept is not None and not _fits(git, kept):
-            kept = None
-        if kept is not None and kept.commit == head:
-            self._kept[name] = kept
-            return kept
-        # What is known of an older commit is handed through the walk by place, for both answers at once.
-        marks = {f"@{place}": place for place in range(len(kept.writers))} if kept else {}
-        found = git_blame.blame(git, head, name, known={kept.commit: list(marks)} if kept else None)
-        writers = [writer or head for writer in found.writers]
-        fresh = [place for place, writer in enumerate(writers) if writer not in marks]
-        lines = lines_of(git.file_at(head, name) or b"")
-        newest = git_blame.first_writers(
-            git, name, [lines[place] for place in fresh], [writers[place] for place in fresh], brings_back
-        )
-        first = dict(zip(fresh, newest, strict=True))
-        result = Kept(
-            path=name,
-            commit=head,
-            blob=git.blob_id(head, name) or "",
-            writers=tuple(kept.writers[marks[w]] if kept and w in marks else w for w in writers),
-            first=tuple(
-                kept.first[marks[w]] if kept and w in marks else first[place] for place, w in enumerate(writers)
-            ),
-        )
-        self._kept[name] = result
-        if found.looked_at >= _WORTH_KEEPING:
-            git_blame_cache.save(folder, git.git_dir, result)
-        return result
+    def _written(self, git: GitHistory, head: str, name: str) -> list[Written]:
+        """Who wrote each line as of `head`."""
+        kept = self._kept.get(name)
+        if kept is None or kept[0] != head:
+            kept = self._kept[name] = head, git_blame.blame(git, head, name, brings_back)
+        return kept[1]
 
     def edits(self, file: str) -> list[Operation]:
         """What Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
@@ -165,13 +136,12 @@ class Blames:
 
         return rewound.held(tuple(self._operations(DREAM_CURSOR)), cursor)
 
-    def entries_read(self, git: GitHistory, raw: CommitObject) -> tuple[list[HistoryEntry], bool]:
+    def entries_read(self, git: GitHistory, commit: Commit) -> tuple[list[HistoryEntry], bool]:
         """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
         some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
-        commit = Commit(raw, git)
         moved = False
         with suppress(DamagedGit):  # else the time tells
-            moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
+            moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(commit.sha))
         before, after = commit.cursor_before, commit.cursor_after
         if before is None and commit.is_first:
             before = 0
@@ -179,7 +149,7 @@ class Blames:
         if moved and before is not None and after is not None:
             gone = before < after and (oldest is None or oldest.cursor > before + 1)
             return self._history.read_between(before, after), gone
-        start, end = _dreamt_before(git, raw), clock.parse(raw.at)
+        start, end = _dreamt_before(git, commit), clock.parse(commit.at)
         read = [
             entry
             for entry in self._history.in_order()
@@ -206,8 +176,8 @@ class _Work:
         self._recorded: dict[str, list[RecordedEdit]] = {}
         self._candidates: dict[str, tuple[Candidates, bool]] = {}
 
-    def line(self, number: int, text: str, written: tuple[str, str] | None) -> BlamedLine:
-        """One line with its entries; `written` holds who git names and who wrote it first."""
+    def line(self, number: int, text: str, written: Written | None) -> BlamedLine:
+        """One line with its entries; `written` names who wrote it."""
         if written is None:
             return BlamedLine(self._name, number, text, None)
         writer, first = (self._writer(sha) for sha in written)
@@ -217,8 +187,8 @@ class _Work:
     def _writer(self, sha: str) -> Writer:
         found = self._writers.get(sha)
         if found is None:
-            commit = Commit(self._git.raw(sha), self._git)
-            found = Writer(sha, commit.at, commit.author, commit.subject, who_made(commit.raw))
+            commit = self._git.read(sha)
+            found = Writer(sha, commit.at, commit.author, commit.subject, who_made(commit))
             self._writers[sha] = found
         return found
 
@@ -226,10 +196,10 @@ class _Work:
         """The entries behind a line, and whether others may be gone."""
         if not writer.dreamt:
             return (), False
-        raw = self._git.raw(writer.sha)
+        commit = self._git.read(writer.sha)
         if writer.who != "agent dream":
             if writer.sha not in self._recorded:
-                made = (edit for one in behind(raw, self._edits) for edit in one.meta.get("edits") or ())
+                made = (edit for one in behind(commit, self._edits) for edit in one.meta.get("edits") or ())
                 self._recorded[writer.sha] = [found for edit in made if (found := _recorded(edit)) is not None]
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
@@ -238,7 +208,7 @@ class _Work:
         if writer.accepted:
             return (), False
         if writer.sha not in self._candidates:
-            read, gone = self._blames.entries_read(self._git, raw)
+            read, gone = self._blames.entries_read(self._git, commit)
             self._candidates[writer.sha] = Candidates(read), gone
         candidates, gone = self._candidates[writer.sha]
         return candidates.about(text), gone
@@ -294,15 +264,6 @@ class _Transcripts:
         return [key for key, _, _ in sorted(begun, key=lambda row: row[2], reverse=True)[:_MOST_SESSIONS]]
 
 
-def _fits(git: GitHistory, kept: Kept) -> bool:
-    try:
-        if git.blob_id(kept.commit, kept.path) != kept.blob:
-            return False
-        return len(lines_of(git.blob(kept.blob))) == len(kept.writers)
-    except DamagedGit:  # of a history that was rewritten since
-        return False
-
-
 def _may_come_from(line: BlamedLine, session_key: str, said: frozenset[str]) -> bool:
     return any(
         entry.session_key in (session_key, None)
@@ -322,13 +283,13 @@ def _recorded(edit: Any) -> RecordedEdit | None:
     return RecordedEdit(file, line.strip(), tuple(cursor for cursor in cursors if isinstance(cursor, int)))
 
 
-def _dreamt_before(git: GitHistory, raw: CommitObject) -> datetime | None:
+def _dreamt_before(git: GitHistory, commit: Commit) -> datetime | None:
     """When the Dream before this one was committed, None when it was the first."""
     try:
-        while raw.parents:
-            raw = git.raw(raw.parents[0])
-            if raw.message.startswith("dream:"):
-                return clock.parse(raw.at)
+        while commit.parents:
+            commit = git.read(commit.parents[0])
+            if commit.message.startswith("dream:"):
+                return clock.parse(commit.at)
     except DamagedGit:
         return None
     return None

@@ -12,7 +12,7 @@ from nanomem_tui.paths import TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence
-    from nanomem_tui.store.git_objects import CommitObject
+    from nanomem_tui.store.git_values import Commit
 
 Who = Literal["nanomem dream", "agent dream", "person", "outside", "agent", "before"]
 """A Dream of ours, one of the agent, a person through nanomem, an edit by another program, the agent itself; or, of a
@@ -77,7 +77,7 @@ class BlamedLine(NamedTuple):
 
     @property
     def sha(self) -> str | None:
-        """The id of the commit that git names."""
+        """The id of the commit that wrote it last."""
         return self.writer.sha if self.writer else None
 
     @property
@@ -150,21 +150,21 @@ class BlamedLine(NamedTuple):
         }
 
 
-def who_made(raw: CommitObject) -> Who:
+def who_made(commit: Commit) -> Who:
     """Who is behind a commit, in the words that every list, log and blame uses."""
-    ours = raw.author.startswith("nanomem <")
-    if raw.message.startswith("dream:"):
+    ours = commit.author.startswith("nanomem <")
+    if commit.message.startswith("dream:"):
         return "nanomem dream" if ours else "agent dream"
-    if not raw.parents and raw.message.startswith("init:"):
+    if not commit.parents and commit.message.startswith("init:"):
         return "before"  # whoever made the repository, its lines were there
     if ours:
-        return "outside" if raw.message.startswith(_KEPT_OUTSIDE) else "person"
-    return "agent" if "nanobot@dream" in raw.author else "outside"
+        return "outside" if commit.message.startswith(_KEPT_OUTSIDE) else "person"
+    return "agent" if "nanobot@dream" in commit.author else "outside"
 
 
-def brings_back(raw: CommitObject) -> bool:
+def brings_back(commit: Commit) -> bool:
     """Whether a commit only puts back what was there before."""
-    return raw.message.startswith(_BACK)
+    return commit.message.startswith(_BACK)
 
 
 def full_name(file: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Refused
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary, spliced
 from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
@@ -238,7 +238,7 @@ class Consolidator:
     def recover(self) -> None:
         """Finish what a killed process of ours had begun; without it a plan may be of yesterday. Raises Refused while
         another process consolidates."""
-        if self._paths.ledger.is_dir():  # else nothing was ever begun
+        if self._paths.data.is_dir():  # else nothing was ever begun
             with self._alone():
                 self._settle()
 
@@ -389,14 +389,3 @@ def _digest(messages: Sequence[Message]) -> str:
     rows: list[Mapping[str, Any]] = [message.raw for message in messages]
     text = json.dumps(rows, sort_keys=True, default=str)
     return atomic.sha256(text.encode("utf-8", "replace"))[:12]
-
-
-def settle_with(waiting: Callable[[], Sequence[Operation]], checkpoint: Callable[[], object]) -> Callable[[], None]:
-    """What finishes a consolidation that a killed process had begun: the checkpoint that takes its ledger over."""
-
-    def settle() -> None:
-        if any(operation.kind == KIND for operation in waiting()):
-            with contextlib.suppress(NanomemError):  # told in the status; the entries are found again all the same
-                checkpoint()
-
-    return settle

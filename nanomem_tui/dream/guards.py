@@ -19,7 +19,7 @@ from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import injection, secrets
 from nanomem_tui.store.forgotten import WHY, Forgotten
-from nanomem_tui.text import whole
+from nanomem_tui.text import is_utf8, whole
 from nanomem_tui.tokens import fold, tokens
 
 _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
@@ -131,9 +131,7 @@ def _may_go(text: str, share: float) -> int:
 def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
     """Why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
     written = f"{edit.new}{edit.section}"
-    try:
-        written.encode()
-    except UnicodeEncodeError:
+    if not is_utf8(written):
         return "text that is no UTF-8"
     if edit.op in ("add", "replace") and not edit.new.strip():
         return "an empty line"

@@ -12,7 +12,7 @@ from nanomem_tui.dream import details, titles
 from nanomem_tui.dream.claims import Claim, claim_of, parts_of
 from nanomem_tui.dream.edits import LineEdit, apply_edits, opens_list
 from nanomem_tui.formats import markdown
-from nanomem_tui.store.git_diff import common_start
+from nanomem_tui.store.merge import common_start
 
 _MISSING = 2  # words that a line may say otherwise and still be the same: see `details.says`
 Words = frozenset[str]

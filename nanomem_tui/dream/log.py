@@ -13,7 +13,6 @@ from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
-    from nanomem_tui.store.git_objects import CommitObject
     from nanomem_tui.store.git_values import Commit, FileDiff
 
 _SAME_TIME = 600.0  # seconds between an operation and its commit at most
@@ -63,7 +62,7 @@ def run_of(commit: Commit, meta: Mapping[str, Any] | None = None) -> DreamRun:
         sha=commit.sha,
         at=commit.at,
         actor=commit.actor,
-        who=who_made(commit.raw),
+        who=who_made(commit),
         author=commit.author,
         message=commit.subject,
         files=tuple(stat.path for stat in stats),
@@ -82,7 +81,7 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def behind(commit: CommitObject, operations: Iterable[Operation]) -> list[Operation]:
+def behind(commit: Commit, operations: Iterable[Operation]) -> list[Operation]:
     """Those of the operations that may have made a commit, the nearest in time first: two decisions within minutes may
     say the same. A commit comes after its operation, so it is known by what the operation said in it, and by the time.
     """
@@ -109,7 +108,7 @@ class Recorded:
 
     def of(self, commit: Commit) -> Mapping[str, Any] | None:
         """What the operation behind a commit recorded; None where the ledger holds none."""
-        found = behind(commit.raw, self._by_message.get(commit.message.strip(), ()))
+        found = behind(commit, self._by_message.get(commit.message.strip(), ()))
         return found[0].meta if found else None
 
 
@@ -176,7 +175,7 @@ class DreamLog:
         """Return what could not be read for the log: of these commits, and of all before the oldest one read."""
         if (git := self._git()) is None:
             return []
-        found = [f"{sha[:8]}: not all lines are counted: {why}" for sha in shas if (why := git.damage(sha))]
+        found = [f"{sha[:8]}: not all lines are counted: {why}" for sha in shas if (why := git.read(sha).damage)]
         return [*found, *([f"older changes cannot be read: {git.cut}"] if git.cut else [])]
 
     def _history(self, sha: str) -> GitHistory:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.dream.guards import Checked, Refusal
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import git_tidy
 from nanomem_tui.store.git_history import GitHistory, probe
 
 
@@ -60,9 +59,9 @@ def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git
     return replace(checked, edits=tuple(kept), files=apply_edits(before, kept), refused=tuple(refused))
 
 
-def cleaned(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
+def cleaned(git: GitHistory | None) -> tuple[str, ...]:
     """Put the repository in order; a line to tell where another program keeps it from that."""
-    left = git_tidy.tidy(git, paths) if git is not None else ()
+    left = git.tidy() if git is not None else ()
     if not left:
         return ()
     what = f"`git status` shows {', '.join(left)} as staged, and a plain `git commit` would take this back"

@@ -35,8 +35,7 @@ from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory, covers
-from nanomem_tui.store.git_objects import DamagedGit
-from nanomem_tui.store.git_values import Commit, FileDiff
+from nanomem_tui.store.git_values import Commit, DamagedGit, FileDiff
 from nanomem_tui.text import counted
 
 Side = Literal["now", "then"]

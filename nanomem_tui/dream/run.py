@@ -30,7 +30,7 @@ from nanomem_tui.formats.history import HistoryEntry, ReadTo
 from nanomem_tui.memory import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import atomic, file_commits, forgotten, merge
+from nanomem_tui.store import atomic, files, forgotten, merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import VERSIONED, GitHistory
 from nanomem_tui.store.presence import Presence
@@ -163,7 +163,7 @@ class DreamRunner(DreamQueue):
         done = self._perform(self._operation(result, started_by, rejected))
         without = self._files.uncommitted(done)
         left = (f"made without a commit: {without.text()}",) if without is not None else ()
-        notes = (*made, *left, *repository.cleaned(self._paths, self._git()))
+        notes = (*made, *left, *repository.cleaned(self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
 
     def _keep_unreadable(self, numbers: Sequence[int]) -> None:
@@ -177,10 +177,10 @@ class DreamRunner(DreamQueue):
     def _clean_up(self) -> None:
         """Finish what killed Dreams left half done, before anything is read. Raises what keeps that from being done,
         Refused when the versions of the files cannot be read."""
-        file_commits.refuse_unreadable(self._paths)
+        files.refuse_unreadable(self._paths)
         if self._settle is not None:
             self._settle()
-        repository.cleaned(self._paths, self._git())
+        repository.cleaned(self._git())
 
     def _refuse_when_late(self, result: DreamResult) -> None:
         if self.queue().cursor != result.cursor_before:

@@ -102,7 +102,7 @@ class Dreams:
         """The history for who would tell what is in it. Raises Refused when it cannot be read: it is not none."""
         git = self._git()
         if git is None and self._paths.is_versioned:
-            from nanomem_tui.store.file_commits import refuse_unreadable
+            from nanomem_tui.store.files import refuse_unreadable
 
             refuse_unreadable(self._paths)
         return git

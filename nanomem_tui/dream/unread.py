@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 _NAMED = 10
 
 
-def entries_unread(
-    paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]
-) -> tuple[HistoryEntry, ...]:
+def entries_unread(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
     """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
     those of some cursors."""
     noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}

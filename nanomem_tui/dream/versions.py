@@ -21,8 +21,7 @@ from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory, covers
-from nanomem_tui.store.git_objects import DamagedGit
-from nanomem_tui.store.git_values import Commit
+from nanomem_tui.store.git_values import Commit, DamagedGit
 
 NOW = ""
 """In place of the id of a commit: the files as they are now."""
@@ -88,7 +87,7 @@ class Versions:
             yield Saved(NOW, head, "", "uncommitted", "not committed yet", differs)
         for commit in git.walk():
             files = _blobs(git, commit)
-            yield Saved(commit.sha, commit.parent, commit.at, who_made(commit.raw), commit.subject, files)
+            yield Saved(commit.sha, commit.parent, commit.at, who_made(commit), commit.subject, files)
 
     def of(self, path: str) -> Iterator[Saved]:
         """Those that changed a file, the newest first."""

@@ -23,7 +23,7 @@ from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.facts.proposals import MAX_VALUE, Proposal, refusal
 from nanomem_tui.facts.settling import KIND, Judged, Over
 from nanomem_tui.model.client import Usage
-from nanomem_tui.store import atomic, markers
+from nanomem_tui.store import atomic
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.operations import Actor, Operation
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.fact_fields import Fact
     from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.values import Fact
 
 MARKER = "crystallize:v1"
 SOURCE = "crystallized"
@@ -122,7 +122,7 @@ class Crystallizer:
 
     def places(self) -> dict[str, Place] | None:
         """How far each session was read; None: no run was made here. Raises the store's errors."""
-        kept = markers.read(self._store, MARKER)
+        kept = self._store.marker(MARKER)
         if kept is None:
             return None
         try:
@@ -269,7 +269,7 @@ class Crystallizer:
             return
         kept: dict[str, Any] = {key: place.to_json() for key, place in sorted(after.items())}
         with contextlib.suppress(NanomemError):
-            markers.write(self._store, MARKER, json.dumps(kept, ensure_ascii=False))
+            self._store.set_marker(MARKER, json.dumps(kept, ensure_ascii=False))
 
 
 def _earlier(one: Judged, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:

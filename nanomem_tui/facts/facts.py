@@ -19,11 +19,10 @@ from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
-from nanomem_tui.store import fact_fields
-from nanomem_tui.store.fact_fields import Fact, Identity, checked_name, fact_of, folded, identity_of, text_of
+from nanomem_tui.store import values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, dumped
+from nanomem_tui.store.values import Fact, Identity, Item, checked_name, dumped, fact_of, folded, identity_of, text_of
 from nanomem_tui.text import counted, normalised
 
 NO_DOMAIN = "(no domain)"
@@ -219,7 +218,7 @@ class Facts:
         text = checked(text_of(str(names["key"]), value))
         as_shown(fact.item, expected, {"text": text})
         row = fact.item._replace(text=text, meta_json=settled(fact.item, ["text"]))
-        after = fact_fields.with_fields(row, {**names, "value": value})
+        after = values.with_fields(row, {**names, "value": value})
         if after == fact.item:
             raise NothingToDo("nothing to change", fact.id)
         made = fact_of(after)
@@ -273,7 +272,7 @@ class Facts:
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
         scope_key = scopes.key_for(wanted.scope_type, audience, self._store.workspace_id)
         own = "" if wanted.scope_type == "global" else scope_key
-        one = fact_fields.identity(own, names["domain"], str(names["category"]), str(names["key"]))
+        one = values.identity(own, names["domain"], str(names["category"]), str(names["key"]))
         moment = clock.now()
         now = clock.iso(moment)
         zone = said_on.zone(self._store.paths)
@@ -290,7 +289,7 @@ class Facts:
             if fact.value == value and sub == fact.sub_category:
                 return row, row
             text = checked(text_of(fact.key, value))
-            after = fact_fields.with_fields(
+            after = values.with_fields(
                 row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
             )
             after = after._replace(**origin, updated_at=now, enabled=True)
@@ -302,7 +301,7 @@ class Facts:
             confidence=wanted.confidence, created_at=now, updated_at=now,
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
-        row = fact_fields.with_fields(row, {**names, "value": value, **_told(wanted, row)})
+        row = values.with_fields(row, {**names, "value": value, **_told(wanted, row)})
         row = said_on.dated(row, said_on.day_of(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
@@ -310,7 +309,7 @@ class Facts:
     def _free_id(self, known: Identity) -> str:
         """The id of a new fact; another one where the row of that id got other names since."""
         rows, tried = self._store.snapshot.items, known
-        while (row := rows.get(found := fact_fields.id_of(tried))) is not None and not row.is_deleted:
+        while (row := rows.get(found := values.id_of(tried))) is not None and not row.is_deleted:
             tried = (*tried[:3], f"{tried[3]} ")
         return found
 

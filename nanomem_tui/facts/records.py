@@ -12,7 +12,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
-from nanomem_tui.store import lookup
+from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
@@ -38,7 +38,7 @@ class Records:
         store, snapshot = self._store, self._store.snapshot
         if not store.loaded or self._sorted[0] != snapshot.counter:
             with snapshot.lock:
-                rows = sorted(lookup.records(store, self._kind), key=lambda row: (row.at, row.id), reverse=True)
+                rows = sorted(reading.records(store, self._kind), key=lambda row: (row.at, row.id), reverse=True)
                 self._sorted = (snapshot.counter if store.loaded else -1, rows)
         return self._sorted[1]
 

@@ -20,9 +20,8 @@ from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.questions import MAX_QUERY, Question
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.settings import Settings
-from nanomem_tui.store.fact_fields import Fact, fact_of
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Hit, Item
+from nanomem_tui.store.values import Fact, Hit, Item, fact_of
 from nanomem_tui.vectors.embedders import share_read
 
 LIMIT = 5

@@ -20,11 +20,9 @@ from nanomem_tui.memory import capture_senders, forgetting, retention, said_on, 
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
-from nanomem_tui.store import fact_fields
-from nanomem_tui.store.fact_fields import Fact, Identity, fact_of, identity_of
-from nanomem_tui.store.scope_keys import LOCAL_CHANNELS
+from nanomem_tui.store import values
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import LOCAL_CHANNELS, Fact, Identity, Item, fact_of, identity_of
 from nanomem_tui.text import normalised, quoted
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ class Judged(NamedTuple):
     def identity(self) -> Identity:
         """By what its fact is known."""
         proposal, own = self.proposal, "" if self.scope.type == "global" else self.scope.key
-        return fact_fields.identity(own, proposal.domain or None, proposal.category, proposal.key)
+        return values.identity(own, proposal.domain or None, proposal.category, proposal.key)
 
 
 class Over(NamedTuple):
@@ -347,7 +345,7 @@ def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
     names = {"domain": proposal.domain or None, "category": proposal.category, "key": proposal.key, "said": said,
              "sub_category": proposal.sub_category or None, "value": proposal.value}  # fmt: skip
     item = Item(
-        id=waiting_id(one), text=fact_fields.text_of(proposal.key, proposal.value), kind="fact",
+        id=waiting_id(one), text=values.text_of(proposal.key, proposal.value), kind="fact",
         scope_type=scope.type, scope_key=scope.key, channel=scope.channel, chat_id=scope.chat_id,
         sender_id=scope.sender_id, session_key=proposal.evidence.session_key, source="crystallized",
         source_message_id=proposal.evidence.id, source_role="user", created_at=at, updated_at=at,
@@ -358,4 +356,4 @@ def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
         more |= {"old": one.old, "replaces": one.known}
         why = f"{why}; known is {quoted(one.old, 60)}"
     day = said_on.day_of(proposal.evidence.at or at, said_on.zone(store.paths))
-    return scopes.waiting(said_on.dated(fact_fields.with_fields(item, names), day), why, **more)
+    return scopes.waiting(said_on.dated(values.with_fields(item, names), day), why, **more)

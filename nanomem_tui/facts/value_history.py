@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.store.fact_fields import fact_of
 from nanomem_tui.store.oplog import LogEntry, takes_back_all
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, fact_of
 
 
 class Value(NamedTuple):

@@ -20,6 +20,7 @@ Kind = Literal["nanomem-records", "scoped", "facts", "chroma", "working", "longt
 
 _SIDE_FILES = ("-wal", "-journal")
 _SIGNS: tuple[tuple[Kind, frozenset[str]], ...] = (
+    ("nanomem-records", frozenset({"work_meta", "goals"})),
     ("nanomem-records", frozenset({"tier_meta", "goals"})),
     ("scoped", frozenset({"memory_entries"})),
     ("facts", frozenset({"facts", "journal"})),

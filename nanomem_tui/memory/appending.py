@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui.errors import from_os_error
-from nanomem_tui.store import atomic, owners
+from nanomem_tui.store import atomic
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -73,7 +73,7 @@ def read_from(handle: int, start: int = 0) -> bytes:
 
 def _open(path: Path) -> int:
     try:
-        return owners.opened(path, _FLAGS)
+        return atomic.open_owned(path, _FLAGS)
     except FileNotFoundError:
         atomic.make_folder(path.parent)
-        return owners.opened(path, _FLAGS)
+        return atomic.open_owned(path, _FLAGS)

@@ -19,7 +19,6 @@ from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.operations import Actor, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import markers
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
@@ -54,7 +53,7 @@ def is_done(store: MemoryStore) -> bool:
 
 def done_at(store: MemoryStore) -> str | None:
     """When the backfill was made, UTC ISO, or "" when nobody knows any more; None: it was not made."""
-    marker = markers.read(store, MARKER)
+    marker = store.marker(MARKER)
     if marker is not None and clock.parse(marker) is not None:
         return marker
     made = newest(store)
@@ -109,7 +108,7 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
 def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, actor: Actor = "import") -> Operation:
     """Add what the plan shows, as one operation, and set the marker. Raises NothingToDo (with the marker set)."""
     if not plan.items:
-        markers.write(store, MARKER, clock.iso(clock.now()))
+        store.set_marker(MARKER, clock.iso(clock.now()))
         raise NothingToDo("nothing to take in", "memory/*.md", f"{counted(plan.same, 'item')} are here already")
     with store.deciding.alone():  # another process may have taken the same files in meanwhile
         known = {row.id for row in store.load("item").items.values() if not row.is_deleted}
@@ -119,7 +118,7 @@ def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, a
         label = f"backfill {counted(len(changes), 'item')} from {counted(len(plan.files), 'Markdown file')}"
         meta: Mapping[str, object] = {"started_by": "human" if actor == "human" else "agent"}
         operation = (perform or store.perform)(new_operation(KIND, label, changes, actor="import", meta=meta))
-        markers.write(store, MARKER, operation.at)
+        store.set_marker(MARKER, operation.at)
         return operation
 
 

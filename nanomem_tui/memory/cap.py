@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.memory.compaction import compact_items
 from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import edition, lookup, reader
+from nanomem_tui.store import reading
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
 
@@ -108,7 +108,7 @@ def problems(store: MemoryStore) -> list[Problem]:
 
 def _problems(store: MemoryStore) -> list[Problem]:
     cap = store.settings.max_items
-    if not is_over(_rows(store), cap):
+    if not is_over(reading.item_rows(store), cap):
         return []
     found: list[Problem] = []
     done: LogEntry | None = store.journal.newest("items.compact", "compaction")
@@ -116,7 +116,7 @@ def _problems(store: MemoryStore) -> list[Problem]:
     if told is not None and done is not None and told.operation.at < done.operation.at:
         told = None  # that was done
     if told is not None and _within(told.operation.at, TOLD):
-        number = sum(group[4] for group in lookup.item_groups(store) if group[3])
+        number = sum(group[4] for group in reading.item_groups(store) if group[3])
         if is_over(number, cap):
             at = clock.parse(told.operation.at)
             after = clock.iso(at + WAIT)[:16].replace("T", " ") if at is not None else "a day"
@@ -127,16 +127,6 @@ def _problems(store: MemoryStore) -> list[Problem]:
         fix = f"`nanomem undo {done.operation.id}` brings them back, and they stay; `max_items` is the cap (0: none)"
         found.append(Problem(f"a checkpoint made this {done.operation.label}", "items", None, fix, "note"))
     return found
-
-
-def _rows(store: MemoryStore) -> int:
-    """No less than there are items, deleted ones too."""
-    if store.loaded or edition.is_second(store):
-        return len(store.load().items)
-    if not store.has_database:
-        return 0
-    rows = store.read(lambda connection: reader.meta(connection, store.workspace_id)).get("rows", "")
-    return int(rows) if rows.isdigit() else 0
 
 
 def _counts(row: Item) -> bool:

@@ -28,7 +28,7 @@ from nanomem_tui.text import counted
 from nanomem_tui.tokens import shown
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.passages import PassageVectors
+    from nanomem_tui.vectors.collection import PassageVectors
 
 SOURCES = ("sessions", "history", "notes")
 ROLES = ("user", "assistant")

@@ -12,8 +12,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, Search, fold, parse
 from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
 from nanomem_tui.memory.superseded import mark_of
-from nanomem_tui.store.fact_fields import fact_of
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.values import Item, Lesson, fact_of
 
 Row = TypeVar("Row")
 

@@ -14,8 +14,7 @@ from typing import Any
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store.journal import Journal
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.oplog import Journal, LogEntry
 
 Raw = dict[str, Any]
 SHOWN = ("scoped", "facts")
@@ -110,7 +109,7 @@ def taken_back(journal: Journal, ids: set[str]) -> set[str]:
         return True if len(found) == len(ids) else None
 
     if ids:
-        journal.look(all_told)
+        journal.first_answer(all_told)
     return {key for key, by_undo in found.items() if by_undo}
 
 

@@ -10,8 +10,8 @@ from datetime import date
 from typing import TypeVar
 
 from nanomem_tui.memory.scoring import PROFILES, Parts, Scored, Weights, growth
-from nanomem_tui.store.search import Candidate
 from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import Candidate
 
 K = TypeVar("K", bound=Hashable)
 

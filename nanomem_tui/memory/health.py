@@ -35,9 +35,8 @@ from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store import backup, purge_marker
-from nanomem_tui.store.backup_files import folder_of
+from nanomem_tui.store.backup import folder_of
 from nanomem_tui.store.git_history import GitHistory
-from nanomem_tui.store.postgres.server import Server
 from nanomem_tui.store.presence import Presence, look, since
 from nanomem_tui.store.swap import KEPT
 from nanomem_tui.text import counted
@@ -63,7 +62,7 @@ def examine(
     agent: Presence | None = None,
     wal: Callable[[], WalStates] | None = None,
     more: Sequence[Callable[[], Iterable[Problem]]] = (),
-    server: Server | None = None,
+    server: object = None,
 ) -> list[Problem]:
     """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
 
@@ -90,7 +89,7 @@ def examine(
         lambda: agent_settings(paths)[1],
         lambda: left_behind(paths, layout),
         lambda: health_store.repository(paths, agent),
-        lambda: health_store.databases(paths, server, known),
+        lambda: health_store.databases(paths, server),
         lambda: health_store.own_folder(paths),
         lambda: backup.problems(paths),
         lambda: filter(None, [purge_marker.problem(paths)]),

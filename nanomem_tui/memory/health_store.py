@@ -7,19 +7,17 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.database import first_edition
 from nanomem_tui.errors import NanomemError, Problem, in_words
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
-from nanomem_tui.paths import Paths, workspace_id
+from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, driver_errors, reader, schema
-from nanomem_tui.store.copies import FOLDER
+from nanomem_tui.store import atomic
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted
 
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.postgres.server import Server
 
 STALE_LOCK = 60.0
 """Seconds after which no Dream holds the index any more."""
@@ -51,9 +48,8 @@ def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
     if opened.history is not None:
         with contextlib.closing(opened.history) as history:
             yield from _lost(history, paths)
+            yield from _dangling(history, paths)
     for git in paths.git_dirs:
-        if git.is_dir() and not problems:
-            yield from _dangling(git, paths)
         if not (agent.running and agent.dreaming):
             yield from _locks(git, paths)
         yield from _empty_objects(git, paths)
@@ -73,37 +69,37 @@ def _lost(history: GitHistory, paths: Paths) -> Iterator[Problem]:
         yield Problem(what, paths.relative(history.git_dir), None, fix)
 
 
-def _dangling(git: Path, paths: Paths) -> Iterator[Problem]:
+def _dangling(history: GitHistory, paths: Paths) -> Iterator[Problem]:
     """Refs, the stash and linked worktrees whose commit is gone: `git log --all` and `git gc` fail on them."""
-    from nanomem_tui.store import git_hindrance
-
     try:
-        lost = list(git_hindrance.missing(git))
+        lost = list(history.missing())
     except (OSError, NanomemError) as error:
         said = in_words(error, "reading the git repository")
-        yield Problem(said.what, said.where or paths.relative(git), None, "`git fsck` says what is lost")
+        yield Problem(said.what, said.where or paths.relative(history.git_dir), None, "`git fsck` says what is lost")
         return
     for name, what, fix in lost[:_OFFERED]:
-        yield Problem(what, f"{paths.relative(git)}: {name}", None, fix)
+        yield Problem(what, f"{paths.relative(history.git_dir)}: {name}", None, fix)
 
 
 def _locks(git: Path, paths: Paths) -> Iterator[Problem]:
     """Locks that keep a commit from being made; of the index only what is old: it is held for long now and then."""
-    from nanomem_tui.store import git_refs
+    from nanomem_tui.store import git_repository
 
     try:
-        branch = git_refs.read_head(git).name
+        branch = git_repository.read_head(git).name
     except NanomemError:  # told already
         branch = "HEAD"
+    ours = git_repository.noted_lock(git)
     for name in dict.fromkeys(("index", "HEAD", branch, "packed-refs")):
         lock = git / f"{name}.lock"
         try:
             age = time.time() - os.lstat(lock).st_mtime
         except OSError:
             continue
-        if git_refs.is_ours(lock):  # it hinders nobody: it is held for a moment, or taken away by the next commit
-            continue
-        if age > STALE_LOCK:
+        if age > STALE_LOCK and lock == ours:
+            what = "a lock that a killed process of nanomem left: every Dream fails to commit, and says nothing"
+            yield Problem(what, paths.relative(lock), None, "the next commit of nanomem removes it")
+        elif age > STALE_LOCK:
             what = "a lock that nobody holds: every Dream fails to commit, and says nothing"
             yield Problem(what, paths.relative(lock), None, "remove it when no git command is running")
         elif name != "index":
@@ -126,20 +122,14 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
 _MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
 
 
-def databases(paths: Paths, server: Server | None = None, known: Iterable[Problem] = ()) -> Iterator[Problem]:
-    """What is wrong with our database, which may lie on a server, and with those of other systems in the agent's
-    home. What is `known` of ours is not told in other words."""
+def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
+    """What is to be said of our file beside a server, and what is wrong with databases of other systems in the home."""
     if server is not None:
-        from nanomem_tui.store.postgres import health
-
-        yield from health.problems(server)
         if paths.database.exists():
             what = "rows of before lie in this file, and database_url names a server: they are not shown"
             yield Problem(what, paths.relative(paths.database), None, _MOVE, "note")
     elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
-        if not any(is_damage(one, paths) for one in known) and os.environ.get("NANOMEM_TEST_STORE") != "database":
-            yield from own_database(paths)
     for path in _in_home(paths):
         yield from _foreign_database(path, paths)
 
@@ -162,51 +152,6 @@ def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
     return version >= WAL_RESET_FIXED[-1] or any(
         fixed[:2] == version[:2] and version >= fixed for fixed in WAL_RESET_FIXED
     )
-
-
-def is_damage(problem: Problem, paths: Paths) -> bool:
-    """Whether it says that the database itself is damaged, and not one of its rows."""
-    where = paths.relative(paths.database)
-    ours = problem.severity == "error" and problem.where in (where, str(paths.database))
-    return ours and problem.what.startswith(("the database ", "damaged"))
-
-
-def own_database(paths: Paths) -> Iterator[Problem]:
-    """What is wrong with the file of our database: every page is read, every row looked up in every index, and its
-    schema held against the one that was made."""
-    where = paths.relative(paths.database)
-    fix = "`nanomem doctor --fix` makes it anew from the newest copy and the operations since, and keeps this file"
-    try:
-        with reader.open_database(paths.database) as connection:
-            found = schema.integrity(connection)
-            harmed = schema.of_indexes(found)
-            why = [one for one in found if one not in harmed] or list(filter(None, [schema.is_damaged(connection)]))
-            if driver_errors.is_closed_to_writers(paths.database):
-                why.append("its header keeps everybody from writing to it")
-            yield from (Problem(f"damaged: {one}", where, None, fix) for one in why[:_OFFERED])
-            yield from () if why else _schema(connection, where)
-            if harmed and not why:
-                yield Problem(index_line(harmed), where, None, "`nanomem doctor --fix` makes its indexes anew")
-    except NanomemError as error:
-        yield Problem(error.what, where, None, error.fix)
-
-
-def index_line(harmed: Sequence[str]) -> str:
-    """That indexes are not what their tables say, behind the name of the database."""
-    more = f" and {len(harmed) - 1} more" if len(harmed) > 1 else ""
-    return f"its indexes do not have what its tables have: {harmed[0]}{more}"
-
-
-def _schema(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
-    """What somebody took out of the schema, exchanged or put in; that of an older release is made by the next
-    change."""
-    for one in schema.differences(connection)[:_OFFERED]:
-        if one.name == schema.CACHE:
-            fix = "it is a cache: `nanomem memory reindex --vectors` makes it anew"
-            yield Problem(one.line(), where, None, fix, "warning")
-        else:
-            fix = "takes it out, and keeps its text in the quarantine" if not one.made else "makes it anew"
-            yield Problem(one.line(), where, None, f"`nanomem doctor --fix` {fix}")
 
 
 def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
@@ -272,9 +217,7 @@ def quarantined(paths: Paths) -> Iterator[Problem]:
         name, empty = atomic.original_name(path.name), not path.stat().st_size
         why = f"{name} was empty" if empty and not name.endswith(".lock") else atomic.why_kept(path.name)
         fix = "take what is missing from it, then remove it"
-        if name.startswith(atomic.ALTERED):
-            fix = "somebody, or a bad disk, changed the database: look at it, then remove it"
-        elif empty or name.endswith(".lock"):
+        if empty or name.endswith(".lock"):
             fix = "there is nothing in it that is missing: remove it"
         yield Problem(f"{why}; it is kept here as it was", paths.relative(path), None, fix, "warning")
 
@@ -324,7 +267,7 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
     found: list[Problem] = []
     for folder, folders, names in os.walk(paths.data):
         folders[:] = [name for name in folders if Path(folder, name) not in locks]
-        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
+        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in own_names(names)]:
             found.extend(_mode(path, right, paths) if path not in wrong else ())
         links = [Path(folder, name) for name in folders if os.path.islink(Path(folder, name))]
         found.extend(_link(path, paths) for path in links)
@@ -334,19 +277,21 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
         yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
 
 
+def own_names(names: Iterable[str]) -> list[str]:
+    """Those of our files that are looked at: what SQLite keeps beside a database has the mode of that."""
+    return [name for name in names if not name.endswith(("-wal", "-shm"))]
+
+
 MISPLACED = "a file lies in the place of the folder"
 
 
 def misplaced(paths: Paths) -> list[Path]:
     """The files that lie where a folder of ours has to be."""
-    own = paths.ledger / workspace_id(paths)
-    wanted = [paths.backups, paths.quarantine, paths.own_id.parent]
-    if first_edition.version_of(paths.database) != first_edition.SECOND_EDITION:
-        wanted = [paths.ledger, own, own / FOLDER, *wanted]
+    wanted = [paths.backups, paths.copies, paths.writers, paths.quarantine, paths.own_id.parent]
     return [path for path in wanted if stat.S_ISREG(_kind(path))]
 
 
-BLOCKS = "what needs the lock may fail, and changes may wait in the ledger"
+BLOCKS = "what needs the lock fails"
 
 
 def misplaced_locks(paths: Paths) -> dict[Path, str]:

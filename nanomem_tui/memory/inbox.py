@@ -15,7 +15,7 @@ from nanomem_tui.memory import labels
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.store import fact_fields, lookup
+from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row, lesson_key
@@ -61,7 +61,7 @@ class Inbox:
 
     def count(self) -> int:
         """How many items and lessons wait."""
-        groups = (*lookup.item_groups(self._store), *lookup.lesson_groups(self._store))
+        groups = (*reading.item_groups(self._store), *reading.lesson_groups(self._store))
         return sum(int(group[-1]) for group in groups)
 
     def get(self, row_id: str) -> Waiting:
@@ -107,7 +107,7 @@ class Inbox:
                 changes += [change_of("item", before, after) for before, after in pairs]
             elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
                 after = _accepted_item(row, text, clock.iso(now), known.expires_at)
-                items.append(updated := fact_fields.with_value_of(known, after))
+                items.append(updated := values.with_value_of(known, after))
                 changes += [change_of("item", known, updated), change_of("item", row, row._replace(is_deleted=True))]
             elif isinstance(row, Item):
                 after = _accepted_item(row, text, clock.iso(now), self._expires(row))
@@ -142,7 +142,7 @@ class Inbox:
 
     def _known_fact(self, row: Item) -> Item | None:
         """The row of the fact that one which waits gives another value; None when it is new, or no fact."""
-        one = fact_fields.identity_of_item(row)
+        one = values.identity_of_item(row)
         known = self._known.get(one) if one is not None else None
         return known.item if known is not None else None
 
@@ -176,7 +176,7 @@ def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) ->
     from nanomem_tui.memory.items import checked
 
     words = secrets.mask(row.text) if text is None else checked(text)
-    return fact_fields.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
+    return values.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:

@@ -19,12 +19,11 @@ from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
-from nanomem_tui.store import fact_fields, lookup
-from nanomem_tui.store.fact_fields import with_value
+from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item, active
+from nanomem_tui.store.values import KINDS, Hit, Item, active, with_value
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Items:
 
     def first(self, limit: int) -> list[Item]:
         """The newest items for a first page; does not load the rest where a database holds them."""
-        found = lookup.newest(self._store, limit) if not self._store.loaded else None
+        found = reading.newest(self._store, limit) if not self._store.loaded else None
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
@@ -85,13 +84,13 @@ class Items:
         gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
         back = taken_back(self._store.journal, gone)
         found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
-        found = fact_fields.unknown(found, ours.values())
+        found = values.unknown(found, ours.values())
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:
         """`total`, `enabled` and the counts by kind, scope and source of the active items; `inbox`: how many wait for
         a person beside them."""
-        groups = lookup.item_groups(self._store)
+        groups = reading.item_groups(self._store)
         totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
         found = {"total": 0, "enabled": 0, "inbox": 0}
         for kind, scope, source, is_enabled, number, waiting in groups:
@@ -244,7 +243,7 @@ class Items:
         captured text would have held it. It is kept as given all the same."""
         from nanomem_tui.memory import safety
 
-        twins = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
+        twins = [row for row in reading.same_text(self._store, item.text) if row.scope_key == item.scope_key]
         twins = [row for row in twins if row.id != item.id]
         where = "waits in the inbox" if twins and twins[0].waits else "is already there"
         return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]

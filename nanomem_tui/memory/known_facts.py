@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from nanomem_tui.store.fact_fields import Fact, Identity, fact_of, identity_of
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Fact, Identity, Item, fact_of, identity_of
 
 
 class KnownFacts(Mapping[Identity, Fact]):

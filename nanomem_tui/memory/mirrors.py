@@ -24,7 +24,7 @@ from nanomem_tui.memory import appending
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, owners, swap
+from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import safe_text
 
@@ -91,8 +91,8 @@ class MirrorLayer:
         """Nothing is refused here."""
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """True: what a killed process left is finished, never called off, because the items are there."""
-        return True
+        """False: what a killed process left is finished, because the items are there; a line is written once."""
+        return False
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Append and take out lines, each once; what fails is a problem, and is tried again with what comes next."""
@@ -151,7 +151,7 @@ def _line(value: object) -> Line | None:
 
 
 def _append(path: Path, title: str, lines: Sequence[str]) -> None:
-    with _opened(path, os.O_RDWR | os.O_APPEND, owners.opened) as handle:
+    with _opened(path, os.O_RDWR | os.O_APPEND, atomic.open_owned) as handle:
         size = os.fstat(handle).st_size
         start = max(0, size - LOOK_BACK)
         present = set(_read(handle, start, size).split(b"\n"))
@@ -160,7 +160,7 @@ def _append(path: Path, title: str, lines: Sequence[str]) -> None:
             return
         head = "" if size else f"# {title}\n\n"
         atomic.append_to(handle, (head + "".join(f"{line}\n" for line in fresh)).encode())
-        os.fsync(handle)  # the operation is forgotten at a checkpoint, and nothing else makes the line again
+        os.fsync(handle)  # an operation is done once, and nothing else makes the line again
         if not size:
             atomic.sync_folder(path.parent)
 
@@ -180,7 +180,7 @@ def _take_out(path: Path, lines: Sequence[str]) -> None:
                 del kept[places[-1]]
         rest = b"\n".join(kept)
         if rest != data:
-            atomic.write_atomic(path, rest, expected=atomic.sha256(data), alone=False)
+            atomic.write_atomic(path, rest, expected=atomic.sha256(data))
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from nanomem_tui.memory.scope_names import Scope
 from nanomem_tui.memory.scopes import USER_KINDS
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
-from nanomem_tui.store import fact_fields
+from nanomem_tui.store import values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, dumped
@@ -155,14 +155,14 @@ class Moving:
         made = _placed(row, scope)._replace(
             hits=0, last_accessed_at=None, created_at=now, pinned=False, meta_json=dumped(meta), revision=0
         )
-        identity = fact_fields.identity_of_item(made)
+        identity = values.identity_of_item(made)
         key = new_key("ltm") if identity is None else self._free_id(identity)
         made = made._replace(id=key)
         return change_of("item", self._store.snapshot.items.get(key), made)
 
-    def _free_id(self, identity: fact_fields.Identity) -> str:
+    def _free_id(self, identity: values.Identity) -> str:
         """The id of the fact there; one of its own where a row that lives has that."""
-        row = self._store.snapshot.items.get(key := fact_fields.id_of(identity))
+        row = self._store.snapshot.items.get(key := values.id_of(identity))
         return key if row is None or row.is_deleted else new_key("fact")
 
     def _row(self, item_id: str) -> Item:
@@ -177,7 +177,7 @@ class Moving:
 
     def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> Twin | None:
         """What stands in the way at the target."""
-        identity = fact_fields.identity_of_item(_placed(row, scope))
+        identity = values.identity_of_item(_placed(row, scope))
         fact = self._facts.get(identity) if identity is not None else None
         if fact is not None and fact.id != row.id:
             return _compared(row, fact.item, scope)
@@ -192,7 +192,7 @@ def _compared(row: Item, there: Item, scope: Scope) -> Twin:
         return Twin(row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False)
     if not there.enabled and row.enabled:
         return Twin(row, there, f"the same text is switched off in {scope.name} ({there.id})", mergeable=False)
-    if normal(row.text) != normal(there.text) and fact_fields.identity_of_item(row) is not None:
+    if normal(row.text) != normal(there.text) and values.identity_of_item(row) is not None:
         return Twin(row, there, f"the fact has another value in {scope.name} ({there.id})", mergeable=False)
     if row.kind != there.kind:
         return Twin(row, there, f"the same text is there as {there.kind} ({there.id})", mergeable=False)
@@ -213,5 +213,5 @@ def _placed(row: Item, scope: Scope) -> Item:
 
 def _marks(row: Item, scope: Scope) -> list[object]:
     """By what an item is known at its target: its words, and the fact that it is."""
-    identity = fact_fields.identity_of_item(_placed(row, scope))
+    identity = values.identity_of_item(_placed(row, scope))
     return [normal(row.text), *([identity] if identity is not None else [])]

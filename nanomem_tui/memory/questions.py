@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store.vocabulary import trust
+from nanomem_tui.store.word_index import trust
 from nanomem_tui.tokens import query_weights, query_words
 
 REPLY_WEIGHT = 0.5

@@ -23,11 +23,10 @@ from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import lookup, search
+from nanomem_tui.store import reading, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.search import Candidate, ItemIndex
 from nanomem_tui.store.values import Hit, Item
-from nanomem_tui.store.word_index import without_common
+from nanomem_tui.store.word_index import Candidate, ItemIndex, without_common
 from nanomem_tui.tokens import query_weights
 
 __all__ = ["Cut", "Question", "Recall", "Recalled"]
@@ -82,7 +81,6 @@ class Recall:
         self.index = ItemIndex(store.snapshot)
         self._shown: OrderedDict[object, list[bool]] = OrderedDict()
         self._thread: threading.Thread | None = None
-        self.lacking = lookup.Lacking(store)
 
     # -- getting ready ------------------------------------------------------------------------------------------
 
@@ -223,7 +221,7 @@ class Recall:
         while len(self._shown) > AUDIENCES:
             self._shown.popitem(last=False)
         for group in self.index.current().groups(len(shown)):
-            shown.append(layer_of(search.example_of(group)) is not None)
+            shown.append(layer_of(word_index.example_of(group)) is not None)
         return shown
 
     # -- finding ------------------------------------------------------------------------------------------------
@@ -291,7 +289,7 @@ class Recall:
         """What the backend finds: every row that may be among the `wanted` best once its small shares are added."""
         if not self._in_ram():
             found = self._full_text(words, questions.written(question), layer_of, beside)
-            if found is not None and (found.candidates or not self.lacking.look()):
+            if found is not None:
                 return found
         store = self._store
         store.load("item")
@@ -308,7 +306,7 @@ class Recall:
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
         more = len(found_rows) >= wanted > 0
         if statistics is not None:
-            found_rows += search.rate(filter(layer_of, beside), words, statistics)
+            found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
         return _Pool(found_rows, words, corrected, "ram", more)
 
     def _in_ram(self) -> bool:
@@ -327,7 +325,7 @@ class Recall:
         def accept(item: Item) -> bool:
             return item.enabled and layer_of(item) is not None
 
-        def find(index: lookup.AnyFullText, pending: lookup.Pending) -> _Pool:
+        def find(index: search.FullText, pending: reading.Pending) -> _Pool:
             asked = index.statistics(words)
             terms = without_common(words, asked.total, asked.rows_with.__getitem__)
             terms, corrected = questions.corrected(
@@ -336,9 +334,9 @@ class Recall:
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
-            return _Pool(search.rate(rows, terms, statistics), terms, corrected, "sqlite_fts", more=False)
+            return _Pool(word_index.rate(rows, terms, statistics), terms, corrected, "sqlite_fts", more=False)
 
-        return lookup.full_text(self._store, find)
+        return reading.full_text(self._store, find)
 
     # -- the seeds ----------------------------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ from nanomem_tui.memory import health, health_store, session_mending, session_re
 from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.repair import Repair, aside
 from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.paths import DREAM_CURSOR, workspace_id
-from nanomem_tui.store import atomic, edition, oplog, purge_marker, strayed
+from nanomem_tui.paths import DREAM_CURSOR
+from nanomem_tui.store import atomic, oplog, purge_marker
 from nanomem_tui.store.history_file import LAYER, file_value
 from nanomem_tui.text import counted
 
@@ -40,13 +40,15 @@ NAMED = 3
 
 def repairs(ws: Workspace) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
-    if alone := list(_each(ws, _strayed)):
-        return alone
     found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    every = [*_each(ws, _misplaced, *store_repairs.FINDERS), *found, *_each(ws, _left_behind, _modes)]
+    every = [
+        *_each(ws, _misplaced, store_repairs.repairs, store_repairs.of_work),
+        *found,
+        *_each(ws, _left_behind, _modes),
+    ]
     mark = purge_marker.read(ws.paths)  # what is half gone is no damage, and nothing of it goes to the quarantine
     return every if mark is None else [one._replace(held=f"{mark.what}; {mark.way}") for one in every]
 
@@ -65,8 +67,6 @@ def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple
     be put right, once it is. What is a change of files comes last, as one operation, which undo takes back.
     """
     can = [one for one in found if not one.held]
-    if any(one.alone for one in can):
-        return [(one, _failure(one) or _told_there(ws, one, backup)) for one in can]
     others = [one for one in can if one.changes is None]
     told = _tell(ws.perform, others, backup)
     done = [(one, _failure(one)) for one in others]
@@ -122,29 +122,6 @@ def _failure(one: Repair) -> str:
     except OSError as error:
         return error.strerror or str(error)
     return ""
-
-
-def _told_there(ws: Workspace, one: Repair, backup: str) -> str:
-    """The same in the log of the memory that this is now; why it could not be, "" when it was."""
-    from nanomem_tui.store.memory_store import MemoryStore
-
-    try:
-        with contextlib.closing(MemoryStore(ws.paths, workspace_id(ws.paths), ws.settings)) as now:
-            _tell(now.perform, [one], backup)
-    except NanomemError as error:
-        return error.what
-    return ""
-
-
-def _strayed(ws: Workspace) -> Iterator[Repair]:
-    """The memory of this workspace under the id that it had in another place, or under another name."""
-    if edition.is_second(ws.store):
-        return
-    for one in strayed.found(ws.store, whole=True):
-        if one.ours:
-            how = "this workspace takes it over, and what is remembered there is shown here"
-            where, do = ws.paths.relative(ws.paths.own_id), partial(strayed.take_over, ws.paths, one)
-            yield Repair(one.what, where, how, do, alone=True)
 
 
 def _misplaced(ws: Workspace) -> Iterator[Repair]:
@@ -366,7 +343,8 @@ def _modes(ws: Workspace) -> Iterator[Repair]:
     wrong = [*health_store.misplaced(ws.paths), *health_store.misplaced_locks(ws.paths)]
     for folder, folders, names in os.walk(ws.paths.data):
         folders[:] = [name for name in folders if Path(folder, name) not in wrong]
-        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
+        files = [Path(folder, name) for name in health_store.own_names(names)]
+        for path, right in [(Path(folder), 0o700)] + [(path, 0o600) for path in files]:
             mode = os.lstat(path).st_mode
             if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
                 what, do = f"mode {stat.S_IMODE(mode):04o}", partial(_allow, path, right)
@@ -374,8 +352,9 @@ def _modes(ws: Workspace) -> Iterator[Repair]:
 
 
 def _allow(path: Path, right: int) -> None:
-    with contextlib.suppress(FileNotFoundError):  # what was left behind is moved away before
-        os.chmod(path, right)
+    for one in (path, *(path.with_name(f"{path.name}{beside}") for beside in ("-wal", "-shm"))):
+        with contextlib.suppress(FileNotFoundError):  # what was left behind is moved away before
+            os.chmod(one, right)
 
 
 def _place(ws: Workspace, problem: Problem) -> Path:

@@ -13,8 +13,7 @@ from pathlib import Path
 from nanomem_tui import clock, dates
 from nanomem_tui.memory.cron import zone_of
 from nanomem_tui.paths import Paths
-from nanomem_tui.store.fact_fields import fact_of
-from nanomem_tui.store.values import Item, dumped
+from nanomem_tui.store.values import Item, dumped, fact_of
 
 FIELD = "said_on"
 """The free field of an item: `YYYY-MM-DD`, or empty where nobody knows when it was said."""

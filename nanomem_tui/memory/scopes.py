@@ -21,9 +21,8 @@ from urllib.parse import quote
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.store.exchange import global_scope
-from nanomem_tui.store.provenance import SAID_AGAIN
-from nanomem_tui.store.scope_keys import LOCAL_CHANNELS, chat_of, is_channel, is_id
-from nanomem_tui.store.values import SCOPE_TYPES, Item, Lesson, dumped
+from nanomem_tui.store.snapshot import SAID_AGAIN
+from nanomem_tui.store.values import LOCAL_CHANNELS, SCOPE_TYPES, Item, Lesson, chat_of, dumped, is_channel, is_id
 
 R = TypeVar("R", Item, Lesson)
 Layer = Literal["chat", "user", "global", "owner"]

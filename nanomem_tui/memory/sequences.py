@@ -16,8 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory import cues, fusion
-from nanomem_tui.store.vocabulary import Vocabulary, nearest
-from nanomem_tui.store.word_index import WordIndex, without_common
+from nanomem_tui.store.word_index import Vocabulary, WordIndex, nearest, without_common
 from nanomem_tui.tokens import query_weights, tokens
 
 AFTER, AFTER_2 = 0.5, 0.4

@@ -31,7 +31,7 @@ from nanomem_tui.memory import session_files
 from nanomem_tui.memory.reading import Stamp, chunks, read_log, stamp_of
 from nanomem_tui.memory.session_files import checkpoint_name
 from nanomem_tui.operations import Change, Operation, Value
-from nanomem_tui.store import blobs, owners
+from nanomem_tui.store import atomic
 from nanomem_tui.store.atomic import locked, sha256, sync_folder, write_atomic
 from nanomem_tui.store.presence import Presence
 
@@ -70,10 +70,10 @@ class SessionLayer:
         the file is another user's."""
         for change in changes:
             path = self._path(change)
-            owners.refuse_foreign(path, change.key)
+            atomic.refuse_foreign(path, change.key)
             self._refuse(change, path)
             if (new := self._new_path(change)) is not None:
-                owners.refuse_foreign(new, change.key)
+                atomic.refuse_foreign(new, change.key)
                 self._is_moved(change, path, new)
             elif not isinstance(data := self._bytes_after(change, path), bytes):
                 deque(data or (), maxlen=0)  # reads the backup to its end
@@ -177,7 +177,7 @@ class SessionLayer:
 
     def _bytes_after(self, change: Change, path: Path) -> bytes | Iterator[bytes] | None:
         """What the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what is
-        there does not fit; pieces raise the errors of `blobs.pieces`."""
+        there does not fit; pieces raise the errors of `atomic.blob_pieces`."""
         there = self._digest(path)
         if (there is None) != (change.before is None):
             raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
@@ -188,7 +188,7 @@ class SessionLayer:
     def _made(self, after: Value, path: Path | None) -> bytes | Iterator[bytes]:
         """The bytes of a value, made of the file's own where it holds splices."""
         if "splices" not in after or path is None:
-            return blobs.pieces(self._backups, str(after.get("blob")))
+            return atomic.blob_pieces(self._backups, str(after.get("blob")))
         data = spliced(read_log(path), [_splice(one) for one in after["splices"]])
         if sha256(data) != after.get("sha256"):
             raise BadInput("a recorded change of a session is damaged", str(after.get("path")))
@@ -204,8 +204,8 @@ class SessionLayer:
             if begins and sha256(data) == after.get("sha256"):
                 return data + current[len(begins) :]
         if before is not None and after is not None and before.get("blob") and after.get("blob"):
-            shorter = blobs.get(self._backups, str(before["blob"]))
-            cut = compact(blobs.get(self._backups, str(after["blob"])), _whole(before, "keep"))
+            shorter = atomic.get_blob(self._backups, str(before["blob"]))
+            cut = compact(atomic.get_blob(self._backups, str(after["blob"])), _whole(before, "keep"))
             if cut.removed and cut.data == shorter and _goes_on(current, shorter):
                 return uncompact(current, cut.removed, *cut.before, cut.boundary_at)
         raise Conflict("the session changed since", change.key, "look at it again and repeat the change")

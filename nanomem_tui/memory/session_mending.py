@@ -16,7 +16,7 @@ from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import kept_value
 from nanomem_tui.operations import Change
-from nanomem_tui.store import blobs
+from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -52,5 +52,5 @@ def changes(ws: Workspace, one: Broken) -> list[Change]:
     if (found.lines, found.shared) != (one.lines, one.shared):
         raise Conflict("the session changed meanwhile", one.key, "look at it again and repeat it")
     backups, name = ws.paths.backups, one.file.path.name
-    before, after = (kept_value(name, blobs.put(backups, body), found.messages) for body in (data, found.data))
+    before, after = (kept_value(name, atomic.put_blob(backups, body), found.messages) for body in (data, found.data))
     return [Change("session", one.key, before, after)]

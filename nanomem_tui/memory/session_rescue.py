@@ -20,7 +20,7 @@ from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import NO_METADATA, SessionFile, Summary, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import refusal
 from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.store import blobs
+from nanomem_tui.store import atomic
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
 
@@ -137,13 +137,13 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
     later = read_log(other.path)
     whole = in_front(later, data)
     backups = ws.paths.backups
-    before = {"path": other.path.name, "sha256": sha256(later), "blob": blobs.put(backups, later)}
-    after = {"path": other.path.name, "sha256": sha256(whole), "blob": blobs.put(backups, whole)}
+    before = {"path": other.path.name, "sha256": sha256(later), "blob": atomic.put_blob(backups, later)}
+    after = {"path": other.path.name, "sha256": sha256(whole), "blob": atomic.put_blob(backups, whole)}
     return [
         Change(
             "session", one.key, {**before, "messages": one.joined}, {**after, "messages": one.joined + one.messages}
         ),
-        Change("session", f"{one.key} ({file.path.name})", {**old, "blob": blobs.put(backups, data)}, None),
+        Change("session", f"{one.key} ({file.path.name})", {**old, "blob": atomic.put_blob(backups, data)}, None),
     ]
 
 

@@ -301,7 +301,7 @@ class Sessions:
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
         from nanomem_tui.memory.session_layer import INSIST, kept_value
-        from nanomem_tui.store import blobs
+        from nanomem_tui.store import atomic
 
         file = self._file(key)
         result = _compacted(file, keep)
@@ -311,8 +311,8 @@ class Sessions:
         if not result.removed_messages:
             raise NothingToDo(f"the session has {counted(plan.messages, 'message')}, {keep:,} are kept", key)
         backups = self._paths.backups
-        before = kept_value(file.path.name, blobs.put_pieces(backups, chunks(file.path)), plan.messages)
-        after = kept_value(file.path.name, blobs.put(backups, result.data), result.kept_messages)
+        before = kept_value(file.path.name, atomic.put_blob_pieces(backups, chunks(file.path)), plan.messages)
+        after = kept_value(file.path.name, atomic.put_blob(backups, result.data), result.kept_messages)
         if not is_as(file.path, file.stamp):  # both were read of it
             raise Conflict("the session changed meanwhile", key, "look at it again and repeat the change")
         insisted = {"force": True} if force else {}

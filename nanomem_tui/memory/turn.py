@@ -15,7 +15,7 @@ from datetime import tzinfo
 from types import MappingProxyType
 
 from nanomem_tui import clock, dates
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
+from nanomem_tui.errors import AccessDenied, BadInput, DiskFull, NanomemError, NotFound, Problem, StoreError
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.memory import (
     backfill,
@@ -286,7 +286,7 @@ class Engine:
             told = end_of(end, self._store.paths), begin_of(given, self._store.paths)
             ended = self._keep_turn(end, given, shown)
             self._open.remove(shown.turn)
-            problems = (*end.problems, *self._after(*told, ended))
+            problems = (*end.problems, *ended.problems, *self._after(*told, ended))
             self._left(given.state_key)
             return ended._replace(clipped=end.clipped, problems=problems, counters=self.traces.counters.read())
 
@@ -337,7 +337,16 @@ class Engine:
             kept = self._keeper.keep(end, given, shown, self._before(given, shown))
             if kept.operation is None:
                 return kept.ended
-            done = self._keep(kept.operation, kept.durable)
+            try:
+                done = self._keep(kept.operation, kept.durable)
+            except (StoreError, DiskFull, AccessDenied) as error:
+                if not self._store.stays:
+                    raise
+                self._store.hold(kept.operation)
+                waits = f"{error.what}: what this turn keeps waits in RAM until it can be written"
+                return kept.ended._replace(problems=(*kept.ended.problems, waits))
+            if not done.id:
+                return kept.ended
             self.traces.counters.add("ledger_operations")
             self.traces.counters.add("ledger_durable", int(kept.durable))
             return kept.ended._replace(operation=done.id)

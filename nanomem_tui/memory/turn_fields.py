@@ -17,6 +17,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import secrets
+from nanomem_tui.text import is_utf8
 
 MAX_TEXT = 500_000
 """Characters of a message, a reply or an answer that are read; the rest is cut off, and the turn says so."""
@@ -87,10 +88,8 @@ def text(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False) 
         raise BadInput(f"a text of {len(value):,} characters", name, f"give at most {limit:,}")
     if name in IDS and _TITLE.search(value):
         value = secrets.mask(value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it") from None
+    if not is_utf8(value):
+        raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
     return value
 
 

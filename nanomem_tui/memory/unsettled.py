@@ -1,6 +1,6 @@
 """What two wrote at the same time without knowing of each other: what the other one said, and how that is settled.
 
-Owns the words and what settles it. That it is noted is the merge's (`store.merge_rows`). Pure.
+Owns the words and what settles it. That it is noted is the merge's (`store.exchange`). Pure.
 """
 
 from __future__ import annotations

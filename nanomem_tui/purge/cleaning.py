@@ -1,7 +1,8 @@
-"""What a memory keeps without what is sought: rows, operations, what was seen of agents' files, named values. Pure.
+"""What a memory keeps without what is sought: rows, operations, what was seen of agents' files, named values, and the
+records and documents of the work store.
 
-Decides by values alone, and counts what it met; who reads and writes the database asks it. Operations are asked newest
-first: what was done to a row before fits nothing any more once a later change of it is gone.
+`Cleaning` decides by values alone, and counts what it met; who reads and writes the database asks it. Operations are
+asked newest first: what was done to a row before fits nothing any more once a later change of it is gone.
 """
 
 from __future__ import annotations
@@ -9,14 +10,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nanomem_tui import json_text
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value, unmarked
 from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.store import happening, knowledge, work, work_aging, work_search
 from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
+from nanomem_tui.store.work_kinds import KINDS, Kind
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.text import FORGOTTEN
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 
 TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
 """The table of each layer of rows, as it is told."""
@@ -183,3 +192,120 @@ def _value(raw: str) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
+
+
+def clean_work(
+    connection: Connection, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed,
+    touched: list[tuple[str, str]] | None = None,
+) -> bool:  # fmt: skip
+    """Look through every table, and with `write` take out what is sought, in the transaction of the caller; whether
+    there was anything. Names the rows that go; `touched` gets the kinds and ids of records that were written, whose
+    vectors are stale. Raises the driver's errors."""
+    every: Found = Counter()
+
+    def count(where: str, found: Found) -> None:
+        every.update(found)
+        tell(where, found)
+
+    for kind in KINDS.values():
+        found: Found = Counter()
+        for record in list(work.each(connection, kind)):
+            goes, holds = _record(connection, kind, record, sought, found, write=write)
+            if goes:
+                name(kind.name, record.id, record.title)
+            if holds and write and touched is not None:
+                touched.append((kind.name, record.id))
+        count(kind.name, found)
+    count("happening", _happening(connection, sought, write=write))
+    count("record_changes", _changes(connection, sought, write=write))
+    count("knowledge", _documents(connection, sought, write=write))
+    count("lifecycle", _batches(connection, sought, write=write))
+    if write and every:
+        work_search.drop_removed(connection)
+    return bool(every)
+
+
+def _record(
+    connection: Connection, kind: Kind, record: TierRecord, sought: Sought, found: Found,
+    *, write: bool,
+) -> tuple[bool, bool]:  # fmt: skip
+    """Look at one record: whether it goes as a whole, and whether it holds anything at all."""
+    mine: Found = Counter()
+    goes = _belongs(record, sought)
+    fields = in_value(dict(record.fields), sought, mine)
+    if not goes and fields == dict(record.fields):
+        return False, False
+    found.update({"row": 1} if goes else mine)
+    goes = goes or sought.whole
+    if not write:
+        return goes, True
+    if goes:
+        work.remove(connection, kind, [record.id])
+        work.forget_changes(connection, kind.name, record.id)
+    else:
+        work.put(connection, [record._replace(fields=fields)])
+    return goes, True
+
+
+def _belongs(record: TierRecord, sought: Sought) -> bool:
+    if not isinstance(sought, Words):
+        return False
+    ids = sought.marks.ids
+    return record.id in ids or record.key in ids or has_taken(dict(record.fields), sought)
+
+
+def _happening(connection: Connection, sought: Sought, *, write: bool) -> Found:
+    found: Found = Counter()
+    for row in list(happening.newest(connection)):
+        texts = {name: row[name] for name in ("name", "agent", "source", "data_json")}
+        mine: Found = Counter()
+        cleaned = {name: in_value(text, sought, mine) for name, text in texts.items()}
+        goes = has_taken(json_text.loads(row["data_json"]), sought)
+        if not goes and cleaned == texts:
+            continue
+        found.update({"row": 1} if goes else mine)
+        if write:
+            happening.rewrite(connection, row["number"], None if goes or sought.whole else cleaned)
+    return found
+
+
+def _changes(connection: Connection, sought: Sought, *, write: bool) -> Found:
+    found: Found = Counter()
+    for seq, *texts in work.all_changes(connection):
+        cleaned = [in_value(text, sought, found) for text in texts]
+        goes = any(has_taken(json_text.loads(text), sought) for text in texts)
+        found["row"] += goes
+        if write and (goes or cleaned != texts):
+            work.rewrite_change(connection, seq, None if goes else cleaned)
+    return +found
+
+
+def _documents(connection: Connection, sought: Sought, *, write: bool) -> Found:
+    """A document stays, without it; its hash too, so that a sync of the same source does not bring it back."""
+    found: Found = Counter()
+    for one in knowledge.documents(connection):
+        chunks = [chunk for _, chunk in knowledge.chunks(connection, one.id)]
+        cleaned = [
+            chunk._replace(section=sought.clean(chunk.section, found), text=sought.clean(chunk.text, found))
+            for chunk in chunks
+        ]
+        named = one._replace(title=sought.clean(one.title, found), about=sought.clean(one.about, found))
+        if write and (cleaned != chunks or named != one):
+            knowledge.put(connection, named, cleaned)
+    return found
+
+
+def _batches(connection: Connection, sought: Sought, *, write: bool) -> Found:
+    """A batch that holds it goes, and its run cannot be undone any more."""
+    found: Found = Counter()
+    for seq, run, value in work_aging.every_batch(connection):
+        mine: Found = Counter()
+        if in_value(value, sought, mine) is value and not has_taken(value, sought):
+            continue
+        mine.update({} if mine else {"row": 1})
+        found.update(mine)
+        if write:
+            work_aging.drop_batch(connection, seq)
+            if (ended := work_aging.run_of(connection, run)) is not None:
+                work_aging.keep_run(connection, ended._replace(state="final"))
+    return found

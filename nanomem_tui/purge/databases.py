@@ -1,36 +1,39 @@
-"""The databases of a memory without what is sought: the memory and the work of agents, in files or on a server, and the
-copies of the one in a file. Must not know the other places."""
+"""The databases of a memory without what is sought: the memory and the work of agents, in files or on a server, the
+copies of the one in a file, and those of the first edition, which are kept. Servers that were left are named alone.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui import config
 from nanomem_tui.errors import NanomemError, Refused
-from nanomem_tui.purge import cleaning, memory_rows, raw_bytes, stored_files, work_rows
+from nanomem_tui.formats.foreign_databases import open_read_only
+from nanomem_tui.purge import any_database, cleaning, stored_files
 from nanomem_tui.purge.texts import Found, Sought
 from nanomem_tui.purge.wanted_words import Words
-from nanomem_tui.store import atomic, blobs, moved, reader, sql, tier_schema
-from nanomem_tui.store.copies import Copies
-from nanomem_tui.store.database import Database
-from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
-from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store import atomic, driver_errors, first_edition, old_stores
+from nanomem_tui.store.place import Place
+from nanomem_tui.store.reading import SqliteReading
+from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
-    from nanomem_tui.database.engine import SqliteDatabase
-    from nanomem_tui.database.recovery import Recovery
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.operations import Change
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.postgres.server import Server
+    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.recovery import Recovery
+    from nanomem_tui.store.taking_out import TakenOut
+    from nanomem_tui.store.values import AnyRow
 
 
 class Memory(NamedTuple):
@@ -41,7 +44,7 @@ class Memory(NamedTuple):
     layout: Layout
     workspace_id: str
     agent: Presence
-    server: Server | None = None
+    server: PostgresDatabase | None = None
 
 
 def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
@@ -51,106 +54,121 @@ def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     if isinstance(sought, Words) and sought.marks.sessions:
         with contextlib.suppress(NanomemError):
             names = cleaning.kept_transcripts(_touching_sessions(memory), sought)
-    found = [memory.paths.backups / name for name in sorted(names) if blobs.is_name(name)]
+    found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
     return [path for path in found if path.is_file()]
 
 
 def _touching_sessions(memory: Memory) -> list[Change]:
     """What operations did to conversations."""
-    path = memory.paths.database
-    if memory.server is not None:
-        with memory.server.reading() as connection:
-            return list(memory_rows.touching_sessions(connection, memory.workspace_id))
-    if is_second_edition(path):
-        from nanomem_tui.database import taking_out
+    from nanomem_tui.store import taking_out
 
-        with _opened(path) as opened, opened.reading() as reading:
+    if (schema := memory.server) is not None:
+        with contextlib.closing(schema):
+            if not schema.exists():
+                return []
+            with schema.reading() as connected:
+                return list(taking_out.changes_of(connected, "session"))
+    with _in_file(memory) as database:
+        if database is None:
+            return []
+        with database.reading() as reading:
             return list(taking_out.changes_of(reading, "session"))
-    if reader.is_made(path):
-        with reader.open_database(path) as connection:
-            return list(memory_rows.touching_sessions(connection, memory.workspace_id))
-    return []
-
-
-def is_second_edition(path: Path) -> bool:
-    """Whether a file is a database of the second edition, which has one row by which writers take turns. False where
-    that cannot be read."""
-    try:
-        with reader.open_database(path, newest=reader.PLAUSIBLE) as connection:
-            return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is not None
-    except NanomemError:
-        return False
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[SqliteDatabase]:
-    from nanomem_tui.database.engine import SqliteDatabase
+def _in_file(memory: Memory, *, write: bool = False) -> Iterator[SqliteDatabase | None]:
+    """Open the database in the file, None where there is none. A memory of the first edition or an older schema is
+    taken over first, to `write`; else a private copy of it is, to look into."""
+    from nanomem_tui.store.engine import SqliteDatabase
 
-    with contextlib.closing(SqliteDatabase(path)) as database:
-        yield database
+    path = memory.paths.database
+    place = Place(memory.paths, memory.workspace_id)
+    with contextlib.ExitStack() as at_end:
+        if memory.server is None and (place.is_first_edition() or place.has_older_schema()):
+            if write:
+                place.take_over(_agents_rows(memory))
+            else:
+                path, _ = at_end.enter_context(place.read_copy(_agents_rows(memory)))
+        is_there = not first_edition.is_first_edition(path) and SqliteReading(path).exists
+        yield at_end.enter_context(contextlib.closing(SqliteDatabase(path))) if is_there else None
+
+
+def _agents_rows(memory: Memory) -> list[AnyRow]:
+    from nanomem_tui.store.agent_files import AgentFiles
+
+    files = AgentFiles(memory.paths, memory.workspace_id, config.load(memory.paths, forgiving=True).settings)
+    return files.read_rows()
 
 
 def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
-    from nanomem_tui.database.recovery import Recovery
+    from nanomem_tui.store.recovery import Recovery
 
     return Recovery(database, memory.paths.copies, memory.paths.quarantine)
 
 
-def memory_db(
-    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
-) -> None:
+def memory_db(memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool) -> None:
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
-        _on_server(memory, memory.server, sought, tell, name, write=write)
-    path = memory.paths.database  # beside a server what a move there left behind, which is to hold it no longer either
-    if is_second_edition(path):
-        _second_edition(memory, sought, tell, name, write=write)
-        return
-    if not reader.is_made(path):
-        return
-    if not write:
-        with reader.open_database(path) as connection:
-            looked = within(path.name, tell)
-            memory_rows.clean(connection, memory.workspace_id, sought, looked, write=False, name=name)
-        return
-    database = Database(path, memory.paths.backups, guard=_guard(memory, path.name) if memory.server is None else None)
-    found: Found = Counter()
-    gone = memory_rows.Gone(frozenset(), frozenset())
-
-    def told(where: str, here: Found) -> None:
-        found.update(here)
-        tell(f"{path.name}, {where}", here)
-
-    def clean(connection: Connection) -> bool:
-        nonlocal gone
-        gone = memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
-        return bool(found)
-
-    _take_out(database, clean, sought, anew=anew)
-    _forget_items(memory, gone)
+        with contextlib.closing(memory.server):
+            _in_schema(memory, memory.server, sought, tell, name, write=write)
+    # Beside a server lies what a move there left behind, which is to hold it no longer either.
+    with _in_file(memory, write=write) as database:
+        if database is not None:
+            _in_database(memory, database, sought, tell, name, write=write)
+    left = memory.paths.database
+    if memory.server is not None and is_old(left):
+        clean_old(left, memory.workspace_id, sought, partial(tell, left.name), write=write)
 
 
-def _forget_items(memory: Memory, gone: memory_rows.Gone) -> None:
-    keys = [key for layer, key in gone.rows | gone.cleaned if layer == "item"]
+def _forget_items(memory: Memory, taken: TakenOut) -> None:
+    keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
     vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
 
 
-def _second_edition(memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool) -> None:
-    from nanomem_tui.database import taking_out
+def _in_database(
+    memory: Memory, database: SqliteDatabase, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
+) -> None:
+    from nanomem_tui.store import taking_out
 
     asked = cleaning.Cleaning(sought, name)
-    with _opened(memory.paths.database) as database:
-        if write:
-            with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
-                stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
-            taken = taking_out.take_out(database, _recovery(memory, database), asked)
-            _forget_items(memory, memory_rows.Gone(taken.gone, taken.cleaned))
-            with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
-                database.compact()
-        else:
-            with database.reading() as connection:
-                taking_out.clean(connection, asked, write=False)
+    if write:
+        with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
+            stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
+        _forget_items(memory, taking_out.take_out(database, _recovery(memory, database), asked))
+        with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
+            database.compact()
+    else:
+        with database.reading() as connection:
+            taking_out.clean(connection, asked, write=False)
     asked.tell(within(memory.paths.database.name, tell))
+
+
+def _in_schema(
+    memory: Memory, schema: PostgresDatabase, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
+) -> None:
+    from nanomem_tui.store import takeover, taking_out
+
+    key = memory.workspace_id
+    if write and takeover.is_due_on_server(schema, key):
+        takeover.take_over_from_server(schema, memory.paths, key, _agents_rows(memory))
+    asked = cleaning.Cleaning(sought, name)
+    if write and schema.exists():
+        with schema.writing(durable=True) as connection:
+            taken = taking_out.clean(connection, asked, write=True)
+        _forget_items(memory, taken)
+        schema.compact()
+    elif schema.exists():
+        with schema.reading() as connection:
+            taking_out.clean(connection, asked, write=False)
+    asked.tell(within(schema.where, tell))
+    found: Found = Counter()
+    with takeover.old_rows(schema, key) as file:
+        if file is not None:
+            clean_old(file, key, sought, found.update, write=False)
+    if found:
+        tell(f"{schema.where}, the rows of before", found)
+        if write:  # they were kept as they were when they were taken over
+            takeover.drop_old_rows(schema, key)
 
 
 def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
@@ -158,78 +176,25 @@ def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
     return lambda table, found: tell(f"{store}, {table}", found)
 
 
-def _take_out(database: Database, clean: Callable[[Connection], bool], sought: Sought, *, anew: bool) -> None:
-    """Let `clean` take things out of a database in a file, whether it found any; then write the file anew where its
-    bytes may hold them still."""
-    try:
-        with database.writing() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            found = clean(connection)
-        if anew or found or raw_bytes.may_hold(database.path, sought):
-            _compact(database)
-    finally:
-        database.close()
-
-
-def _on_server(
-    memory: Memory, server: Server, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
-) -> None:
-    from nanomem_tui.store.postgres import schema
-    from nanomem_tui.store.postgres.database import PgDatabase
-
-    with server.alone() as raw:
-        if not schema.found_in(raw):
-            return
-    tell = within(server.where, tell)
-    if not write:
-        with server.reading() as connection:
-            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
-        return
-    with PgDatabase(server, memory.paths.database, _guard(memory, server.where)).writing() as connection:
-        gone = memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
-    _forget_items(memory, gone)
-    vacuum(server, schema.TABLES)
-
-
-def vacuum(server: Server, tables: Iterable[str]) -> None:
-    """Let the server take what is gone out of its files, as far as this role may."""
-    with server.alone() as raw:
-        for table in tables:
-            raw.execute(f"VACUUM {table}")
-
-
-def _guard(memory: Memory, where: str) -> Callable[[sql.Connection], None]:
-    """Refuses a store that the memory has left."""
-    return lambda connection: moved.refuse(connection, memory.workspace_id, where)
-
-
-def _compact(database: Database) -> None:
-    with database.locked():
-        connection: Connection = database.opened()
-        memory_rows.compact(connection, memory_rows.indexes(connection))
-
-
-def tiers_db(
+def work_db(
     memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
 ) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
-    if memory.server is not None:
-        _work_on_server(memory, memory.server, sought, tell, name, write=write)
-    path = memory.paths.tiers_database  # beside a server what a move there left behind
-    if not reader.is_made(path, tier_schema.VERSION):
-        return
-    tell = within(path.name, tell)
-    if not write:
-        with reader.open_database(path, tier_schema.VERSION) as connection:
-            work_rows.clean(connection, memory.workspace_id, sought, tell, write=False, name=name)
-        return
-    database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
-    touched: list[tuple[str, str]] = []
-    clean = partial(
-        work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=True, touched=touched
-    )
-    _take_out(database, clean, sought, anew=anew)
-    _forget_records(memory, touched)
+    from nanomem_tui.store import work_takeover
+
+    url = config.load(memory.paths, forgiving=True).settings.database_url
+    for place in dict.fromkeys((url, "")):  # beside a server what a move there left behind, too
+        with contextlib.closing(work_takeover.open_work(memory.paths, memory.workspace_id, place)) as store:
+            if not store.exists:
+                continue
+            touched: list[tuple[str, str]] = []
+            told = within(store.where if store.is_remote else store.path.name, tell)
+            clean = partial(cleaning.clean_work, sought=sought, tell=told, write=write, name=name, touched=touched)
+            found = store.rewrite(clean) if write else store.read(clean)
+            _forget_records(memory, touched)
+            if write and not store.is_remote and (anew or found or any_database.may_hold(store.path, sought)):
+                with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
+                    store.compact()
 
 
 def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
@@ -239,105 +204,173 @@ def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
     vectors.forget(memory.paths.vectors, keys)
 
 
-def _work_on_server(
-    memory: Memory, server: Server, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
-) -> None:
-    from nanomem_tui.store.postgres import tier_schema as tables
-    from nanomem_tui.store.postgres.tiers import PgTiers
-
-    tiers = PgTiers(server, memory.paths.tiers_database)
-    if not tiers.exists:
-        return
-    tell = within(server.where, tell)
-    touched: list[tuple[str, str]] = []
-    clean = partial(
-        work_rows.clean, workspace_id=memory.workspace_id, sought=sought, tell=tell, write=write, name=name,
-        touched=touched,
-    )  # fmt: skip
-    found = tiers.write(clean, durable=True) if write else tiers.read(clean)
-    _forget_records(memory, touched)
-    if write and found:
-        vacuum(server, tables.tables())
+def is_of_first_edition(place: stored_files.Place) -> bool:
+    """Whether a file is a database of the first edition: its rows are cleaned where it lies."""
+    return place.kind == "copy" and is_old(place.path)
 
 
-def of_others(memory: Memory, sought: Sought) -> Iterator[tuple[str, Found]]:
-    """What the rows of other workspaces in our databases hold, or of this one under the id that it had before it was
-    moved: (where, found). Only words and secrets are looked for, as a conversation or a person of theirs is another.
-    Changes nothing. Raises the store's errors."""
-    looks = ((memory.paths.database, None), (memory.paths.tiers_database, tier_schema.VERSION))
-    for (path, newest), rows in zip(looks, (memory_rows, work_rows), strict=True):
-        if not reader.is_made(path, newest) or (path == memory.paths.database and is_second_edition(path)):
-            continue
-        with reader.open_database(path, newest) as connection:
-            for other in sorted(_workspaces(connection) - {memory.workspace_id}):
-                held: Found = Counter()
-                rows.clean(connection, other, sought.said_alone(), partial(_add, held), write=False)
-                yield f"{path.name}, rows of the workspace {other}", held
+def of_first_edition(
+    memory: Memory, place: stored_files.Place, sought: Sought, tell: cleaning.Tell,
+    tell_others: cleaning.Tell, *, write: bool,
+) -> None:  # fmt: skip
+    """Look through such a file, and with `write` take out what is sought; of what it has of other workspaces only words
+    and secrets are looked for, and nothing is changed. Raises the store's errors."""
+    key = memory.workspace_id
+    clean_old(place.path, key, sought, partial(tell, place.where), write=write)
+    told = partial(tell_others, f"{place.where}, rows of other workspaces")
+    look_at_others(place.path, key, sought.said_alone(), told)
 
 
-def _add(to: Found, _where: str, found: Found) -> None:
-    to.update(found)
-
-
-def is_of_others(memory: Memory, path: Path, sought: Sought) -> bool:
-    """Whether what a copy, or what is kept since, holds of it is none of this workspace's."""
-    if path.suffix != ".db":
-        return path.is_relative_to(memory.paths.ledger) and path.parent.parent.name != memory.workspace_id
-    found: Found = Counter()
-    if is_second_edition(path):
+def is_of_others(memory: Memory, path: Path) -> bool:
+    """Whether a file of ours is that of another workspace of the same home: its database, what lies beside that, or
+    what waited to be written there."""
+    paths = memory.paths
+    if not path.is_relative_to(paths.data):
         return False
-    try:
-        with reader.open_database(path) as connection:
-            if not _workspaces(connection) - {memory.workspace_id}:
-                return False
-            memory_rows.clean(connection, memory.workspace_id, sought, partial(_add, found), write=False)
-    except NanomemError:
-        return False
-    return not found
-
-
-def _workspaces(connection: Connection) -> set[str]:
-    query = (
-        "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'workspace_id'"
-        " WHERE m.type = 'table'"
-    )
-    tables = [name for (name,) in connection.execute(query)]
-    return {key for name in tables for (key,) in connection.execute(f'SELECT DISTINCT workspace_id FROM "{name}"')}
+    parts = path.relative_to(paths.data).parts
+    if "ledger" in parts[:-1]:
+        return memory.workspace_id not in parts
+    if parts[0].startswith("workspace-"):
+        return parts[0] != paths.store.name
+    if parts[0].startswith(("work-", "vectors-")) or parts[0] in ("nanomem.db", "work.db", "vectors.db"):
+        return path not in (paths.database, paths.work_database, paths.vectors)
+    if parts[0] == paths.tiers_database.name:  # what is there of this workspace was taken over
+        return paths.work_database.exists()
+    return parts[0] in ("copies", stored_files.LOG) and paths.store != paths.data
 
 
 def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell, *, anew: bool) -> None:
-    """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now.
-    Raises the store's errors."""
-    paths = memory.paths
+    """Make a new copy in the place of those that hold it. Raises the store's errors."""
     found: Found = Counter()
 
-    def told(where: str, here: Found) -> None:
+    def count(where: str, here: Found) -> None:
         found.update(here)
         tell(where, here)
 
-    is_second = is_second_edition(paths.database)
-    held = [
-        place
-        for place in files
-        if place.kind == "copy"
-        and (place.path.parent == paths.copies if is_second else not is_of_others(memory, place.path, sought))
-    ]
-    for place in held:
-        stored_files.clean(place, sought, told, write=False)
+    for place in files:
+        if place.kind == "copy" and place.path.parent == memory.paths.copies:
+            stored_files.clean(place, sought, count, write=False)
     if not anew and not found:
         return
-    if is_second:
-        with _opened(paths.database) as second:
-            _recovery(memory, second).copy_anew()
-        return
-    kept = Copies(paths.backups, paths.ledger, memory.workspace_id)
-    old = kept.found()
-    database = Database(paths.database, paths.backups)
+    with _in_file(memory) as database:
+        if database is not None:
+            _recovery(memory, database).copy_anew()
+
+
+_OLD_TABLES = (*first_edition.TABLES.values(), "operations", "foreign_rows", "memory_meta")
+_MADE_OF_ROWS = ("vectors", "operation_keys")
+_WORDS = "memory_entries_fts"
+_OURS = {True: "instr(\"key\", ?1 || ':') > 0", False: "workspace_id = ?1"}
+"""Which rows are of a workspace: markers by the begin of their key."""
+Changed = tuple[str, int, Mapping[str, Any] | None]
+"""A row that holds something: its table, its number, the columns that stay otherwise; None: it goes."""
+
+
+def is_old(path: Path) -> bool:
+    """Whether a file is such a database, and every page of it can be read."""
+    if not first_edition.is_first_edition(path):
+        return False
+    with contextlib.suppress(NanomemError, sqlite3.Error), open_read_only(path) as connection:
+        is_sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+        return is_sound and "memory_meta" in _tables_of(connection)
+    return False
+
+
+def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Found], None], *, write: bool) -> None:
+    """Look through the rows of a workspace, and with `write` take out what is sought. Raises the store's errors."""
+    found: Found = Counter()
+    with open_read_only(path) as connection:
+        held = any(True for _ in _changed_old(connection, workspace_id, sought, found))
+    if write and (held or any_database.in_freed(path, sought)):
+        try:
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+                connection.row_factory = sqlite3.Row
+                _write_old(connection, workspace_id, sought)
+        except sqlite3.Error as error:
+            raise driver_errors.in_our_words(error, path) from error
+    tell(found)
+
+
+def look_at_others(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Found], None]) -> None:
+    """Look through the rows of every other workspace. Changes nothing. Raises the store's errors."""
+    found: Found = Counter()
+    with open_read_only(path) as connection:
+        for _ in _changed_old(connection, workspace_id, sought, found, others=True):
+            pass
+    tell(found)
+
+
+def _write_old(connection: sqlite3.Connection, workspace_id: str, sought: Sought) -> None:
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("BEGIN IMMEDIATE")
+    there = _tables_of(connection)
+    if _WORDS in there:
+        numbers = "SELECT number FROM memory_entries WHERE workspace_id = ?"
+        connection.execute(f"DELETE FROM {_WORDS} WHERE rowid IN ({numbers})", (workspace_id,))
+    for table in there & {*_MADE_OF_ROWS}:
+        connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
+    for table, number, values in list(_changed_old(connection, workspace_id, sought, Counter())):
+        if values is None:
+            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
+        else:
+            columns = ", ".join(f'"{name}" = ?' for name in values)
+            connection.execute(f"UPDATE {table} SET {columns} WHERE rowid = ?", (*values.values(), number))
+    connection.execute("COMMIT")
+    if _WORDS in there:
+        connection.execute(f"INSERT INTO {_WORDS}({_WORDS}) VALUES ('optimize')")
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _changed_old(
+    connection: sqlite3.Connection, workspace_id: str, sought: Sought, found: Found, *, others: bool = False
+) -> Iterator[Changed]:
+    """The rows that hold something, of a workspace or of all others, which are counted."""
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    there = _tables_of(connection)
+    for table in _OLD_TABLES:
+        if table not in there:
+            continue
+        is_ours = _OURS[table == "memory_meta"]
+        query = f"SELECT rowid AS _number, * FROM {table} WHERE {'NOT' if others else ''} ({is_ours})"
+        for one in connection.execute(query, (workspace_id,)):
+            row = dict(one)
+            number = row.pop("_number")
+            made = dict.fromkeys(row.keys() & any_database.DERIVED, "")
+            row = {name: value for name, value in row.items() if name not in made}
+            left = any_database.cleaned_row(row, sought, found)
+            if left is None:
+                yield table, number, None
+            elif left is not row:
+                yield table, number, {name: left[name] for name in row if left[name] != row[name]} | made
+
+
+def _tables_of(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def old_servers(memory: Memory) -> list[tuple[str, str]]:
+    """List what may still hold a text, and why that is left: each server that the memory was on before it moved."""
+    file = memory.paths.relative(memory.paths.data / old_stores.FILE)
     try:
-        with database.locked():
-            kept.make(paths.database)
-            for path in [*old, *(place.path for place in held if place.path.suffix == ".kept")]:
-                path.unlink(missing_ok=True)
-                atomic.sync_folder(path.parent)
-    finally:
-        database.close()
+        left = old_stores.known(memory.paths, memory.workspace_id).there
+    except NanomemError as error:
+        return [(file, error.line())]
+    why = "what it holds is left: delete it there as docs/postgresql.md shows"
+    return [
+        (f"the old store {url}", f"{why}, then put a # before its line in {file}")
+        for url in left
+        if not _is_used(url, memory)
+    ]
+
+
+def _is_used(url: str, memory: Memory) -> bool:
+    """Whether the memory is on that server now."""
+    if memory.server is None:
+        return False
+    from nanomem_tui.store.postgres import PostgresDatabase
+
+    try:
+        return PostgresDatabase(url, memory.workspace_id).where == memory.server.where
+    except NanomemError:
+        return False

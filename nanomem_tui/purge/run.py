@@ -1,29 +1,38 @@
 """Looking through everything that is stored for what is sought, and taking it out: the order, the locks, the receipt.
 
-First what is to stay forgotten is kept, then come the databases, the files, the git history where that was asked for,
-and a look through all of it again. Killed at any step, the same command again finishes it. Nothing here can be undone.
+First what is to stay forgotten is kept, then come the databases and the files, and a look through all of it again.
+Histories in git are looked through and told. Killed at any step, the same command again finishes it. Nothing here can
+be undone. A receipt says when, of what sort, from where, how often, what is left and why; no word of it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import missing_sessions
+from nanomem_tui.operations import new_key, new_operation
 from nanomem_tui.paths import is_of_other_account
-from nanomem_tui.purge import archived, cleaning, databases, git_part, names, old_servers, raw_bytes, stored_files
+from nanomem_tui.purge import any_database, cleaning, databases, stored_files, untouched
+from nanomem_tui.purge.databases import Memory
 from nanomem_tui.purge.texts import Found, Line, Sought
-from nanomem_tui.purge.wanted_words import Words
-from nanomem_tui.store import atomic, backup, backup_files, openers
+from nanomem_tui.purge.wanted_words import KeptWords, Words
+from nanomem_tui.store import atomic, backup, forgotten, processes
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.purge.databases import Memory
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.purge.texts import Sought
+    from nanomem_tui.workspace import Workspace
+
 
 Progress = Callable[[str], None]
 FOREIGN = "a database of another system, which nanomem never writes"
@@ -39,7 +48,6 @@ STAYS = {
 }
 """Why a file stays as it is, by its kind."""
 BACKUPS = "a backup: --backups removes those that hold it"
-RUNS = "the agent runs: stop it first"
 
 
 class Place(NamedTuple):
@@ -80,14 +88,11 @@ class Looked(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What else is to be dealt with: the history in git, the backups. `archives`: these are looked through at all.
-    `bundle`: what a history in git was before is kept. `anew`: databases are written anew whatever they hold, as one
-    that was interrupted may have left it in pages that were freed."""
+    """What else is to be dealt with: the backups. `archives`: these are looked through at all. `anew`: databases are
+    written anew whatever they hold, as one that was interrupted may have left it in pages that were freed."""
 
-    git: bool = False
     backups: bool = False
     archives: bool = True
-    bundle: bool = True
     anew: bool = False
 
 
@@ -108,8 +113,8 @@ def take_out(
 
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
-    refuse(memory, wanted)
-    with openers.alone(memory.paths):
+    refuse(memory)
+    with processes.alone(memory.paths):
         begin()
         return clean(memory, sought, wanted, progress)
 
@@ -123,7 +128,7 @@ def clean(
     hindered = dict(done.unread)
     places = [place._replace(stays=place.stays or _hindered(place, hindered)) for place in after.places]
     told = {place.where for place in places}
-    raw = [Place(*one) for one in raw_bytes.left(memory.paths, sought) if one[0] not in told]
+    raw = [Place(*one) for one in any_database.bytes_left(memory.paths, sought) if one[0] not in told]
     return done, after._replace(places=(*places, *raw))
 
 
@@ -132,25 +137,21 @@ def _hindered(place: Place, reasons: Mapping[str, str]) -> str:
     return next((why for where, why in reasons.items() if place.where.startswith(f"{where}, ")), "")
 
 
-def refuse(memory: Memory, wanted: Wanted) -> None:
-    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back, or where the
-    history in git is wanted anew and cannot be; AccessDenied for a folder of ours that cannot be read, as what it holds
-    would be left."""
+def refuse(memory: Memory) -> None:
+    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back; AccessDenied
+    for a folder of ours that cannot be read, as what it holds would be left."""
     if memory.agent.running:
         what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
         raise Refused(what, str(memory.paths.workspace), "stop it first")
     for where, why in stored_files.listed(memory.paths, memory.layout).unread:
-        if is_of_other_account(backup_files.base_of(memory.paths) / where):
+        if is_of_other_account(backup.base_of(memory.paths) / where):
             continue  # told as left
         raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
-    with openers.alone(memory.paths):
+    with processes.alone(memory.paths):
         pass
-    openers.refuse_beside(memory.paths)
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"
         raise Refused(f"another program has this memory open (process {pid})", str(memory.paths.data), fix)
-    if wanted.git:
-        git_part.refuse(memory.paths)
 
 
 def _holders(folder: Path, proc: Path = Path("/proc")) -> Iterator[int]:
@@ -190,11 +191,9 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     for path in (kept := databases.kept_transcripts(memory, sought)):  # as long as operations tell whose they are
         rows += [] if write else [Goes("file", paths.relative(path), "the whole conversation")]
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
-    tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write, anew=wanted.anew))
-    tried("tiers.db", partial(databases.tiers_db, memory, sought, tell, name, write=write, anew=wanted.anew))
-    unread += old_servers.named(memory)
-    if not write:
-        tried("rows of other workspaces", partial(_of_others, memory, sought, tell))
+    tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write))
+    tried("work.db", partial(databases.work_db, memory, sought, tell, name, write=write, anew=wanted.anew))
+    unread += databases.old_servers(memory)
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
     if (missing := missing_sessions(memory.layout)) is not None:
@@ -202,7 +201,11 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell, anew=wanted.anew))
     for place in (one for one in files if one.path not in kept):
-        others = place.kind == "copy" and databases.is_of_others(memory, place.path, sought)
+        if databases.is_of_first_edition(place):
+            told = partial(tell, stays=STAYS["others"])
+            tried(place.where, partial(databases.of_first_edition, memory, place, sought, tell, told, write=write))
+            continue
+        others = databases.is_of_others(memory, place.path)
         told = partial(tell, stays=STAYS.get("others" if others else place.kind, ""))
         before = len(places)
         if not write and stored_files.is_whole(place, sought):
@@ -210,18 +213,18 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         tried(place.where, partial(stored_files.clean, place, sought, told, write=write and not others))
         if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
             lines[place.where] = numbers
-    histories, beside = git_part.histories(paths)
+    histories, beside = untouched.histories(paths)
     unread += beside
     for git_dir in histories:
-        for path in git_part.settings(git_dir):
+        for path in untouched.history_settings(git_dir):
             place = stored_files.Place(path, paths.relative(path), "repository")
             told = partial(tell, stays=STAYS[place.kind])
             tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
-        tried(paths.relative(git_dir), partial(git_part.clean, paths, git_dir, sought, tell, wanted, write=write))
+        tried(where := paths.relative(git_dir), partial(untouched.look_in_history, where, git_dir, sought, tell))
     if isinstance(sought, Words) and sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []
-    for path in archived.archives(paths) if wanted.archives else ():
+    for path in untouched.archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
@@ -229,24 +232,19 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     return Looked(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
 
 
-def _of_others(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
-    for where, found in databases.of_others(memory, sought):
-        tell(where, found, STAYS["others"])
-
-
 def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Names stay, and are told; also those in these histories in git."""
     paths = memory.paths
-    for one in names.on_disk(paths, memory.layout, sought):
+    for one in untouched.names_on_disk(paths, memory.layout, sought):
         tell(one.where, Counter({"name": 1}), one.way)
     for git_dir in histories:
-        for one in names.in_git(git_dir, paths.relative(git_dir), sought):
+        for one in untouched.names_in_git(git_dir, paths.relative(git_dir), sought):
             tell(one.where, Counter({"name": 1}), one.way)
 
 
 def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
-    found = archived.in_archive(path, sought)
-    if isinstance(sought, Words) and (number := names.in_backup(path, sought)):
+    found = untouched.in_archive(path, sought)
+    if isinstance(sought, Words) and (number := untouched.names_in_backup(path, sought)):
         found["name"] += number
     if found:
         held.append(path)
@@ -264,3 +262,109 @@ def _remove_archives(held: list[Path]) -> None:
         for name in gone:
             (folder / name).unlink(missing_ok=True)
         atomic.sync_folder(folder)
+
+
+class Receipt(NamedTuple):
+    """One receipt. `kind`: forget or scrub; `asked`: how many texts, ids, sessions or persons; `taken` and `left`:
+    place and how often, and of what is left why."""
+
+    id: str
+    at: str
+    kind: str
+    asked: Mapping[str, int]
+    taken: tuple[tuple[str, int], ...]
+    left: tuple[tuple[str, int, str], ...]
+
+    @property
+    def label(self) -> str:
+        """One line for the log."""
+        times = sum(number for _, number in self.taken)
+        what = ", ".join(counted(number, name) for name, number in self.asked.items()) or "secrets"
+        verb = "forgot" if self.kind == "forget" else "masked"
+        rest = f"; {counted(len(self.left), 'place')} left" if self.left else ""
+        return f"{verb} {what}: {counted(times, 'time')} in {counted(len(self.taken), 'place')}{rest}"
+
+    def without(self, sought: Sought) -> Receipt:
+        """It as it is kept: a name may say what was sought."""
+        if not sought.whole:
+            return self
+        taken = tuple((untouched.masked_name(where, sought), times) for where, times in self.taken)
+        left = [(where, untouched.masked_name(where, sought), times, why) for where, times, why in self.left]
+        masked = [
+            (told, times, sought.clean(why, Counter()) if told != where else why) for where, told, times, why in left
+        ]
+        return self._replace(taken=taken, left=tuple(masked))
+
+    def to_json(self) -> dict[str, Any]:
+        """The receipt as its file and the command line have it."""
+        taken = [{"where": where, "times": times} for where, times in self.taken]
+        left = [{"where": where, "times": times, "why": why} for where, times, why in self.left]
+        return {**self._asdict(), "asked": dict(self.asked), "taken": taken, "left": left}
+
+
+def new_receipt_id() -> str:
+    """The id of a receipt."""
+    return new_key("receipt")
+
+
+def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Looked, after: Looked) -> Receipt:
+    """The receipt of what was done, and of what a look afterwards still found."""
+    taken = tuple((place.where, sum(place.found.values())) for place in done.can_go)
+    left = tuple((place.where, sum(place.found.values()), place.stays or "it came back") for place in after.places)
+    left += tuple((where, 0, why) for where, why in after.unread)
+    return Receipt(key, clock.iso(clock.now()), kind, asked, taken, left)
+
+
+def keep_receipt(ws: Workspace, receipt: Receipt, sought: Sought) -> None:
+    """Write the receipt, without the names that say what was sought, and tell of it in the log. Raises the errors of
+    `from_os_error` and of the ledger."""
+    folder = ws.paths.data / "receipts"
+    atomic.make_folder(folder)
+    body = json.dumps(receipt.without(sought).to_json(), ensure_ascii=False, indent=1)
+    atomic.write_atomic(folder / f"{receipt.id}.json", f"{body}\n".encode())
+    ws.perform(new_operation(receipt.kind, receipt.label, (), meta={"receipt": receipt.id}))
+
+
+def lift_receipt(paths: Paths, key: str) -> None:
+    """Note on a receipt that what it names may be remembered again. Raises the errors of `from_os_error`."""
+    path = paths.data / "receipts" / f"{key}.json"
+    told = next((one for one in receipts(paths) if one.get("id") == key), None)
+    if told is not None:
+        body = json.dumps({**told, "lifted": clock.iso(clock.now())}, ensure_ascii=False, indent=1)
+        atomic.write_atomic(path, f"{body}\n".encode())
+
+
+def receipts(paths: Paths) -> list[dict[str, Any]]:
+    """The receipts that can be read, the newest first."""
+    found: list[dict[str, Any]] = []
+    for path in sorted((paths.data / "receipts").glob("*.json"), reverse=True):
+        try:
+            value = json_text.loads(regular.read(path))
+        except (OSError, ValueError):
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return sorted(found, key=lambda one: str(one.get("at")), reverse=True)
+
+
+class TakenOutAgain:
+    """What a restore calls before its end: what is forgotten and came back is taken out."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.places: tuple[Place, ...] = ()
+        """What came back, and is gone again."""
+        self.left: tuple[Place, ...] = ()
+
+    def __call__(self) -> None:
+        """Take it out. Raises the store's errors."""
+        kept = forgotten.load(self._memory.paths)
+        if kept:
+            done, after = clean(self._memory, KeptWords(kept), Wanted(archives=False))
+            self.places, self.left = tuple(done.can_go), after.places
+
+    def times_in(self, archive: Path) -> int:
+        """How often a backup holds it: that of what was there before the restore, which nobody has looked at yet.
+        Raises BadInput where it cannot be read."""
+        kept = forgotten.load(self._memory.paths)
+        return untouched.in_archive(archive, KeptWords(kept)).total() if kept else 0

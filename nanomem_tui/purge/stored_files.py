@@ -1,36 +1,47 @@
-"""Every file of a memory without what is sought, each by its form: lines, JSON, text, archives of closed years, blobs.
+"""Every file of a memory without what is sought, each by its form: lines, JSON, text, archives of closed years, blobs;
+and what else lies in an agent's home.
 
 The two databases and the git history have parts of their own. What can be made anew (caches, copies) goes as a whole;
-what nobody but its owner writes (the databases of other systems, backups) is told and left.
+what nobody but its owner writes (the databases of other systems, backups) is told and left. Of the folder beside a
+configuration that is no home (somebody's own home, perhaps) only what agents keep there counts.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
+from nanomem_tui.formats.session_names import (
+    CHECKPOINT_SUFFIX,
+    SUFFIX,
+    key_to_lossy_name,
+    key_to_own_name,
+    lossy_name_to_key,
+    name_to_key,
+)
+from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
-from nanomem_tui.purge import answers, any_database, of_home, packed, raw_bytes
+from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
-from nanomem_tui.purge.of_session import is_of
-from nanomem_tui.purge.packed import unpacked
-from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in
-from nanomem_tui.purge.wanted_words import Words
-from nanomem_tui.store import atomic, backup_files, old_stores, year_archive
-from nanomem_tui.store.backup_files import SIDE_FILES
+from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in, unpacked
+from nanomem_tui.purge.wanted_words import Marks, Words, sender_of
+from nanomem_tui.store import atomic, backup, old_stores, year_archive
+from nanomem_tui.store.backup import SIDE_FILES
 from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
+
 
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _LINE_ROWS = ("LESSONS.jsonl", "LESSONS_AUDIT.jsonl", "LTM_AUDIT.jsonl")
@@ -69,23 +80,23 @@ class Listed(NamedTuple):
 def listed(paths: Paths, layout: Layout) -> Listed:
     """Every file of the memory but the two databases of ours, the files of SQLite beside them, and `.git`; and every
     other text below the workspace, the sessions and what was sent, as a person may have put a copy there."""
-    base = backup_files.base_of(paths)
+    base = backup.base_of(paths)
     unread: dict[str, str] = {}
     links: dict[str, None] = {}
 
     def left_out(path: str, why: str) -> None:
-        if why.startswith(backup_files.UNREADABLE):
+        if why.startswith(backup.UNREADABLE):
             unread[os.path.relpath(path, base)] = why
-        elif why == backup_files.OUTSIDE and os.path.exists(path) and path != str(layout.sessions_dir):
+        elif why == backup.OUTSIDE and os.path.exists(path) and path != str(layout.sessions_dir):
             unread[path] = f"{why}: look there yourself"
-        elif why == backup_files.LINK:
+        elif why == backup.LINK:
             links[path] = None
 
     found = list(_places(paths, layout, left_out))
     of_memory = len(links)
-    known = {place.path for place in found} | {paths.database, paths.tiers_database}
+    known = {place.path for place in found} | {paths.database, paths.work_database}
     passed: list[tuple[str, str]] = []
-    beside = of_home.found(paths, left_out, passed)
+    beside = files_of_home(paths, left_out, passed)
     others = ((path, False) for path in _others(paths, layout, left_out))
     for path, keys in chain(others, beside):
         name = _named(path, base)
@@ -94,7 +105,7 @@ def listed(paths: Paths, layout: Layout) -> Listed:
         with contextlib.suppress(FileNotFoundError):
             if os.lstat(path).st_size > MOST_OF_A_TEXT:
                 passed.append((name, LARGE))
-            elif (kind := _kind_of_other(path)) == "packed" and not _begins(path, packed.GZIP):
+            elif (kind := _kind_of_other(path)) == "packed" and not _begins(path, texts.GZIP):
                 passed.append((name, PACKED))
             else:
                 found.append(Place(path, name, "agent" if keys and kind == "other" else kind))
@@ -116,8 +127,8 @@ def listed(paths: Paths, layout: Layout) -> Listed:
 
 def log_of(paths: Paths) -> Place:
     """The log beside our database."""
-    path = paths.data / LOG
-    return Place(path, _named(path, backup_files.base_of(paths)), "log")
+    path = paths.store / LOG
+    return Place(path, _named(path, backup.base_of(paths)), "log")
 
 
 def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[str]) -> dict[str, str]:
@@ -125,7 +136,7 @@ def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[s
     if not links:
         return {}
     tops = [paths.workspace, paths.data]
-    tops += [folder / name for folder in paths.agent_folders for name in ("media", "sessions", *of_home.WORDS)]
+    tops += [folder / name for folder in paths.agent_folders for name in ("media", "sessions", *WORD_FOLDERS)]
     tops += [layout.sessions_dir] if layout.sessions_dir is not None else []
     inside = [os.path.realpath(top) for top in tops]
     files = {os.path.realpath(place.path) for place in found}
@@ -139,27 +150,27 @@ def _leading_out(paths: Paths, layout: Layout, found: list[Place], links: list[s
     }
 
 
-def _others(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Path]:
-    yield from backup_files.files_below(paths.workspace, left_out)
+def _others(paths: Paths, layout: Layout, left_out: backup.LeftOut) -> Iterator[Path]:
+    yield from backup.files_below(paths.workspace, left_out)
     if layout.sessions_dir is not None:
-        yield from backup_files.files_below(layout.sessions_dir, left_out)
+        yield from backup.files_below(layout.sessions_dir, left_out)
     for folder in paths.agent_folders:
-        yield from backup_files.files_below(folder / "media", left_out)
-        yield from backup_files.files_in(folder / "sessions", left_out)  # its folders are of other workspaces
+        yield from backup.files_below(folder / "media", left_out)
+        yield from backup.files_in(folder / "sessions", left_out)  # its folders are of other workspaces
 
 
-def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Iterator[Place]:
-    base = backup_files.base_of(paths)
+def _places(paths: Paths, layout: Layout, left_out: backup.LeftOut) -> Iterator[Place]:
+    base = backup.base_of(paths)
     archive = paths.data / "archive"
     folders = session_folders(paths, layout)
-    found = backup_files.found(paths, layout, left_out)
+    found = backup.all_files(paths, layout, left_out)
     sessions = layout.sessions_dir
     if sessions is not None and not sessions.is_relative_to(base):
-        found += [(str(path), path) for path in backup_files.files_below(sessions, left_out)]
+        found += [(str(path), path) for path in backup.files_below(sessions, left_out)]
     for name, path in found:
-        if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database, paths.vectors):
+        if "/.git/" in f"/{name}" or path in (paths.database, paths.work_database, paths.vectors):
             continue
-        if name == backup_files.SETTINGS:
+        if name == backup.SETTINGS:
             yield Place(path, str(path), "settings")
             continue
         quarantined = path.is_relative_to(paths.quarantine)
@@ -168,7 +179,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
         kind = "file"
         if path.is_relative_to(paths.data):
             top = path.relative_to(paths.data).parts[0]
-            if top == LOG:
+            if path == paths.store / LOG:
                 kind = "log"
             elif quarantined and (name.endswith(SIDE_FILES) or _is_database(path)):
                 kind = "damaged"
@@ -190,7 +201,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup_files.LeftOut) -> Ite
             kind = "foreign"
         elif path.parent == paths.home:
             kind = "agent"
-        elif _begins(path, packed.GZIP, *packed.OTHERS):
+        elif _begins(path, texts.GZIP, *texts.OTHERS):
             kind = "packed"
         elif path.suffix == ".jsonl" and path.parent in folders:
             kind = "transcript"
@@ -208,7 +219,7 @@ def _kind_of_other(path: Path) -> str:
         return "foreign"
     try:
         data = _read(path)
-        if data.startswith((packed.GZIP, *packed.OTHERS)):
+        if data.startswith((texts.GZIP, *texts.OTHERS)):
             return "packed"
         return "binary" if b"\0" in data else "other"
     except OSError:
@@ -216,14 +227,14 @@ def _kind_of_other(path: Path) -> str:
 
 
 def _is_database(path: Path) -> bool:
-    return _begins(path, raw_bytes.SQLITE)
+    return _begins(path, any_database.SQLITE)
 
 
 def _begins(path: Path, *magic: bytes) -> bool:
     """Whether a file begins in one of these ways."""
     try:
         with regular.opened(path) as file:
-            return file.read(len(raw_bytes.SQLITE)).startswith(magic)
+            return file.read(len(any_database.SQLITE)).startswith(magic)
     except OSError:
         return False
 
@@ -245,7 +256,7 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         elif place.kind == "packed":
             _packed(place, sought, found)
         elif place.kind == "foreign" or (place.kind in ("copy", "cache", "damaged") and _is_database(place.path)):
-            any_database.look(place.path, sought, found)
+            any_database.look_in_database(place.path, sought, found)
         else:
             _bytes(place, sought, found, write=write)
     except FileNotFoundError:
@@ -282,7 +293,7 @@ def lines_of(place: Place, sought: Sought) -> list[Line]:
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
         goes, _ = _items(data, sought, Counter())
         return [Line(number, f"{item.id}: {item.text}") for number, item in goes]
-    also = answers.lines_gone(data, sought) if place.kind == "transcript" else set()
+    also = answer_lines_gone(data, sought) if place.kind == "transcript" else set()
     return list(lines_in(data, _sought_in(place, sought, data), also))
 
 
@@ -300,7 +311,7 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     sought = _sought_in(place, sought, data)
     rows = place.path.name in _LINE_ROWS and sought.whole
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
-    left = answers.without(data, sought, found) if redact else data
+    left = without_answers(data, sought, found) if redact else data
     cleaned = _rows(data, sought, found) if rows else in_bytes(left, sought, found, redact=redact)
     if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
         cleaned = _snapshot(data, sought, found)
@@ -310,9 +321,9 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
 
 def _binary(place: Place, sought: Sought, found: Found) -> None:
     data = _read(place.path)
-    if packed.wide(data):
+    if texts.wide(data):
         in_bytes(data, sought.at(place.where), found)
-    elif number := raw_bytes.in_file(place.path, sought):
+    elif number := any_database.times_in_bytes(place.path, sought):
         found["bytes"] += number
 
 
@@ -387,3 +398,151 @@ def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
         before = year_archive.manifest_of(folder, name)
         made = year_archive.write(folder, name, before.year, before.workspace_id, clock.iso(clock.now()), records)
         year_archive.keep(folder, made._replace(state=before.state))
+
+
+_KEPT = ("role", "timestamp", "tool_call_id", "name")
+
+
+def without_answers(data: bytes, sought: Sought, found: Found) -> bytes:
+    """A transcript with `[forgotten]` in place of what they said and of the answers, without who asked."""
+    changed = _answers_changed(data, sought)
+    if not changed:
+        return data
+    answers = sum(1 for _, value in changed.values() if value["role"] != "user")
+    found.update({name: number for name, number in (("line", len(changed) - answers), ("answer", answers)) if number})
+    lines = data.split(b"\n")
+    for number, (before, value) in changed.items():
+        told = json.dumps(value, ensure_ascii=before.isascii())
+        lines[number - 1] = told.encode("utf-8", "surrogatepass")
+    return b"\n".join(lines)
+
+
+def answer_lines_gone(data: bytes, sought: Sought) -> set[int]:
+    """The numbers of the lines that are answers to them, from 1."""
+    return {number for number, (_, value) in _answers_changed(data, sought).items() if value["role"] != "user"}
+
+
+def _answers_changed(data: bytes, sought: Sought) -> dict[int, tuple[bytes, dict[str, Any]]]:
+    """By its number the line as it is, and the message as it is to be."""
+    if not isinstance(sought, Words) or not sought.marks.senders or b'"sender' not in data:
+        return {}
+    changed: dict[int, tuple[bytes, dict[str, Any]]] = {}
+    theirs = False
+    for number, line in enumerate(data.split(b"\n"), 1):
+        message = _message(line)
+        role = message.get("role")
+        if role == "user":
+            theirs = sought.takes({"sender_id": sender_of(message)})
+            if theirs:
+                changed[number] = line, {name: message[name] for name in _KEPT if name in message} | _SAID
+        elif theirs and role in ("assistant", "tool"):
+            left = _answer(message)
+            changed |= {number: (line, left)} if left != message else {}
+    return changed
+
+
+_SAID = {"content": FORGOTTEN}
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    if b'"role"' not in line:
+        return {}
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _answer(message: Mapping[str, Any]) -> dict[str, Any]:
+    left = {name: message[name] for name in _KEPT if name in message} | _SAID
+    calls = message.get("tool_calls")
+    return {**left, "tool_calls": [_call(one) for one in calls]} if isinstance(calls, list) else left
+
+
+def _call(call: Any) -> Any:
+    """A call with its id and its tool: a result without its call stops an agent."""
+    if not isinstance(call, Mapping):
+        return {}
+    told = call.get("function")
+    left = {name: call[name] for name in ("id", "type") if name in call}
+    return (
+        {**left, "function": {"name": told.get("name", ""), "arguments": "{}"}} if isinstance(told, Mapping) else left
+    )
+
+
+WORD_FOLDERS = ("history", "cron", "logs")
+"""Folders of what people and the agent said: a copy of it is taken out there as elsewhere."""
+PROGRAMS = "of programs"
+WORKSPACE = "of another workspace"
+_LOOKED_AT = ("sessions", "media", "memory", "memory.db", "config.json", "llm_usage.sqlite3", backup.FOLDER)
+_PROGRAMS = ("cli-apps", "node_modules", ".git", ".venv", "venv", "site-packages")
+
+
+class Beside(NamedTuple):
+    """A file there. `keys`: of what the agent needs as it is, which stays."""
+
+    path: Path
+    keys: bool
+
+
+def files_of_home(paths: Paths, left_out: backup.LeftOut, passed: list[tuple[str, str]]) -> Iterator[Beside]:
+    """The files; `passed` gets the folders that are not looked at, with the reason."""
+    for folder in paths.agent_folders:
+        yield from _beside(folder, paths, left_out, passed)
+
+
+def _beside(folder: Path, paths: Paths, left_out: backup.LeftOut, passed: list[tuple[str, str]]) -> Iterator[Beside]:
+    for entry in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
+        ours = any(own == entry or own.is_relative_to(entry) for own in (paths.workspace, paths.data))
+        if ours or entry.name in _LOOKED_AT or (folder != paths.home and entry.name not in WORD_FOLDERS):
+            continue
+        if os.path.isdir(entry / "memory") or os.path.isfile(entry / "SOUL.md"):
+            passed.append((entry.name, WORKSPACE))
+            continue
+        for path in backup.files_below(entry, left_out):
+            inside = path.relative_to(folder).parts
+            at = next((number for number, name in enumerate(inside) if name in _PROGRAMS), None)
+            if at is None:
+                yield Beside(path, keys=entry.name not in WORD_FOLDERS)
+            elif (told := ("/".join(inside[: at + 1]), PROGRAMS)) not in passed:
+                passed.append(told)
+
+
+def is_of(path: Path, kind: str, marks: Marks) -> bool:
+    """Whether a whole file belongs to one of these sessions: its transcript, the checkpoint of its current turn, its
+    log, or a backup of one of them. `kind`: the kind of the file's `Place`."""
+    if not marks.sessions or kind not in ("file", "transcript", "other", "binary", "blob"):
+        return False
+    name, head = path.name, b""
+    if kind in ("transcript", "blob") or ".jsonl" in name or name.endswith(".md"):
+        with contextlib.suppress(OSError), regular.opened(path) as file:
+            head = file.read(1 << 12) if name.endswith(".md") else file.readline(1 << 20)
+    return is_session(name, head, marks)
+
+
+def is_session(name: str, head: bytes, marks: Marks) -> bool:
+    """The same of a file of that name, or none, that begins so. Two sessions may have one name: a log of turns says
+    itself whose it is."""
+    if texts.is_session_state(head) and (key := texts.session_state_key(head[: 1 << 12])):
+        return marks.has_session(key)
+    for key in marks.sessions:
+        named = (key_to_own_name(key), key_to_lossy_name(key))
+        if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
+            return True
+    if any(map(marks.has_session, _keys_of(name))):
+        return True
+    if head[:1] == b"{":
+        with contextlib.suppress(ValueError, RecursionError):
+            told = json_text.loads(head.partition(b"\n")[0])
+            return isinstance(told, dict) and told.get("key") in marks.sessions
+    return False
+
+
+def _keys_of(name: str) -> list[str]:
+    """Return the session keys that the name of a transcript, or of a file beside it, may stand for."""
+    stem = name.removesuffix(CHECKPOINT_SUFFIX).removesuffix(SUFFIX)
+    if stem == name:
+        return []
+    lossy = lossy_name_to_key(stem + SUFFIX)
+    return [key for key in (name_to_key(stem + SUFFIX), lossy) if key]

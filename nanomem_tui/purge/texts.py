@@ -1,10 +1,12 @@
 """What is sought in a text, and the text without it: secrets by their shapes, what is to be forgotten by its words.
 
-`in_value` and `in_bytes` go through JSON, lines of JSON with or without a checksum, and plain text. Pure.
+`in_value` and `in_bytes` go through JSON, lines of JSON with or without a checksum, session states (the log of the
+turns of a session), and plain text, also in UTF-16; `unpacked` reads what is packed. Pure.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zlib
@@ -14,10 +16,100 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from nanomem_tui import regular
 from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui.formats.wal_state import TITLE, parse_wal
 from nanomem_tui.memory import secrets
-from nanomem_tui.purge import packed, session_state
 from nanomem_tui.text import FORGOTTEN
+
+GZIP, _ZLIB = b"\x1f\x8b", b"\x78"
+OTHERS = (b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+"""How files begin that others pack, which are not looked into: zip, bzip2, xz, zstd, 7z, rar."""
+_WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+def unpacked(data: bytes) -> bytes | None:
+    """What is packed in these bytes; None: nothing is, or not whole, or more than is held in memory."""
+    if not data.startswith((GZIP, _ZLIB)):
+        return None
+    parts: list[bytes] = []
+    size = 0
+    while data.startswith((GZIP, _ZLIB)):  # gzip files one after another are one
+        reader = zlib.decompressobj(47)
+        try:
+            parts.append(reader.decompress(data, regular.MOST_OF_A_LOG - size + 1))
+        except zlib.error:
+            return None
+        size += len(parts[-1])
+        if not reader.eof or size > regular.MOST_OF_A_LOG:
+            return None
+        data = reader.unused_data
+    return b"".join(parts)
+
+
+def wide(data: bytes) -> str:
+    """The encoding of a text in UTF-16, as its first bytes tell it; "" where it is none."""
+    codec = _WIDE.get(data[:2], "")
+    if codec:
+        try:
+            data.decode(codec, "surrogatepass")
+        except UnicodeDecodeError:
+            return ""
+    return codec
+
+
+def plain(data: bytes) -> bytes:
+    """A text in UTF-16 as UTF-8; other bytes as they are."""
+    codec = wide(data)
+    return data.decode(codec, "surrogatepass").encode("utf-8", "surrogatepass") if codec else data
+
+
+def as_it_was(text: bytes, before: bytes) -> bytes:
+    """What `plain` made, in the encoding that it had."""
+    codec = wide(before)
+    return text.decode("utf-8", "surrogatepass").encode(codec, "surrogatepass") if codec else text
+
+
+_BEGIN = TITLE.encode()
+
+
+def is_session_state(data: bytes) -> bool:
+    """Whether these are the bytes of a session state; a name does not tell, as a git history has none."""
+    return data.removeprefix(b"\xef\xbb\xbf").startswith(_BEGIN)
+
+
+def session_state_key(data: bytes) -> str:
+    """The session that its header names; "" where that was cut off."""
+    state = parse_wal(data, "")
+    return "" if any(one.what.startswith("no session key") for one in state.problems) else state.session_key
+
+
+def without_turns(data: bytes, sought: Sought, found: Found) -> bytes:
+    """It without the turns that go, which are counted; the very same bytes where none does."""
+    gone = turn_lines_gone(data, sought)
+    if not gone:
+        return data
+    turns = [turn for turn in parse_wal(data, "").turns if turn.line in gone]
+    found["turn"] += len(turns)
+    return b"".join(line for number, line in enumerate(io.BytesIO(data), 1) if number not in gone)
+
+
+def turn_lines_gone(data: bytes, sought: Sought) -> set[int]:
+    """The numbers of the lines that go, from 1."""
+    if not sought.whole or not is_session_state(data):
+        return set()
+    state = parse_wal(data, "")
+    whole = sought.takes({"session_key": state.session_key})
+    taken = [turn for turn in state.turns if whole or sought.takes(turn.pre)]
+    if not taken:
+        return set()
+    lines = io.BytesIO(data).readlines()
+    heads = {number for number, line in enumerate(lines, 1) if line.startswith(_BEGIN)}
+    begins = sorted({turn.line for turn in state.turns} | {turn.line_post for turn in state.turns} | heads)
+    ends = dict(zip(begins, [*begins[1:], len(lines) + 1], strict=True))
+    blocks = {line for turn in taken for line in (turn.line, turn.line_post) if line}
+    return {number for begin in blocks for number in range(begin, ends[begin])}
+
 
 SHORTEST = 3
 """Characters that a text to forget has at least: less stands in everything."""
@@ -276,10 +368,10 @@ def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False)
 
     `redact`: a line that goes as a whole stays, without what it says.
     """
-    if (utf8 := packed.plain(data)) is not data:
+    if (utf8 := plain(data)) is not data:
         wide = in_bytes(utf8, sought, found, redact=redact)
-        return data if wide == utf8 else packed.as_it_was(wide, data)
-    data = session_state.without(data, sought, found)
+        return data if wide == utf8 else as_it_was(wide, data)
+    data = without_turns(data, sought, found)
     if b"\0" in data:
         sought = sought.in_binary()
     text = data.decode("utf-8", "surrogateescape")
@@ -328,8 +420,8 @@ class Line(NamedTuple):
 
 def lines_in(data: bytes, sought: Sought, also: AbstractSet[int] = frozenset()) -> Iterator[Line]:
     """The lines of a file that hold it, and those of the numbers `also`."""
-    data = packed.plain(data)
-    gone = also | session_state.lines_gone(data, sought)
+    data = plain(data)
+    gone = also | turn_lines_gone(data, sought)
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
         mine: Found = Counter()
         _line(line, sought, mine, redact=False)

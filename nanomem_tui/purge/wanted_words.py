@@ -1,16 +1,22 @@
-"""What a person wants to be forgotten, as it is looked for: by its words, by its id, its session, its sender. Pure."""
+"""What a person wants to be forgotten, as it is looked for: by its words, by its id, its session, its sender; and by
+the hashes that are kept of it, for what an interrupted forget or a restore left. Pure.
+
+By its hash a text is met whole; of one that was cut in a label only the label of an operation that held it goes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Any, NamedTuple
 
 from nanomem_tui.purge.texts import SHORTEST, Found, Sought
-from nanomem_tui.store import word_parts
-from nanomem_tui.store.forgotten import called
-from nanomem_tui.store.provenance import SAID_AGAIN
+from nanomem_tui.store import word_runs
+from nanomem_tui.store.forgotten import Forgotten, called
+from nanomem_tui.store.purge_marker import Mark
+from nanomem_tui.store.snapshot import SAID_AGAIN
 from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
 from nanomem_tui.text import FORGOTTEN
 
@@ -73,7 +79,7 @@ class Words:
         sought = {" ".join(text.split()) for text in texts}
         self.texts = tuple(sorted(filter(is_long_enough, sought), key=len, reverse=True))
         self.marks = marks or Marks()
-        self._parts = word_parts.pattern(parts)
+        self._parts = word_runs.parts_pattern(parts)
         self._runs = Runs(run_of(text) for text in self.texts)
         self._everywhere: Words = self
         self._document = self._archive = self
@@ -134,7 +140,7 @@ class Words:
         found = self._runs.found_in(text)
         if self._parts is None:
             return found
-        return apart([*found, *word_parts.found_in(text, self._parts)])
+        return apart([*found, *word_runs.parts_found_in(text, self._parts)])
 
     def drops(self, key: str) -> bool:
         """Those named as a session."""
@@ -211,3 +217,81 @@ def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines:
         return with_mark(FORGOTTEN, text, places)
     every = with_mark(_GONE, text, places).splitlines(keepends=True)
     return "".join(line for line in every if _GONE not in line)
+
+
+_NAMED = ("id", "session", "sender")
+
+
+class _Hashed(frozenset[str]):
+    """Names of which only hashes are kept: `in` works, but they cannot be listed."""
+
+    _what: str
+    _kept: Forgotten
+
+    @classmethod
+    def of(cls, kept: Forgotten, what: str) -> _Hashed:
+        """Those of a kind: `id`, `session`, `sender`."""
+        made = cls()
+        made._what, made._kept = what, kept
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._kept.named(self._what, name) is not None
+
+    def __and__(self, others: AbstractSet[object]) -> frozenset[str]:
+        return frozenset(name for name in others if isinstance(name, str) and name in self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __bool__(self) -> bool:
+        return any(mark.what == self._what for mark in self._kept.every)
+
+
+class KeptWords(Words):
+    """What `forgotten.json` says, as something to be looked for."""
+
+    def __init__(self, kept: Forgotten, mark: Mark | None = None) -> None:
+        """`mark`: of a forget that was interrupted, which tells what else it looked for."""
+        if mark is not None:
+            kept = _with(kept, mark.kept, mark.sought)
+        ids, sessions, senders = (_Hashed.of(kept, what) for what in _NAMED)
+        super().__init__((), Marks(ids, sessions, senders))
+        self._kept = kept
+        if mark is not None:
+            self._document, self._archive = (KeptWords(_with(kept, *more)) for more in _copied(mark))
+            self._document._everywhere = self._archive._everywhere = self
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a text is forgotten, or only what was named."""
+        return any(mark.words and mark.what not in ("row", *_NAMED) for mark in self._kept.every)
+
+    def in_binary(self) -> Sought:
+        """The same: a hash is that of a word."""
+        return self
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text with `[forgotten]` in its place."""
+        return marked(text, self._kept.places(text), found)
+
+    def clean_lines(self, text: str, found: Found) -> str:
+        """A document without the lines that hold it."""
+        return marked(text, self._kept.places(text), found, lines=True)
+
+
+def _copied(mark: Mark) -> tuple[tuple[Forgotten, ...], tuple[Forgotten, ...]]:
+    """What was looked for in documents, and in the archive."""
+    return (mark.rows,), (mark.rows, mark.said)
+
+
+def _with(kept: Forgotten, *more: Forgotten) -> Forgotten:
+    """What is forgotten, here and there."""
+    for one in more:
+        if not kept:
+            kept = one
+        elif one.salt == kept.salt:
+            kept = kept._replace(marks=tuple(dict.fromkeys((*kept.marks, *one.marks))))
+        elif one:
+            kept = kept._replace(others=(*kept.others, one))
+    return kept

@@ -1,26 +1,85 @@
-"""What a person wants to be forgotten: the words and rows that are meant by a text, an id, a session or a person."""
+"""What a person wants to be forgotten: the words and rows that are meant by a text, an id, a session or a person, the
+words that stay forgotten, and whether a name was mistyped.
+
+Of what memories said that go by their id, or with a person, what is long enough to tell something is kept out as a text
+is, wherever it stands. What is shorter, and a lesson of a tool, whose words are ours, only as a row that says just
+this. Of a person what somebody else said too is nobody's. A name that nothing says must not end with a receipt.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
-from nanomem_tui.purge import cleaning, kept_out
-from nanomem_tui.purge.kept_out import is_telling
+from nanomem_tui.purge import cleaning
 from nanomem_tui.purge.texts import SHORTEST
 from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import row_says
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
-from nanomem_tui.store.word_runs import flat
+from nanomem_tui.store.word_runs import Runs, flat, run_of
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.purge.run import Looked
     from nanomem_tui.workspace import Workspace
+
+
+TELLING = 12
+"""Characters from which the text of a row that is forgotten is looked for elsewhere: a shorter one says nothing."""
+_SAID_BY = ("text", "bad_action", "better_action")
+"""The fields of a row that somebody said; when a lesson holds is said by many."""
+
+
+def is_telling(text: str) -> bool:
+    """Whether a text is long enough to be looked for wherever it may stand."""
+    return len(text.strip()) >= TELLING
+
+
+def kept_of_row(values: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """(texts, whole rows) of one row, of which `values` are what it says now and said before, or parts of that."""
+    of_tool = any(str(value.get("trigger", "")).startswith("tool:") for value in values)
+    every = [value[name] for value in values for name in _SAID_BY if isinstance(value.get(name), str)]
+    texts = [] if of_tool else list(filter(is_telling, every))
+    whole = [value for value in values if "text" in value or {"trigger", "better_action"} <= value.keys()]
+    rows = [said for value in whole if (said := row_says(value)) and said not in texts]
+    return texts, rows
+
+
+def kept_of_persons(ws: Workspace, texts: Sequence[str], persons: Collection[str], chats: Collection[str]) -> list[str]:
+    """The texts of persons that nobody else said. `chats`: the sessions where they spoke; who does not say his name
+    there may be one of them."""
+    runs = Runs(map(run_of, texts))
+    heard = {
+        run_of(message[begin:end])
+        for message in (_of_others(ws, persons, chats) if texts else ())
+        for begin, end in runs.found_in(message)
+    }
+    return [text for text in texts if run_of(text) not in heard]
+
+
+def _of_others(ws: Workspace, persons: Collection[str], chats: Collection[str]) -> Iterator[str]:
+    told: Iterable[tuple[str, str, str]] = (
+        (turn.sender_id or "", turn.session_key, turn.user) for turn in ws.traces.injections.turns()
+    )
+    for sender, session, said in (*told, *_messages(ws)):
+        if sender not in persons and (sender or session not in chats):
+            yield said
+
+
+def _messages(ws: Workspace) -> Iterator[tuple[str, str, str]]:
+    """(sender, session, words) of everything that persons said in the conversations of the agent."""
+    for info in ws.sessions.list():
+        if not info.imported:
+            for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
+                if message.role == "user":
+                    yield sender_of(message.raw), info.key, message.content
+
 
 SAID = 16
 """Characters from which a message of a session is looked for elsewhere."""
@@ -76,7 +135,7 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
     turns = {one.turn for one in ws.traces.injections.turns() if _is_theirs(wish, one)}
     ids = tuple(sorted(there | marks.ids | (turns & _recovered(ws))))  # the end of a turn comes back nowhere by itself
     every = Marks(frozenset({*ids, *turns}), marks.sessions, marks.senders)
-    by_id = [kept_out.of_row(values) for values in said]
+    by_id = [kept_of_row(values) for values in said]
     of_persons = _of_persons(ws, wish, known, copied.rows) if wish.persons else []
     kept = {
         "text": [*wish.texts, *(text for long, _ in by_id for text in long), *of_persons],
@@ -95,7 +154,7 @@ def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Seque
     turns = [one for one in ws.traces.injections.turns() if one.sender_id in wish.persons]
     chats = {one.session_key for one in turns} | {row.session_key for row in rows if row.session_key}
     theirs = {row.better_action if isinstance(row, Lesson) else row.text for row in rows}
-    return kept_out.of_persons(ws, [text for text in alone if text in theirs], wish.persons, chats)
+    return kept_of_persons(ws, [text for text in alone if text in theirs], wish.persons, chats)
 
 
 def _of_turns(ws: Workspace, wish: Wish) -> Iterator[str]:
@@ -162,13 +221,13 @@ def _is_known(ws: Workspace, key: str) -> bool:
 
 
 def _work(ws: Workspace, key: str) -> Iterable[bool]:
-    from nanomem_tui.store import tier_rows
-    from nanomem_tui.store.tier_kinds import KINDS
+    from nanomem_tui.store import work
+    from nanomem_tui.store.work_kinds import KINDS
 
     if ws.tier_database.exists:
         found = ws.tier_database.read(
             lambda connection: [
-                tier_rows.get(connection, ws.id, kind, key.rpartition("/")[2]) is not None for kind in KINDS.values()
+                work.get(connection, kind, key.rpartition("/")[2]) is not None for kind in KINDS.values()
             ]
         )
         yield from found
@@ -196,3 +255,37 @@ def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
             by = sender_of(message.raw)
             heard(message.content, is_meant=(whole and message.role in ("user", "assistant")) or by in wish.persons)
     return tuple(text for key, text in meant.items() if key not in others)
+
+
+_LISTS = {
+    "session": "`nanomem session list` names those that there are",
+    "person": "`nanomem scopes list` names those that there are",
+}
+Name = tuple[str, str]
+"""What it is, "session" or "person", and which."""
+
+
+def unheard_of(ws: Workspace, wish: Wish) -> list[Name]:
+    """The names that no conversation, turn or row says, and that were not forgotten before: what was forgotten is
+    nowhere, and the same command again is no mistake."""
+    kept = forgotten.load(ws.paths)
+    sessions = {key for key in wish.sessions if kept.named("session", key) is None}
+    persons = {sender for sender in wish.persons if kept.named("sender", sender) is None}
+    if sessions:
+        sessions -= {one.key for one in ws.sessions.list()} | {one.session_key for one in ws.wal.list()}
+    if sessions or persons:
+        turns = ws.traces.injections.turns()
+        sessions -= {turn.session_key for turn in turns}
+        items = ws.store.load().items.values()
+        persons -= {turn.sender_id for turn in turns} | {item.sender_id for item in items}
+    return [*(("session", key) for key in sorted(sessions)), *(("person", sender) for sender in sorted(persons))]
+
+
+def refuse_unknown(names: list[Name], look: Callable[[Words], Looked]) -> None:
+    """Raise NotFound for the first name that nothing says in all that can be looked through."""
+    for what, name in names:
+        one = frozenset({name})
+        found = look(Words((), Marks(sessions=one) if what == "session" else Marks(senders=one)))
+        if not found.places:
+            where = f" that can be looked through (not {found.unread[0][0]})" if found.unread else ""
+            raise NotFound(f"nothing of that {what} is anywhere{where}, and nothing was done", name, _LISTS[what])

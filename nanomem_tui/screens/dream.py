@@ -270,7 +270,7 @@ class DreamScreen(DiffScreen[Commit]):
 
 
 def _who(row: Commit) -> str:
-    return who_made(row.raw)
+    return who_made(row)
 
 
 def hunk_parts(file: FileDiff, shown: int) -> list[tuple[str, Part]]:

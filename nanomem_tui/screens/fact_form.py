@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.screens.text_form import TextForm
-from nanomem_tui.store.fact_fields import Fact, checked_name
+from nanomem_tui.store.values import Fact, checked_name
 from nanomem_tui.widgets.form import FormField
 
 FORM = TextForm(

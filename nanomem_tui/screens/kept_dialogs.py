@@ -17,7 +17,7 @@ from nanomem_tui.actions import SCREENS
 from nanomem_tui.curation.macros import told
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.filters import fold, parse, ranked, search
-from nanomem_tui.store.habits import Bookmark, Macro, NamedFilter
+from nanomem_tui.store.user_files import Bookmark, Macro, NamedFilter
 from nanomem_tui.text import one_line
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column

@@ -19,7 +19,7 @@ from nanomem_tui.screens.knowledge_near import NearFacts
 from nanomem_tui.screens.knowledge_tree import Entry, fact_in, where_of
 from nanomem_tui.screens.nearness import neighbours
 from nanomem_tui.screens.rows import MANY
-from nanomem_tui.store.fact_fields import Fact
+from nanomem_tui.store.values import Fact
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.toast import say

@@ -17,7 +17,7 @@ from nanomem_tui.memory.item_words import scope_of
 from nanomem_tui.screens.nearness import Near
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.store.fact_fields import Fact
+from nanomem_tui.store.values import Fact
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part

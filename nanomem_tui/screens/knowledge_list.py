@@ -18,7 +18,7 @@ from nanomem_tui.screens.knowledge_detail import Valued
 from nanomem_tui.screens.knowledge_tree import Entry, Group, Places, fact_in, name_of, tree, value_of, where_of
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import RowsScreen
-from nanomem_tui.store.fact_fields import Fact, fact_of
+from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.look import glyphs

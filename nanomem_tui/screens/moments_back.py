@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.curation.rewinding import words_of
 from nanomem_tui.memory.scope_names import of_item
-from nanomem_tui.screens.moments_detail import difference_blocks, words_of
+from nanomem_tui.screens.moments_detail import difference_blocks
 from nanomem_tui.screens.recall_pick import PickScreen
 from nanomem_tui.screens.rows import SAID
 from nanomem_tui.screens.taking_back import Part, take_back

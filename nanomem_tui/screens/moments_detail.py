@@ -6,27 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.curation.rewinding import Difference, value_of, words_of
 from nanomem_tui.screens.rows import in_pairs
 from nanomem_tui.text import one_line
 from nanomem_tui.widgets.diff import DiffLine, Hunk, Sign, spans_of
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.rewinding import Difference
     from nanomem_tui.store import merge
     from nanomem_tui.store.git_values import FileDiff
-    from nanomem_tui.store.values import AnyRow
 
 SHOWN = 200  # rows
 LINES = 400  # of a file
 SILENT = frozenset({"updated_at", "key", "revision"})
 TONES = {"+": "added", "-": "removed"}
 SIGNS = {"added": ("+ ", "added"), "removed": ("- ", "removed"), "changed": ("~ ", "accent")}
-
-
-def words_of(row: AnyRow) -> str:
-    """What a row says."""
-    return str(getattr(row, "text", "") or getattr(row, "trigger", "") or getattr(row, "about", ""))
 
 
 def difference_blocks(found: Sequence[Difference], *, back: bool = False) -> list[Block]:
@@ -42,7 +36,7 @@ def difference_blocks(found: Sequence[Difference], *, back: bool = False) -> lis
         if old is None or new is None:
             continue
         for name in one.fields:
-            label, before, after = in_pairs(name, getattr(old, name), getattr(new, name))
+            label, before, after = in_pairs(name, value_of(old, name), value_of(new, name))
             if name not in SILENT and before != after:
                 lines = (DiffLine("-", one_line(before, 300)), DiffLine("+", one_line(after, 300)))
                 for line, spans in spans_of(Hunk(lines)):

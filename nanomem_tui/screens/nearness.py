@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.filters import fold
-from nanomem_tui.store.fact_fields import Fact
+from nanomem_tui.store.values import Fact
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

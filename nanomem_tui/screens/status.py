@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from nanomem_tui import clock
-from nanomem_tui.errors import Problem
+from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.rows import age_of, when
@@ -37,8 +37,8 @@ _Stamp = tuple[int, int] | None
 PLOT_WIDTH = 44  # cells
 MONTHS = 12
 SAFE = (
-    "Every change is on the disk, in the ledger, and survives a power cut. A checkpoint moves it into the database and "
-    "then into the agent's own files; ^s makes one now, leaving does."
+    "Every change is in the database. A checkpoint saves how often a memory was used, and writes the agent's own "
+    "files; ^s makes one now, leaving does."
 )
 Health = Literal["good", "note", "warn", "bad", ""]
 
@@ -151,7 +151,10 @@ class StatusScreen(WorkspaceScreen[Part]):
         """Whether Dreams run by themselves, and when the next one does."""
         from nanomem_tui.dream.schedule import Schedule
 
-        found = Schedule(self.ws).status()
+        try:
+            found = Schedule(self.ws).status()
+        except NanomemError as error:  # the rest of the screen stays usable
+            return Part("Dream schedule", error.what, "warn")
         found["passed"] = ", ".join(map(str, found["passed"]))
         if not found["on"]:
             return Part("Dream schedule", f"off: {found['why']}", blocks=_fields(found))
@@ -163,8 +166,7 @@ class StatusScreen(WorkspaceScreen[Part]):
     def _saving(self, status: Mapping[str, Any]) -> Part:
         """In the words of the status bar, and as true at the same moment."""
         store = self.ws.store
-        others = max((status["checkpoint"]["dirty"] or 0) - store.dirty, 0)
-        return _saving(status, self.console.state.degraded, waiting_words(store.dirty, store.export_due), others)
+        return _saving(status, self.console.state.degraded, waiting_words(store.dirty, store.only_exports_wait))
 
     def do_next_list(self) -> None:
         """What the memory looks like over time."""
@@ -297,16 +299,16 @@ def _records(status: Mapping[str, Any], signs: Any) -> Iterable[Part]:
         yield Part("Token use", said, blocks=tuple(_by(usage, signs)))
 
 
-def _saving(status: Mapping[str, Any], degraded: str, waiting: str, others: int) -> Part:
-    """`waiting` in the words of the status bar; `others`: changes in the ledgers of other processes."""
+def _saving(status: Mapping[str, Any], degraded: str, waiting: str) -> Part:
+    """`waiting` in the words of the status bar."""
     saved = status["checkpoint"]
     cost = f"{saved['last_ms']:,.1f} ms" if saved["last_ms"] is not None else "-"
     last = (Field("last", when(saved["last_at"])), Field("took", cost))
     if degraded:
-        return Part("Saving", degraded, "bad", (Body("Changes are kept in memory and in the ledger file."),))
-    words = [waiting, f"{others:,} of another process to checkpoint" if others else ""]
-    if any(words):
-        return Part("Saving", ", ".join(filter(None, words)), "", (Body(SAFE), *last))
+        stays = "What is shown stays readable; what you type is kept until it can be saved."
+        return Part("Saving", degraded, "bad", (Body(stays),))
+    if waiting:
+        return Part("Saving", waiting, "", (Body(SAFE), *last))
     if not saved["last_at"]:
         return Part("Saving", "nothing was ever changed here", "good", last)
     return Part("Saving", f"all saved, last {age_of(saved['last_at'])} ago", "good", last)

@@ -29,8 +29,8 @@ from nanomem_tui.screens.tiers_list import origin_of
 from nanomem_tui.screens.tiers_live import Now, Told
 from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.store.work_kinds import ABOUT
 from nanomem_tui.text import counted
-from nanomem_tui.tiers.about import ABOUT
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans
@@ -302,7 +302,7 @@ def _title(row: str) -> str:
 
 
 def bytes_of(ws: Any) -> int:
-    """Bytes of `tiers.db` with what is not merged into it yet."""
-    path = ws.paths.tiers_database
+    """Bytes of `work.db` with what is not merged into it yet."""
+    path = ws.paths.work_database
     files = (path, path.with_name(f"{path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())

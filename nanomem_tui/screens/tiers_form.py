@@ -9,7 +9,7 @@ from typing import Any
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.screens.text_form import TextForm
-from nanomem_tui.store.tier_kinds import KINDS, Field
+from nanomem_tui.store.work_kinds import KINDS, Field
 from nanomem_tui.text import one_line
 
 _NOTES = {"json": "JSON", "time": "time", "int": "number", "real": "number", "bool": "yes or no", "text": ""}

@@ -8,8 +8,8 @@ from typing import Any
 
 from nanomem_tui import json_text
 from nanomem_tui.memory import filters
-from nanomem_tui.store.tier_kinds import KINDS, TIERS
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.work_kinds import KINDS, TIERS
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.text import one_line
 from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.columns import Column, aged
@@ -55,7 +55,7 @@ def filter_fields(kind: str) -> Mapping[str, filters.Kind]:
         for field in KINDS[kind].fields
         if field.type in _TYPES and field.name not in _LONG
     }
-    tier: dict[str, filters.Kind] = {"tier": "text"} if len(KINDS[kind].tables) > 1 else {}
+    tier: dict[str, filters.Kind] = {"tier": "text"} if KINDS[kind].ages else {}
     return {**of_kind, "age": "age", **tier, "origin": "text", "id": "text"}
 
 
@@ -237,7 +237,7 @@ _TIER = Shown("tier", "Tier", lambda row: "long" if row.tier == TIERS[1] else ""
 
 def columns_of(kind: str) -> Sequence[Shown]:
     """The columns of a kind: when it was first."""
-    return (_AGE, *_COLUMNS[kind], *((_TIER,) if len(KINDS[kind].tables) > 1 else ()))
+    return (_AGE, *_COLUMNS[kind], *((_TIER,) if KINDS[kind].ages else ()))
 
 
 def _percent(rate: Any) -> str:

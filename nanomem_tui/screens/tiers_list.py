@@ -19,9 +19,8 @@ from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.screens.tiers_kinds import TITLES, columns_of, field_of, filter_fields, sign_of, words_of
 from nanomem_tui.screens.tiers_rows import Beginning, Pages, Sought, begin, more, seek, unread
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_pages import Stretch, count
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import Stretch, TierRecord
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
@@ -185,7 +184,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
                 now = 0 if beginning.total else tiers_live.count(self.ws, wanted.kind.name)
                 self.post_message(self.Began(turn, beginning, near, now))
                 return
-            whole = records.ask(lambda connection: count(connection, records.workspace_id, wanted), 0)
+            whole = records.count_within(wanted)
             for sought in seek(records, wanted, by):
                 if turn != self._load_turn:
                     return

@@ -1,4 +1,4 @@
-"""How the list of records comes from `tiers.db`: in pages, or as what a filter lets through. Runs in threads.
+"""How the list of records comes from the database: in pages, or as what a filter lets through. Runs in threads.
 
 Knows no widget and no screen; a row is a record with the beginnings of its fields.
 """
@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.memory.filters import FieldTest, Filter, fold
 from nanomem_tui.screens.tiers_kinds import field_of, full_name
-from nanomem_tui.store import tier_pages
-from nanomem_tui.store.tier_kinds import KINDS, TIERS, Tier
-from nanomem_tui.store.tier_pages import Among, Stretch
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store import work
+from nanomem_tui.store.work_kinds import KINDS, TIERS, Tier
+from nanomem_tui.store.work_values import Among, Stretch, TierRecord
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.widgets.paged_table import MOST_SELECTED, PAGE, UNREAD
 
@@ -61,12 +60,12 @@ def begin(records: TierRecords, wanted: Stretch, near: str, at: int) -> Beginnin
     errors of the store."""
 
     def look(connection: Any) -> Beginning:
-        total = tier_pages.count(connection, records.workspace_id, wanted)
-        place = tier_pages.place_of(connection, records.workspace_id, wanted, near) if near else None
+        total = work.count_within(connection, wanted)
+        place = work.place_of(connection, wanted, near) if near else None
         middle = min(at if place is None else place, max(total - 1, 0)) // PAGE
         last = max(total - 1, 0) // PAGE
         numbers = range(last + 1) if total <= MOST_SELECTED else range(max(middle - 1, 0), min(middle + 1, last) + 1)
-        return Beginning(total, _pages(connection, records, wanted, total, numbers), place)
+        return Beginning(total, _pages(connection, wanted, total, numbers), place)
 
     return records.ask(look, Beginning(0, {}, None))
 
@@ -74,21 +73,21 @@ def begin(records: TierRecords, wanted: Stretch, near: str, at: int) -> Beginnin
 def more(records: TierRecords, wanted: Stretch, total: int, numbers: Iterable[int]) -> Pages:
     """Pages of a list of `total` records. Raises the errors of the store."""
     none: Pages = {}
-    return records.ask(lambda connection: _pages(connection, records, wanted, total, numbers), none)
+    return records.ask(lambda connection: _pages(connection, wanted, total, numbers), none)
 
 
-def _pages(connection: Any, records: TierRecords, wanted: Stretch, total: int, numbers: Iterable[int]) -> Pages:
-    return {number: _page(connection, records, wanted, total, number) for number in numbers}
+def _pages(connection: Any, wanted: Stretch, total: int, numbers: Iterable[int]) -> Pages:
+    return {number: _page(connection, wanted, total, number) for number in numbers}
 
 
-def _page(connection: Any, records: TierRecords, wanted: Stretch, total: int, number: int) -> list[TierRecord]:
+def _page(connection: Any, wanted: Stretch, total: int, number: int) -> list[TierRecord]:
     """A page, counted from whichever end of the list is nearer."""
     start = number * PAGE
     limit = min(PAGE, total - start)
     if start <= total // 2:
-        return tier_pages.page(connection, records.workspace_id, wanted, limit, start)
+        return work.page(connection, wanted, limit, start)
     other = wanted._replace(oldest_first=not wanted.oldest_first)
-    return tier_pages.page(connection, records.workspace_id, other, limit, total - start - limit)[::-1]
+    return work.page(connection, other, limit, total - start - limit)[::-1]
 
 
 # -- a filter ---------------------------------------------------------------------------------------------------------
@@ -96,7 +95,7 @@ def _page(connection: Any, records: TierRecords, wanted: Stretch, total: int, nu
 
 def seek(records: TierRecords, wanted: Stretch, by: Filter) -> Iterator[Sought]:
     """What the filter lets through, as far as it was looked for. Raises the errors of the store."""
-    total = records.ask(lambda connection: tier_pages.count(connection, records.workspace_id, wanted), 0)
+    total = records.count_within(wanted)
     wanted = narrowed(wanted, by)
     accepts = by.predicate(field_of) or (lambda row: True)
     words = " ".join((*by.words, *by.phrases))
@@ -146,9 +145,7 @@ def _each(records: TierRecords, wanted: Stretch, most: int) -> Iterator[list[Tie
 
 def _step(records: TierRecords, stretch: Stretch, limit: int, offset: int) -> list[TierRecord]:
     none: list[TierRecord] = []
-    return records.ask(
-        lambda connection: tier_pages.page(connection, records.workspace_id, stretch, limit, offset), none
-    )
+    return records.ask(lambda connection: work.page(connection, stretch, limit, offset), none)
 
 
 def _holds(row: TierRecord, texts: Sequence[str], how: Callable[[Iterable[bool]], bool]) -> bool:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, owners
+from nanomem_tui.store import atomic
 
 NAME, LOCK, TOKEN = "grpc.sock", "grpc.lock", "grpc.token"
 LONGEST = 107
@@ -63,7 +63,7 @@ def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
     """
     atomic.make_folder(paths.data)
     lock = paths.data / LOCK
-    handle = owners.opened(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    handle = atomic.open_owned(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         if not atomic.try_lock(handle):
             said = os.pread(handle, 200, 0).decode("utf-8", "replace").strip()

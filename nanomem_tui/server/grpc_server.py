@@ -18,7 +18,7 @@ from nanomem_tui.errors import MissingExtra, Refused
 from nanomem_tui.installing import extra_command
 from nanomem_tui.server import grpc_place, one_line_log, token
 from nanomem_tui.server.grpc_threads import Threads
-from nanomem_tui.store import atomic, owners
+from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
     from nanomem_tui.server.grpc_service import MemoryService
@@ -89,7 +89,7 @@ class Server:
                 with grpc_place.private():
                     self._bind(server, grpc_place.target(self._where.socket), str(self._where.socket))
                 self._where.socket.chmod(0o600)
-                owners.inherit(self._where.socket, self._where.socket.parent)
+                atomic.inherit(self._where.socket, self._where.socket.parent)
                 self.addresses.append(f"unix:{self._where.socket}")
             if self._where.port is not None:
                 server = self._made(service, (_guard(self._where.token),))

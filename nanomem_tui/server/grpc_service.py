@@ -15,16 +15,15 @@ from nanomem_tui.memory import secrets
 from nanomem_tui.server import grpc_values as values
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
-from nanomem_tui.store.tier_kinds import KINDS, Tier, kind_of
-from nanomem_tui.store.tier_tables import plain
-from nanomem_tui.store.tier_values import MAX_TEXT
+from nanomem_tui.store.work_kinds import KINDS, Tier, kind_of
+from nanomem_tui.store.work_values import MAX_TEXT, plain
 from nanomem_tui.text import one_line
-from nanomem_tui.tiers.context_block import warning
+from nanomem_tui.tiers.context_fitting import warning
 from nanomem_tui.tiers.entries import CATEGORIES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeHit
-    from nanomem_tui.store.tier_values import TierRecord
+    from nanomem_tui.store.work_values import TierRecord
     from nanomem_tui.tiers.records import TierHit
     from nanomem_tui.workspace import Workspace
 

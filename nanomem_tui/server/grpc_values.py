@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, Kind
+from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, Kind
 from nanomem_tui.text import one_line
 from nanomem_tui.tiers.entries import CATEGORIES
 

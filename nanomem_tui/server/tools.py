@@ -36,7 +36,7 @@ from nanomem_tui.server.declared import (
 from nanomem_tui.settings import OFF
 from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.text import counted, one_line
-from nanomem_tui.tiers.context_block import entry
+from nanomem_tui.tiers.context_fitting import entry
 from nanomem_tui.tiers.context_values import TIERS
 from nanomem_tui.workspace import Workspace
 

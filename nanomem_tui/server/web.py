@@ -44,7 +44,7 @@ MOST_AT_ONCE = 8
 PAGES = Path(__file__).parent / "pages"
 """The page around a console: ours, for the library's asks the network for a font, and takes keys only after a click."""
 PATIENCE = 4.0
-"""Seconds that a console has to save and leave; then it is killed: what was acknowledged is in the ledger."""
+"""Seconds that a console has to save and leave; then it is killed: what was acknowledged is in the database."""
 log = logging.getLogger("nanomem.web")
 NOT_FOR_A_CONSOLE = (token.VARIABLE, "SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "COLUMNS", "LINES")
 """What a console in a browser must not take from the terminal that serves it."""

@@ -17,12 +17,11 @@ from nanomem_tui.errors import Conflict, NanomemError, Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, exchange, forgotten, here
+from nanomem_tui.store import atomic, exchange, forgotten, processes
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
 from nanomem_tui.store.forgotten import NOTHING, Forgotten
-from nanomem_tui.store.ledger_order import voided
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.values import Row
+from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
 AGENT = "#agent"
@@ -102,7 +101,7 @@ class AgentFiles:
         self.files = [SharedFile(source, paths.memory / source.name) for source in exchange.SOURCES]
         self.failures: dict[str, Problem] = {}
         self.anew: set[str] = set()
-        self._here = here.known(paths) if settings.database_url else ""
+        self._here = processes.known_home(paths) if settings.database_url else ""
 
     def mark(self, name: str) -> str:
         """A marker of what is remembered of the files here: homes that share a store have files of their own."""
@@ -110,11 +109,15 @@ class AgentFiles:
 
     def settle_here(self) -> bool:
         """Make sure that this home is told from others that share the store; whether it was not told before. Raises
-        the errors of `here.made`."""
+        the errors of `processes.made_home`."""
         if not self.settings.database_url or self._here:
             return False
-        self._here = here.made(self.paths)
+        self._here = processes.made_home(self.paths)
         return True
+
+    def is_changed(self) -> bool:
+        """Whether a file on disk is not the one that was read last."""
+        return any(file.stat != _stat(file.path) for file in self.files)
 
     def read(self) -> bool:
         """Read what changed on disk since the last look; True when something did."""
@@ -179,6 +182,11 @@ class AgentFiles:
             for raw in file.rows.rows.values()
         ]
 
+    def read_rows(self) -> list[AnyRow]:
+        """Read the files, and return all their rows as ours."""
+        self.read()
+        return [row for layer in ("item", "lesson") for row in self.initial_rows(layer)]
+
     def stats(self) -> dict[str, str]:
         """A fingerprint of each file as it is on disk now, by marker name."""
         return {self.mark(f"stat:{file.name}"): _fingerprint(_stat(file.path)) for file in self.files}
@@ -190,11 +198,6 @@ class AgentFiles:
         for file in self.files:
             file.known = Known(file.rows.rows, file.rows.rows)
             file.noticed, file.unsaved = _fingerprint(file.stat), True
-
-    def forget(self) -> None:
-        """The database that remembered them is gone: all is to be remembered again."""
-        for file in self.files:
-            file.mark, file.unsaved = "", True
 
     def forget_known(self) -> None:
         """Know nothing of the files any more: what the database remembers is to be recalled."""
@@ -215,19 +218,6 @@ class AgentFiles:
                 file.noticed = file.mark = mark
                 file.unsaved = False
                 file.order = exchange.woven(list(file.rows.rows), _order(meta.get(self.mark(f"order:{file.name}"))))
-
-    def may_hold(
-        self, states: Mapping[tuple[str, str], Sequence[Row]], tables: Mapping[str, Mapping[str, Row]]
-    ) -> None:
-        """The database that remembered our last exports is gone: they may have held any of these states of a row, by
-        layer and id, or what it is now. What an agent started from them is then not counted a second time."""
-        for file in self.files:
-            layer, maybe = file.source.layer, {}
-            for key, raw in file.rows.rows.items():
-                now = tables[layer].get(key)
-                rows = [*states.get((layer, key), ()), *([now] if now is not None else [])]
-                maybe[key] = [file.source.to_raw(row, raw) for row in rows]
-            file.known, file.unsaved = file.known.perhaps(maybe), True
 
     def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
         """What the agent changed since, as changes to our rows, and whether it wrote at all.
@@ -281,8 +271,21 @@ class AgentFiles:
             with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
                 swap.settle(file.path.resolve())
 
-    def export(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[tuple[str, ...], bool]:
-        """Write our rows into the files that exist; the names of those written, and whether all is done.
+    def plan(self, tables: Mapping[str, Mapping[str, Row]]) -> dict[str, tuple[bytes, dict[str, Raw]]]:
+        """What our rows make of each file that exists, by its name: its bytes and its rows. The memo says so from now
+        on: who meets the file as it is then does not take it for the agent's, also where nobody lived to tell."""
+        planned = {
+            file.name: self._exported(file, tables[file.source.layer])
+            for file in self.files
+            if file.stat is not None and file.error is None
+        }
+        for file in self.files:
+            known = file.known.meant(planned[file.name][1]) if file.name in planned else file.known
+            file.known, file.unsaved = known, file.unsaved or known is not file.known
+        return planned
+
+    def export(self, planned: Mapping[str, tuple[bytes, dict[str, Raw]]]) -> tuple[tuple[str, ...], bool]:
+        """Write the files as planned; the names of those written, and whether all is done.
 
         A file that could not be read in whole is copied to the quarantine before it is replaced. A file that the agent
         rewrote since we read it is left for the next time. A failed write is a problem, not an exception.
@@ -290,10 +293,10 @@ class AgentFiles:
         written: list[str] = []
         done = True
         for file in self.files:
-            if file.stat is None or file.error is not None:
+            if file.name not in planned:
                 continue
             try:
-                written += [file.name] if self._export(file, tables[file.source.layer]) else []
+                written += [file.name] if self._export(file, *planned[file.name]) else []
                 self.failures.pop(file.name, None)
             except Conflict:
                 done = False
@@ -302,8 +305,7 @@ class AgentFiles:
                 done = False
         return tuple(written), done
 
-    def _export(self, file: SharedFile, table: Mapping[str, Row]) -> bool:
-        data, rows = self._exported(file, table)
+    def _export(self, file: SharedFile, data: bytes, rows: dict[str, Raw]) -> bool:
         same = rows == dict(file.rows.rows) and list(rows) == list(file.rows.rows)
         if same and file.name not in self.anew:
             return False  # also of a file with a broken line: what changed may be the other file's
@@ -331,12 +333,14 @@ class AgentFiles:
 
         Lines that the log ends with already, from an export that was cut off, are not written again.
         """
-        from nanomem_tui.store import audit_export
+        from nanomem_tui.store import exchange
 
-        void = voided(entry.operation for entry in entries)
+        void = {entry.operation.undoes for entry in entries if entry.operation.kind == "void"}
         logs: dict[str, list[bytes]] = {}
         for entry in entries:
-            for name, line in audit_export.lines(entry.operation, tables) if entry.operation.id not in void else ():
+            if entry.operation.id in void or entry.operation.kind == "void":
+                continue
+            for name, line in exchange.audit_lines(entry.operation, tables):
                 logs.setdefault(name, []).append(line)
         for name, lines in logs.items():
             path = self.paths.memory / name

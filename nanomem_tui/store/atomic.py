@@ -1,6 +1,8 @@
 """Reading and writing files so that nothing acknowledged is lost (the promises are in docs/trust.md).
 
-Owns: whole-file replacement, guarded appends, stable reads, quarantine. Must not know what a file means.
+Owns: whole-file replacement, guarded appends, stable reads, locks, quarantine, backups by content, and to whom a file
+belongs. What takes the place of a file has its owner, group and mode. What is new belongs to the owner of its folder;
+only root can give a file away, and what anybody else makes is theirs. Must not know what a file means.
 """
 
 from __future__ import annotations
@@ -15,15 +17,13 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from nanomem_tui import clock, regular
-from nanomem_tui.errors import Conflict, Refused, from_os_error
-from nanomem_tui.store import owners
+from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused, from_os_error
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
-ALTERED = "altered-"
-"""What the name of a row in the quarantine begins with that was not what was written."""
 
 
 def sha256(data: bytes) -> str:
@@ -53,7 +53,7 @@ def make_folder(path: Path, mode: int = PRIVATE_FOLDER) -> None:
             path = path.parent
         for path in reversed(missing):
             with contextlib.suppress(FileExistsError):
-                owners.make_folder(path, mode)
+                make_owned_folder(path, mode)
             sync_folder(path.parent)
     except OSError as error:
         raise from_os_error(error, f"making the folder {path.name}") from error
@@ -83,7 +83,6 @@ def write_atomic(
     *,
     expected: str | None = None,
     mode: int | None = None,
-    alone: bool = True,
     like: Path | None = None,
 ) -> None:
     """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder. Data in pieces is
@@ -92,7 +91,7 @@ def write_atomic(
     Keeps owner, group and mode of the file that was there, or is called `like` and is to be replaced later (else the
     owner of the folder, `mode`, else 0600), and writes through a symlink to its target.
     `expected` is the sha256 that the file must have (`""`: it must not exist); raises Conflict otherwise, also when
-    somebody writes it in that very moment (`alone`, and all about it: `swap.replace_expected`).
+    somebody writes it in that very moment (`swap.replace_expected`).
     Raises the errors of `from_os_error`; the old file is untouched then.
     """
     try:
@@ -112,7 +111,7 @@ def write_atomic(
                 write_all(handle, piece)
                 if written is not None:
                     written.update(piece)
-            old = owners.settle(handle, like or target)
+            old = give_to_owner(handle, like or target)
             os.fchmod(handle, old.st_mode & 0o7777 if old is not None else mode or PRIVATE_FILE)
             os.fsync(handle)
         finally:
@@ -123,7 +122,7 @@ def write_atomic(
         else:
             from nanomem_tui.store import swap
 
-            swap.replace_expected(temporary, target, written.hexdigest(), expected, alone=alone)
+            swap.replace_expected(temporary, target, written.hexdigest(), expected)
     except OSError as error:
         error.filename = str(path)  # the temporary file beside it means nothing to a reader
         raise from_os_error(error, f"writing {path.name}") from error
@@ -159,7 +158,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
     Raises Refused when another process holds it for longer than `wait` seconds, and the errors of `from_os_error`.
     """
     try:
-        handle = owners.opened(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = open_owned(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if misplaced(path):
             raise regular.told(error, path) from error
@@ -181,11 +180,6 @@ def misplaced(path: Path) -> str:
     return "" if stat.S_ISREG(mode) else regular.kind_of(mode)
 
 
-def locked_once(path: Path, *, wait: float) -> contextlib.AbstractContextManager[object]:
-    """`locked`, unless this thread holds the lock already: it would wait for itself."""
-    return contextlib.nullcontext() if holds(path) else locked(path, wait=wait)
-
-
 _held = threading.local()
 
 
@@ -205,19 +199,40 @@ def holds(path: Path) -> bool:
     return path in _held.__dict__.get("paths", ())
 
 
-def wait_for_lock(handle: int, path: Path, wait: float) -> None:
-    """Take the exclusive flock of `path`, open as `handle`. Raises Refused when that takes more than `wait` seconds."""
+@contextlib.contextmanager
+def held(lock: Path, wait: float) -> Iterator[bool]:
+    """Whether the lock of those who write was got in time, held until the end; true where there is no such file."""
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        yield True
+        return
+    try:
+        deadline = time.monotonic() + wait
+        got = try_lock(handle)
+        while not got and time.monotonic() < deadline:
+            time.sleep(0.01)
+            got = try_lock(handle)
+        with holding(lock) if got else contextlib.nullcontext():
+            yield got
+    finally:
+        os.close(handle)
+
+
+def wait_for_lock(handle: int, path: Path, wait: float, *, shared: bool = False) -> None:
+    """Take the exclusive flock of `path`, open as `handle`, or the `shared` one. Raises Refused when that takes more
+    than `wait` seconds."""
     deadline = time.monotonic() + wait
-    while not try_lock(handle):
+    while not try_lock(handle, shared=shared):
         if time.monotonic() >= deadline:
             raise Refused("another process is busy", str(path), "wait for it to finish and try again")
         time.sleep(0.01)
 
 
-def try_lock(handle: int) -> bool:
-    """Take the exclusive flock if it is free; False when another process has it."""
+def try_lock(handle: int, *, shared: bool = False) -> bool:
+    """Take the exclusive flock if it is free, or the `shared` one; False when another process has it."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
@@ -233,7 +248,7 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
     """
     try:
         made = not path.exists()
-        handle = owners.opened(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = open_owned(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             append_to(handle, line)
@@ -309,9 +324,6 @@ def original_name(name: str) -> str:
 def why_kept(name: str) -> str:
     """Why a file lies in the quarantine, by its name there."""
     original = original_name(name)
-    if original.startswith(ALTERED):
-        row = original.removeprefix(ALTERED).removesuffix(".json").removesuffix(".sql")
-        return f"{row} was not what was written, and was put right"
     if original.endswith(".lock"):
         return f"{original} was held by nobody" if re.match("[0-9a-f]{16}-", name) else f"{original} was no file"
     if original in ("cursor", "dream_cursor", ".cursor", ".dream_cursor"):
@@ -334,3 +346,181 @@ def quarantine(folder: Path, name: str, data: bytes) -> Path:
     if not path.exists():
         write_atomic(path, data)
     return path
+
+
+# -- whose a file is that we make: of the user whose agent works there, whoever runs us -------------------------------
+
+_NEW = 0o600
+
+
+def give_to_owner(handle: int, target: Path) -> os.stat_result | None:
+    """Give the new file that is open as `handle`, and is to be called `target`, to whom it belongs; what is there now.
+
+    Raises PermissionError when it is to take the place of a file that belongs to another, and may not be theirs. A
+    group that gives nobody anything may change.
+    """
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        inherit(handle, target.parent)
+        return None
+    new = os.fstat(handle)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(handle, old.st_uid if new.st_uid != old.st_uid else -1, old.st_gid)
+        except OSError as error:
+            if new.st_uid != old.st_uid or _group_counts(old):
+                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(target)) from error
+    return old
+
+
+def inherit(made: int | Path, folder: Path) -> None:
+    """Give what we made in `folder` to its owner, where we are root, and it is not a folder for everybody's files."""
+    if os.geteuid() == 0:
+        with contextlib.suppress(OSError):  # a file system that knows no owners
+            found = os.stat(folder)
+            if not found.st_mode & stat.S_ISVTX:
+                os.chown(made, found.st_uid, found.st_gid)
+
+
+def make_owned_folder(path: Path, mode: int = 0o777) -> None:
+    """One folder, for the owner of the one around it. Raises OSError, FileExistsError among them."""
+    os.mkdir(path, mode)
+    inherit(path, path.parent)
+
+
+def open_owned(path: Path, flags: int) -> int:
+    """The file, open; one that is not there is made, 0600, for the owner of its folder. Raises OSError."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, flags)
+        with contextlib.suppress(FileExistsError):  # made by another process in this moment
+            handle = os.open(path, flags | os.O_CREAT | os.O_EXCL, _NEW)
+            inherit(handle, path.parent)
+            return handle
+
+
+def refuse_foreign(path: Path, name: str) -> None:
+    """Raise Refused when a file is there that would be taken from its owner or its group; `name` is for people."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return
+    us = os.geteuid()
+    if us == 0:
+        return
+    if found.st_uid != us:
+        fix = "its owner would be locked out of what is written: run this as that user, or as root"
+        raise Refused(f"it belongs to another user (uid {found.st_uid})", name, fix)
+    if _group_counts(found) and found.st_gid not in (os.getegid(), *os.getgroups(), _given(path.parent)):
+        fix = "its group would be locked out of what is written: run this as a member of it, or as root"
+        raise Refused(f"it belongs to a group that you are not in (gid {found.st_gid})", name, fix)
+
+
+def _group_counts(found: os.stat_result) -> bool:
+    """Whether its group may do with a file what not everybody may."""
+    return bool(found.st_mode >> 3 & ~found.st_mode & 0o7)
+
+
+def _given(folder: Path) -> int:
+    """The group that a folder gives to what is made in it; -1 where it gives none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return -1
+    always = os.uname().sysname != "Linux"  # as BSD does
+    return found.st_gid if always or found.st_mode & stat.S_ISGID else -1
+
+
+# -- whole files as they were before a change, named by their SHA-256, kept in `backups/` -----------------------------
+
+PIECE = 4 * 1024 * 1024
+"""Bytes of a backup that are held at a time where it is read in pieces."""
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+
+def is_blob_name(name: str) -> bool:
+    """Whether a text names a backup."""
+    return _NAME.fullmatch(name) is not None
+
+
+def put_blob(folder: Path, data: bytes) -> str:
+    """Keep `data` durably and return its name; the same bytes are kept once. Raises the errors of `from_os_error`."""
+    name = sha256(data)
+    path = folder / name
+    try:
+        make_folder(folder)
+        if not path.exists() or path.stat().st_size != len(data):
+            write_atomic(path, data)
+        else:
+            sync_folder(folder)
+    except OSError as error:
+        raise from_os_error(error, "keeping a backup") from error
+    return name
+
+
+def put_blob_pieces(folder: Path, pieces: Iterable[bytes]) -> str:
+    """Like `put_blob`, of data that is not held whole."""
+    import hashlib
+
+    digest = hashlib.sha256()
+
+    def through() -> Iterator[bytes]:
+        for piece in pieces:
+            digest.update(piece)
+            yield piece
+
+    try:
+        make_folder(folder)
+        coming = folder / f".{os.urandom(6).hex()}.nanomem-tmp"
+        try:
+            write_atomic(coming, through())
+            os.replace(coming, folder / digest.hexdigest())
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(coming)
+        sync_folder(folder)
+    except OSError as error:
+        raise from_os_error(error, "keeping a backup") from error
+    return digest.hexdigest()
+
+
+def blob_pieces(folder: Path, name: str) -> Iterator[bytes]:
+    """The bytes kept under `name`, a few at a time. Raises as `get_blob`, for damage behind the last of them."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    with _opened(folder, name) as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+            yield piece
+    if digest.hexdigest() != name:
+        raise _damaged(folder, name)
+
+
+def get_blob(folder: Path, name: str) -> bytes:
+    """The bytes kept under `name`. Raises NotFound when they are gone, BadInput when they are damaged."""
+    with _opened(folder, name) as file:
+        data = file.read()
+    if sha256(data) != name:
+        raise _damaged(folder, name)
+    return data
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, name: str) -> Iterator[BinaryIO]:
+    if not is_blob_name(name):
+        raise BadInput("not the name of a backup", name)
+    path = folder / name
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(handle, "rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise NotFound("the backup is gone", str(path), "restore the folder nanomem/backups") from None
+    except OSError as error:
+        raise from_os_error(error, "reading a backup") from error
+
+
+def _damaged(folder: Path, name: str) -> BadInput:
+    return BadInput("the backup is damaged", str(folder / name), "restore the folder nanomem/backups")

@@ -1,6 +1,10 @@
 """Backups of a whole memory: made while everything runs, listed, checked and pruned; and what the doctor says of them.
 
-`restore` brings them back, `backup_archive` has the form of the file, `backup_files` what belongs to a memory.
+`restore` brings them back, `backup_archive` has the form of the file. Ledgers of the first edition are read before
+databases: what is moved meanwhile is in both, never in neither. References of a git repository come before its objects.
+Databases are copied by SQLite, what is rewritten in place is read until it stands still. Links, pipes, sockets and
+devices are named and left out. What lies on a server stands in a backup as the file that it would be, of one moment: it
+can be brought back into a file, and the other way round.
 """
 
 from __future__ import annotations
@@ -8,21 +12,46 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import secrets
 import sqlite3
+import stat
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock, json_text, regular
-from nanomem_tui.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, from_os_error
+from sqlalchemy import Table, update
+
+from nanomem_tui import clock, config, json_text, regular
+from nanomem_tui.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.paths import Paths, workspace_id
-from nanomem_tui.store import atomic, backup_files, backup_server
-from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
-from nanomem_tui.store.backup_files import SIDE_FILES, base_of, folder_of
+from nanomem_tui.formats.foreign_databases import open_read_only
+from nanomem_tui.paths import Paths, user_settings, workspace_id
+from nanomem_tui.setting_checks import without_password
+from nanomem_tui.store import (
+    atomic,
+    driver_errors,
+    first_edition,
+    models,
+    moving,
+    operations,
+    processes,
+    rows,
+    search,
+    store,
+    takeover,
+    work_models,
+    work_takeover,
+)
+from nanomem_tui.store.backup_archive import PART, SUFFIX, Archive, Entry, Manifest, Writer
+from nanomem_tui.store.engine import SqliteDatabase, fold_wal
+from nanomem_tui.store.first_edition import Ledgers
+from nanomem_tui.store.server_place import ServerPlace
+from nanomem_tui.store.work import WorkStore
 
 Progress = Callable[[int, int], None]
 MARK = "restoring.json"
@@ -73,34 +102,27 @@ def make(
     nanomem makes it by itself. Raises NanomemError where it cannot be written; nothing of it is left then.
     """
     base, target = base_of(paths), folder or folder_of(paths)
-    url = backup_server.url_now(paths)
+    url = url_now(paths)
     left_out: list[tuple[str, str]] = []
     files = found(paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url))
     files = [one for one in files if not one[1].is_relative_to(target)]
-    if ours := not url and any(file == paths.database for _, file in files):
-        files = [one for one in files if not backup_files.is_kept_beside(one[1], paths)]
     path = _free(target)
     try:
         with Writer(path) as writer:
             for number, (name, file) in enumerate(files):
                 progress(number, len(files))
-                part = backup_server.part_of(paths, file) if url else None
+                is_there = bool(url) and is_on_server(paths, file)
                 try:
-                    if part is not None:
-                        with backup_server.as_file(paths, url, part) as rows:
+                    if is_there:
+                        with as_file(paths, url, file) as rows:
                             if rows is not None:
                                 _take(writer, name, rows)
-                    elif ours and file == paths.database:
-                        with backup_files.of_one_moment(paths) as taken:
-                            for one, (copy, like, is_database) in taken.items():
-                                parts = backup_files.parts_of(copy)
-                                writer.add(one.relative_to(base).as_posix(), like, parts, database=is_database)
                     else:
                         _take(writer, name, file)
                 except NotFound:  # gone since it was listed
                     continue
                 except NanomemError as error:
-                    if part is not None or isinstance(error, DiskFull):  # without the rows it would be no backup
+                    if is_there or isinstance(error, DiskFull):  # without the rows it would be no backup
                         raise
                     left_out.append((name, error.what))
             workspace = paths.workspace.relative_to(base).as_posix()
@@ -116,12 +138,12 @@ def make(
 
 
 def found(
-    paths: Paths, layout: Layout, left_out: backup_files.LeftOut, *, everything: bool = False, served: bool
+    paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False, served: bool
 ) -> list[tuple[str, Path]]:
     """(path in the archive, file) of what a backup holds, in the order in which it has to be read: without what belongs
     to a database beside it."""
-    beside = [paths.quarantine / backup_files.ASIDE, *(paths.data / name for name in backup_files.OF_DATABASE)]
-    found = backup_files.found(paths, layout, left_out, everything=everything, served=served)
+    beside = [paths.quarantine / ASIDE, *(paths.store / name for name in OF_DATABASE)]
+    found = all_files(paths, layout, left_out, everything=everything, served=served)
     names = {name for name, _ in found}
     sides = {name + side for name in names for side in SIDE_FILES} & names
     return [one for one in found if one[0] not in sides and not any(one[1].is_relative_to(path) for path in beside)]
@@ -129,8 +151,8 @@ def found(
 
 def _take(writer: Writer, name: str, file: Path) -> None:
     """Write one file. Raises NanomemError where it cannot be read, OSError where the archive cannot be written."""
-    with backup_files.as_of_now(file) as (copy, found, is_database):
-        writer.add(name, found, backup_files.parts_of(copy), database=is_database)
+    with as_of_now(file) as (copy, found, is_database):
+        writer.add(name, found, parts_of(copy), database=is_database)
 
 
 def listed(folder: Path) -> list[Made]:
@@ -298,3 +320,421 @@ def _damage(files: tuple[tuple[Path, int, int], ...]) -> str:
     except NanomemError as error:
         return error.what
     return next((f"{one.what} ({one.where})" for one in found if "the database is damaged" not in one.what), "")
+
+
+# -- what belongs to a memory, and how each file of it is read --------------------------------------------------------
+
+FOLDER = "nanomem-backups"
+SETTINGS = "@user/config.toml"
+"""Where the settings of the person lie in an archive: they are outside the base."""
+_OF_HOME = ("config.json", "memory.db", "memory", "llm_usage.sqlite3")
+_OF_WORKSPACE = (".gitignore", ".nanobot", "memory", "prompts", "skills", "cron", "sessions")
+UNREADABLE = "it cannot be read"
+_NO_MEMORY = {"media": "files that came with messages", "cli-apps": "programs of the agent"}
+"""What lies in an agent's home beside the memory, and is in no backup."""
+_BESIDE = "what else lies there: "
+"""The beginning of the note on files of a workspace that belong to no memory."""
+_NAMED = 3
+LINK = "a link"
+_ODD = "no regular file"
+OUTSIDE = "it lies outside the agent's home"
+SIDE_FILES = ("-wal", "-shm", "-journal")
+_SMALL = 4 << 20
+_OURS = ("nanomem.db", "work.db", "tiers.db")
+OF_DATABASE = ("operations.jsonl", "copies")
+"""What lies beside our database and brings it back when it is damaged: it belongs to that file, and is in no backup."""
+ASIDE = "before-restore"
+"""The folder of the quarantine where that of a database lies which a restore replaced; in no backup either."""
+WAIT = 10.0
+"""Seconds that a backup or a restore waits for one who writes the database."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+LeftOut = Callable[[str, str], None]
+
+
+def base_of(paths: Paths) -> Path:
+    """What the paths in an archive are relative to: the agent's home, else the workspace."""
+    return paths.home or paths.workspace
+
+
+def folder_of(paths: Paths) -> Path:
+    """Where backups go unless a person names a place."""
+    return paths.data.with_name(FOLDER)
+
+
+def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of what was left out, what belongs to the memory and could not be read."""
+    known = {LINK, _ODD, OUTSIDE, *_NO_MEMORY.values()}
+    return [one for one in left_out if one[1] not in known and not one[1].startswith(_BESIDE)]
+
+
+def all_files(
+    paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False, served: bool = False
+) -> list[tuple[str, Path]]:
+    """(path in the archive, file) of all that belongs to the memory, in the order in which it has to be read.
+    `everything`: also what else lies in the workspace; `served`: the rows lie on a server, and stand in the place of
+    our databases whether these are there or not."""
+    base = base_of(paths)
+    tops = [paths.data, *(paths.workspace / name for name in _OF_WORKSPACE), *paths.git_dirs]
+    if everything:
+        tops.append(paths.workspace)
+    elif paths.workspace.is_dir():
+        tops += sorted(paths.workspace.glob("*.md"))
+        _tell_beside(paths, tops, left_out)
+    if paths.home is not None:
+        tops += [paths.home / name for name in _OF_HOME]
+        old = paths.home / "sessions"
+        tops += sorted(old.glob("*.jsonl")) if os.path.isdir(old) else []
+        for name, what in _NO_MEMORY.items():
+            if os.path.isdir(paths.home / name):
+                left_out(name, what)
+    if layout.sessions_dir is not None:
+        tops.append(layout.sessions_dir)
+    if layout.unclaimed:
+        names = " and ".join(folder.name for folder in layout.unclaimed)
+        left_out("sessions", f"the id of the workspace is gone, and which of {names} is its own nobody can tell")
+    taken: dict[str, Path] = {}
+    for top in tops:
+        if not top.is_relative_to(base):
+            left_out(str(top), OUTSIDE)
+            continue
+        for path in files_below(top, left_out):
+            if _is_of_another(path, paths):
+                continue
+            taken.setdefault(path.relative_to(base).as_posix(), path)
+    if os.path.isfile(user_settings()):
+        taken[SETTINGS] = user_settings()
+    own = paths.data.relative_to(base).as_posix()
+    for database in (paths.database, paths.work_database) if served else ():
+        name = database.relative_to(base).as_posix()
+        taken = {path: file for path, file in taken.items() if not path.startswith(f"{name}-")} | {name: database}
+    return sorted(taken.items(), key=lambda one: (_rank(one[0], own), one[0]))
+
+
+def _is_of_another(path: Path, paths: Paths) -> bool:
+    """Whether a file of ours is of another workspace of the home, which has backups of its own."""
+    if not path.is_relative_to(paths.data):
+        return False
+    first, *inside = path.relative_to(paths.data).parts
+    if first.startswith("workspace-") and inside:
+        return not path.is_relative_to(paths.store)
+    if first.startswith("work") and first.partition(".db")[1]:
+        return not first.startswith(paths.work_database.name)
+    return paths.store != paths.data and first.startswith(("nanomem.db", "operations.", "copies", "writers"))
+
+
+def _tell_beside(paths: Paths, tops: Sequence[Path], left_out: LeftOut) -> None:
+    """Tell how much else lies in the workspace, in one entry that names the first of it."""
+    with contextlib.suppress(OSError):  # told where its files are read
+        inside = sorted(path for path in paths.workspace.iterdir() if not _is_passing(path.name))
+        names = [path.name for path in inside if not any(top.is_relative_to(path) for top in tops)]
+        if names:
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            said = f"{_BESIDE}{', '.join(names[:_NAMED])}{more}; --everything takes it"
+            left_out(paths.workspace.name, said)
+
+
+def _is_passing(name: str) -> bool:
+    """Whether it is a backup, a lock or half a file, which are in no backup."""
+    return name == FOLDER or name.endswith((".nanomem-tmp", ".lock"))
+
+
+def files_below(top: Path, left_out: LeftOut) -> Iterator[Path]:
+    """List the regular files below a folder, or the file itself; call `left_out` for anything else, and
+    for what cannot be read."""
+    try:
+        mode = os.lstat(top).st_mode
+    except OSError:
+        return
+    if _is_passing(top.name):
+        return
+    if stat.S_ISREG(mode):
+        yield top
+    elif not stat.S_ISDIR(mode):
+        left_out(str(top), LINK if stat.S_ISLNK(mode) else _ODD)
+    else:
+        try:
+            names = sorted(os.listdir(top))
+        except OSError as error:
+            left_out(str(top), f"{UNREADABLE} ({error.strerror})")
+            return
+        for name in names:
+            yield from files_below(top / name, left_out)
+
+
+def files_in(folder: Path, left_out: LeftOut) -> Iterator[Path]:
+    """List the regular files in a folder, without those in its folders; call `left_out` where it cannot be read."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        left_out(str(folder), f"{UNREADABLE} ({error.strerror})")
+        return
+    yield from (Path(entry) for entry in entries if entry.is_file(follow_symlinks=False))
+
+
+def _rank(path: str, own: str) -> int:
+    if path.startswith(f"{own}/"):
+        return 1 if path.endswith(".db") else 0
+    if "/.git/" in f"/{path}":
+        return 3 if "/objects/" in path else 2
+    return 1 if path.endswith((".db", ".sqlite3")) else 2
+
+
+Taken = tuple[Path, os.stat_result, bool]
+"""What to read in the stead of a file, what the file is like, and whether it is a database."""
+
+
+@contextlib.contextmanager
+def as_of_now(path: Path) -> Iterator[Taken]:
+    """A file as it stands now: of a database a consistent copy, page by page as they lie; of a damaged one its bytes.
+
+    Raises NanomemError where it cannot be read, NotFound where it is gone.
+    """
+    with _reading(path), open(os.open(path, _READ | os.O_NONBLOCK), "rb") as file:
+        found = os.fstat(file.fileno())
+        is_database = path.suffix in (".db", ".sqlite3", ".sqlite") and file.read(16) == b"SQLite format 3\0"
+    if not is_database:
+        yield path, found, False
+        return
+    with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+        copy = Path(folder) / path.name
+        try:
+            with open_to_read(path) as source, contextlib.closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+        except (NanomemError, sqlite3.Error) as error:
+            cause = error if isinstance(error, sqlite3.Error) else error.__cause__
+            if isinstance(cause, sqlite3.Error) and driver_errors.code_of(cause) == driver_errors.FULL:
+                raise DiskFull("no space left while copying a database", folder, "free some space there") from error
+            copy = path
+        yield copy, found, True
+
+
+@contextlib.contextmanager
+def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that reads a database beside those who write it: ours in place, another one as `open_read_only`.
+
+    Raises NanomemError and sqlite3.Error.
+    """
+    if path.name in _OURS:
+        flags = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True)) as connection:
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:  # in a folder that we may not write to, SQLite makes no `-shm`
+                pass
+            else:
+                yield connection
+                return
+    with open_read_only(path) as connection:
+        yield connection
+
+
+def contents(path: Path) -> bytes:
+    """A digest of all rows of a database, whatever pages they lie in; not of its epoch, which each restore changes.
+
+    Raises NanomemError and sqlite3.Error where it cannot be read.
+    """
+    digest = sha256()
+    with open_to_read(path) as connection:
+        connection.text_factory = bytes
+        tables = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name"
+        for name, schema in connection.execute(tables).fetchall():
+            table = name.decode("utf-8", "replace")
+            digest.update(schema or name)
+            rows = connection.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
+            counted = [at for at, column in enumerate(rows.description) if (table, column[0]) != ("meta", "epoch")]
+            for row in rows:
+                digest.update(repr([row[at] for at in counted]).encode())
+    return digest.digest()
+
+
+def parts_of(path: Path) -> Iterator[bytes]:
+    """The file as it stood at one moment: a small one is read until it is still, a long one up to where it ended.
+
+    Raises NanomemError where it cannot be read, NotFound where it is gone.
+    """
+    with _reading(path):
+        if os.lstat(path).st_size <= _SMALL:
+            yield atomic.read_stable(path)
+            return
+        with open(os.open(path, _READ), "rb") as file:
+            left = os.fstat(file.fileno()).st_size
+            while left > 0 and (data := file.read(min(PART, left))):
+                left -= len(data)
+                yield data
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFound("the file is gone", str(path)) from None
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error
+
+
+# -- a memory on a server, as files of a backup, and back from there --------------------------------------------------
+
+META = operations.META
+_WORK = [table for table in work_models.METADATA.sorted_tables if table.name != "work_meta"]
+"""The tables of work, but for what is about the place."""
+
+
+def url_now(paths: Paths) -> str:
+    """The address of the server where the rows lie; empty where they lie in a file."""
+    return config.load(paths, forgiving=True).settings.database_url
+
+
+def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry], *, with_user: bool) -> tuple[str, str]:
+    """The server where the rows lie, empty for a file, and what is to be said of it; `then`: the entries of a backup,
+    `with_user`: whether the user's own settings are replaced by those of then. Raises Refused where the settings would
+    name another place after it."""
+    url, of_user = url_now(paths), config.load(None, forgiving=True)
+    named, source = of_user.settings.database_url, of_user.sources.get("database_url")
+    theirs = _url_in(archive, then.get(SETTINGS), named if source == config.ENVIRONMENT else "")
+    own = then.get(paths.settings.relative_to(base_of(paths)).as_posix())
+    lay, after = _url_in(archive, own, theirs), _url_in(archive, own, theirs if with_user else named)
+    places = [without_password(one) or "the file nanomem.db" for one in (lay, after, url)]
+    if url != after:
+        lies = f"lies in {places[2]} now" + ("" if lay == after else f", and would lie in {places[1]}")
+        what = f"the memory lay in {places[0]} then, and {lies}"
+        raise Refused(what, str(archive.path), "`nanomem migrate-store` moves it there first, or use --to FOLDER")
+    if lay == url or SETTINGS not in then:
+        return url, ""
+    if not os.path.lexists(user_settings()):
+        return url, f"the settings that come back name {places[0]}; what is brought back lies in {places[2]}"
+    return url, f"the memory lay in {places[0]} then; it is brought back to where it lies now, {places[2]}"
+
+
+def _url_in(archive: Archive, entry: Entry | None, otherwise: str) -> str:
+    """The address by the settings of the workspace in a backup, whose `entry` that is."""
+    if entry is None:
+        return otherwise
+    import tomllib
+
+    try:
+        table = tomllib.loads(b"".join(archive.data(entry)).decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return otherwise
+    return str(table.get("database_url", otherwise))
+
+
+def is_on_server(paths: Paths, file: Path) -> bool:
+    """Whether what a file of ours holds lies on the server, where there is one."""
+    return file in (paths.database, paths.work_database)
+
+
+@contextlib.contextmanager
+def as_file(paths: Paths, url: str, file: Path) -> Iterator[Path | None]:
+    """Give what lies on the server as the file of ours that would hold it, in a folder that goes at the end; None where
+    nothing was ever written. Raises the errors of the server."""
+    with _work_as_file(paths, url) if file == paths.work_database else _memory_as_file(paths, url) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def _work_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
+    with contextlib.closing(work_takeover.open_work(paths, workspace_id(paths), url)) as source:
+        if not source.exists:
+            yield None
+            return
+        with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+            file = Path(folder, paths.work_database.name)
+            with contextlib.closing(_work_in(paths, file)) as target:
+                moving.copy_work(source, target)
+            fold_wal(file)
+            yield file
+
+
+def _work_in(paths: Paths, file: Path) -> WorkStore:
+    return WorkStore(SqliteDatabase(file), file, workspace_id(paths), 0.0)
+
+
+@contextlib.contextmanager
+def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
+    found = workspace_id(paths)
+    with contextlib.ExitStack() as held:
+        place = ServerPlace(paths, found, url)
+        held.callback(place.server.close)
+        if place.is_first_edition():
+            yield held.enter_context(place.read_copy(()))[0]
+            return
+        if not place.server.exists():
+            yield None
+            return
+        file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")), paths.database.name)
+        with contextlib.closing(SqliteDatabase(file)) as database:
+            store.make(database, found)
+            with place.server.reading() as old, database.writing(durable=True) as new:
+                turn = operations.turn_of(old)
+                moving.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+                rows.name_for(new, processes.made_home(paths), on_server=False)
+                new.execute(update(META).values(revision=turn.revision))
+                search.make_anew(new)
+        fold_wal(file)
+        yield file if turn.revision else None
+
+
+def differs(paths: Paths, url: str, file: Path, archive: Archive, entry: Entry) -> bool:
+    """Whether what lies on the server is not what a file in a backup holds."""
+    with as_file(paths, url, file) as now, archive.taken_out(entry) as kept:
+        if now is None:
+            return True
+        if file == paths.work_database:
+            return _sums_of_work(paths, now) != _sums_of_work(paths, kept)
+        with _of_now(paths, kept) as then:
+            return _sums(now, models.METADATA.sorted_tables) != _sums(then, models.METADATA.sorted_tables)
+
+
+def bring_back(paths: Paths, url: str, file: Path, archive: Archive, entry: Entry) -> None:
+    """Make what lies on the server that of a file in a backup, in one transaction: all of it, or nothing. Raises the
+    errors of the server."""
+    with archive.taken_out(entry) as kept:
+        if file != paths.work_database:
+            _bring_memory_back(paths, url, kept)
+            return
+        with (
+            contextlib.closing(_work_in(paths, kept)) as source,
+            contextlib.closing(work_takeover.open_work(paths, workspace_id(paths), url)) as target,
+        ):
+            moving.copy_work(source, target)
+
+
+def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
+    place = ServerPlace(paths, workspace_id(paths), url)
+    with contextlib.closing(place.server) as server, _of_now(paths, file) as then:
+        if place.is_first_edition():
+            place.take_over(())
+        store.make(server, workspace_id(paths))
+        with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
+            operations.wait_for_writers(new)
+            new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
+            moving.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+            rows.name_for(new, processes.made_home(paths), on_server=True)
+            revision = operations.turn_of(old).revision
+            new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
+            search.make_anew(new)
+
+
+@contextlib.contextmanager
+def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
+    """The file of a backup; one that the first edition made, taken over into another."""
+    if not first_edition.is_first_edition(file):
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+        taken = Path(folder, file.name)
+        takeover.make(file, taken, Ledgers([], [], []), workspace_id(paths), ())
+        yield taken
+
+
+def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
+    with contextlib.closing(_work_in(paths, file)) as found:
+        return found.read(lambda connection: moving.sums(connection, _WORK))
+
+
+def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:
+    with contextlib.closing(SqliteDatabase(file)) as database, database.reading() as connection:
+        return moving.sums(connection, tables)

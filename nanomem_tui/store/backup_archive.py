@@ -1,8 +1,8 @@
 """The file of a backup: a zip that holds each file as it was, and a manifest that names it with its SHA-256.
 
 Any program that reads zip files can take one out. The index of a zip is at its end: what was cut is seen at once, and
-the manifest is read without the rest. Knows nothing of memory. Archives of the first edition are read by
-`backup_pieces`.
+the manifest is read without the rest. Knows nothing of memory. Archives of the first edition are only read: a
+tar of compressed pieces named by their SHA-256, which may build on another archive of the same folder.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import stat
 import struct
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -22,8 +23,7 @@ from typing import IO, Any, NamedTuple, Self
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
-from nanomem_tui.store import atomic, owners
-from nanomem_tui.store.backup_pieces import Pieces
+from nanomem_tui.store import atomic
 
 SUFFIX = ".nanomem-backup"
 FORMAT = 3
@@ -114,7 +114,7 @@ class Writer:
             member.write(manifest.to_bytes())
         self._zip.close()
         self._file.flush()
-        owners.inherit(self._file.fileno(), self.path.parent)
+        atomic.inherit(self._file.fileno(), self.path.parent)
         os.fsync(self._file.fileno())
         try:
             with Archive(self._temporary) as archive:
@@ -238,3 +238,77 @@ def _manifest(value: dict[str, Any]) -> Manifest:
         raise ValueError("no manifest")
     left_out = tuple((str(path), str(why)) for path, why in value["left_out"])
     return Manifest(words[0], words[1], words[2], words[3], tuple(entries), words[4], words[5], left_out)
+
+
+# -- archives of the first edition ------------------------------------------------------------------------------------
+
+_LARGEST_PIECE = 512 * 1024
+
+
+class Pieces:
+    """One archive and those that it builds on, open until `files` is closed. Raises BadInput where one is damaged and
+    NotFound where one is gone."""
+
+    def __init__(self, path: Path, files: contextlib.ExitStack) -> None:
+        self._files = files
+        self._members: dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]] = {}
+        self.manifest = self._open(path, ())
+        self._names = {entry["path"]: entry["pieces"] for entry in self.manifest["entries"]}
+
+    def data(self, path: str) -> Iterator[bytes]:
+        """The file of that path, piece by piece. Raises BadInput where a piece is gone or not what it was."""
+        for name in self._names[path]:
+            yield self._piece(name)
+
+    def _open(self, path: Path, above: tuple[str, ...]) -> dict[str, Any]:
+        """Open one archive, called for by those `above`, and what it builds on; return its manifest."""
+        fix = "it was copied in part, or damaged; take another one (`nanomem backup list`)"
+        needs = f"needs {path.name}, which is" if above else ""
+        try:
+            file = self._files.enter_context(os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb"))
+            tar = self._files.enter_context(tarfile.TarFile(path, fileobj=file, mode="r"))
+            members = tar.getmembers()
+            if not members or members[-1].name != _MANIFEST or members[-1].size > _LARGEST_MANIFEST:
+                raise ValueError("no manifest")
+            manifest = _old_manifest(tar.extractfile(members[-1]).read())  # type: ignore[union-attr]
+        except FileNotFoundError:
+            raise NotFound(f"{needs} gone" if needs else "no such backup", str(path), fix) from None
+        except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+            what = f"{needs} damaged" if needs else "not a backup of nanomem, or a damaged one"
+            raise BadInput(what, str(path), fix) from error
+        except OSError as error:
+            raise from_os_error(error, f"reading {path.name}") from error
+        for member in members[:-1]:
+            self._members.setdefault(member.name[2:], (tar, member))
+        if base := manifest["base"]:
+            if base in (*above, path.name) or os.path.basename(base) != base:
+                raise BadInput("a backup that builds on itself", str(path), fix)
+            self._open(path.with_name(base), (*above, path.name))
+        return manifest
+
+    def _piece(self, name: str) -> bytes:
+        if name not in self._members:
+            raise BadInput("a piece is gone", name[:16])
+        tar, member = self._members[name]
+        inside = f", in {os.path.basename(str(tar.name))}"
+        try:
+            stream = tar.extractfile(member)
+            data = stream.read() if stream is not None else b""
+            if member.name.startswith("z/"):
+                data = zlib.decompressobj().decompress(data, _LARGEST_PIECE)
+        except (OSError, tarfile.TarError, zlib.error) as error:
+            raise BadInput(f"a piece cannot be read{inside}", name[:16]) from error
+        if atomic.sha256(data) != name:
+            raise BadInput(f"a piece is not what it was{inside}", name[:16])
+        return data
+
+
+def _old_manifest(data: bytes) -> dict[str, Any]:
+    """The manifest, which has a hash of its own but in the first format. Raises ValueError where it does not fit."""
+    manifest: dict[str, Any] = json_text.loads(data)
+    given = manifest.pop("sha256", None)
+    if manifest["format"] not in (1, 2) or not isinstance(manifest["base"], str):
+        raise ValueError("not a manifest")
+    if manifest["format"] == 2 and given != atomic.sha256(json.dumps(manifest, sort_keys=True).encode()):
+        raise ValueError("not the manifest that was written")
+    return manifest

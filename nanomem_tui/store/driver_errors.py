@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui import regular
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError
+from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError, from_os_error
 
 FULL, IO_ERROR = sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR
 REFUSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
@@ -36,10 +39,9 @@ def code_of(error: BaseException) -> int:
     return next((number for said, number in _SAID.items() if str(error).startswith(said)), 0)
 
 
-def is_certain(error: BaseException) -> bool:
-    """Whether SQLite itself called the database damaged, where this error of ours comes from it."""
-    cause = error.__cause__
-    return cause is not None and code_of(cause) in _DAMAGED
+def decoded(data: bytes) -> str:
+    """The text of a column; a flipped bit costs a character."""
+    return data.decode("utf-8", "replace")
 
 
 def is_closed_to_writers(path: Path) -> bool:
@@ -55,6 +57,8 @@ def is_closed_to_writers(path: Path) -> bool:
 def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
     """The error of our tree for one of the driver's, met with the database at `path`."""
     code = code_of(error)
+    if code == sqlite3.SQLITE_CANTOPEN and path.parent.is_dir() and not os.path.lexists(path):
+        return gone(path)
     if code in REFUSED and not (code == sqlite3.SQLITE_READONLY and is_closed_to_writers(path)):
         if _disk(path.parent) == "read-only":
             return AccessDenied("the disk of the database is read-only", str(path), "mount it for writing")
@@ -65,8 +69,13 @@ def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied 
         return DiskFull("no space left for the database", str(path), "free some space; nothing was lost")
     if code == IO_ERROR:
         return StoreError(f"the disk failed under the database ({error})", str(path), "run `nanomem doctor`")
-    fix = "run `nanomem doctor`; the file is kept as it is"
+    fix = "`nanomem doctor --fix` makes it anew from a copy; the file is kept as it is"
     return CorruptDatabase(f"the database cannot be read ({error})", str(path), fix)
+
+
+def gone(path: Path) -> CorruptDatabase:
+    """The error for a database that is not there any more."""
+    return CorruptDatabase("the database is gone", str(path), "run `nanomem doctor`: `--fix` makes it anew from a copy")
 
 
 def _disk(folder: Path) -> str:
@@ -75,3 +84,24 @@ def _disk(folder: Path) -> str:
     if found is None or found.f_flag & os.ST_RDONLY:
         return "read-only" if found is not None else ""
     return "full" if found.f_bavail * found.f_frsize < 256 * 1024 else ""
+
+
+def refuse_what_is_no_file(file: Path) -> None:
+    """Raise StoreError where a link lies in the place of a database of ours, which may lead anywhere, or a pipe or
+    device, at which SQLite waits for ever."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = file.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            what = f"a {regular.kind_of(mode)} lies in the place of the database"
+            raise StoreError(what, str(file), "put the real file in its place")
+
+
+@contextlib.contextmanager
+def translated(file: Path, doing: str) -> Iterator[None]:
+    """Give errors of the driver and of the system our words: what was met with the database `file` while `doing`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise in_our_words(error, file) from error
+    except OSError as error:
+        raise from_os_error(error, doing) from error

@@ -1,23 +1,27 @@
-"""The exchange with a RAM-first agent (seed 000): its snapshot and lessons files as rows, their merge, our exports.
+"""The exchange with a RAM-first agent (seed 000): its snapshot and lessons files as rows, their merge, our exports, and
+our operations as lines of its audit logs.
 
-Pure: bytes and rows in, rows, changes and bytes out. The rules are in DESIGN ("Two writers",
-"Exports") and in docs/decisions.
+Pure: bytes and rows in, rows, changes and bytes out. The rules are in DESIGN ("Two writers", "Exports") and in
+docs/decisions.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
-from nanomem_tui.operations import Change
-from nanomem_tui.store.merge_rows import note_conflict
-from nanomem_tui.store.scope_keys import NO_CHAT, placed_in_session, session_of
-from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.formats.audit import AuditEvent, dump_event
+from nanomem_tui.operations import Change, Operation, Value, new_operation
+from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
+from nanomem_tui.store.values import NO_CHAT, AnyRow, Item, Lesson, Row, dumped, fact_of, placed_in_session, session_of
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.oplog import Journal
 
 AGENT_TEXT_LIMIT = 280
 """Characters that a RAM-first agent keeps of an item's text."""
@@ -25,7 +29,7 @@ AGENT_TEXT_LIMIT = 280
 PAST = 20
 """Exports that are remembered for a row until the agent writes again."""
 UNSURE = 200
-"""States of a row that an export may have held, remembered after a database was made anew."""
+"""States of a row that an export of ours may have held, which was perhaps cut off."""
 MOST = 2**53
 """Counts beyond this are no counts (and beyond 2**63 no database takes them)."""
 
@@ -66,13 +70,15 @@ class Known(NamedTuple):
         past = dict(self.past)
         for key in {**self.seen, **rows}:
             if self.seen.get(key) != rows.get(key):
-                past[key] = [*past.get(key, ()), self.seen.get(key)][-PAST:]
+                held = [raw for raw in past.get(key, ()) if raw != rows.get(key)]  # what was meant to be written
+                past[key] = [*held, self.seen.get(key)][-PAST:]
         return Known(rows, self.agent, past)
 
-    def perhaps(self, rows: Mapping[str, Sequence[Raw]]) -> Known:
-        """The same where exports that nobody remembers any more may have held these states of rows, oldest first."""
-        states = {key: [*self.past.get(key, ()), *raws][-UNSURE:] for key, raws in rows.items()}
-        return self._replace(past={**self.past, **states})
+    def meant(self, rows: Mapping[str, Raw]) -> Known:
+        """The same before an export of ours, which may be cut off before anybody remembers that it was made."""
+        changed = [key for key in {**self.seen, **rows} if self.seen.get(key) != rows.get(key)]
+        states = {key: [*self.past.get(key, ()), rows.get(key)][-UNSURE:] for key in changed}
+        return self._replace(past={**self.past, **states}) if changed else self
 
 
 class Source(NamedTuple):
@@ -358,3 +364,185 @@ SOURCES: Sequence[Source] = (
     Source("LTM_SNAPSHOT.json", "item", _ITEM_FIELDS, _parse_items, _item_row, _dump_items),
     Source("LESSONS.jsonl", "lesson", _LESSON_FIELDS, _parse_lessons, _lesson_row, _dump_lessons),
 )
+
+
+# -- field-by-field merge of one row that two writers changed ---------------------------------------------------------
+
+_ADDED = frozenset({"hits"})
+_NEWEST = frozenset({"updated_at", "last_accessed_at", "last_applied_at"})
+
+
+def merge_row(base: AnyRow | None, ours: AnyRow, theirs: AnyRow) -> AnyRow:
+    """The row that keeps what each side changed since `base`: hits add up, the newest time wins.
+
+    Of a text that both changed differently the newer one stays, and the other is noted under `conflict` in the row's
+    free fields, for a person to settle. A delete by either side stays a delete. The revision is that of `theirs`.
+    """
+    old: dict[str, Any] = base._asdict() if base is not None else {}
+    mine, other = ours._asdict(), theirs._asdict()
+    newer = other["updated_at"] > mine["updated_at"]
+    merged: dict[str, Any] = {}
+    conflicts: dict[str, Any] = {}
+    for name, value in mine.items():
+        start = old.get(name)
+        if name in _ADDED:
+            merged[name] = other[name] + max(0, value - start) if start is not None else max(value, other[name])
+        elif value == other[name] or (base is not None and other[name] == start):
+            merged[name] = value
+        elif name in _NEWEST:
+            merged[name] = max(filter(None, (value, other[name])), default=value)
+        elif base is not None and value == start:
+            merged[name] = other[name]
+        elif name in _TEXTS:
+            merged[name], conflicts[name] = (other[name], value) if newer else (value, other[name])
+        else:
+            merged[name] = value
+    if base is None:
+        merged["is_deleted"] = bool(mine["is_deleted"] or other["is_deleted"])
+    merged["revision"] = other["revision"]
+    if mine["meta_json"] != other["meta_json"] != old.get("meta_json") or conflicts:
+        merged["meta_json"] = _merged_meta(base, ours, theirs, conflicts)
+    return ours._replace(**merged)
+
+
+def note_conflict(row: AnyRow, conflicts: dict[str, Any]) -> str:
+    """The free fields of a row with those other texts noted, beside the ones that wait already."""
+    return dumped({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
+
+
+def noted(row: AnyRow | None) -> Any:
+    """The other texts that are noted in a row; None where there are none."""
+    return row.meta.get("conflict") if row is not None and "conflict" in row.meta_json else None
+
+
+def kept_in_conflict(row: AnyRow) -> AnyRow:
+    """A row that one edited and another one deleted, each without knowing of the other: it stays, for a person to
+    settle."""
+    return row._replace(is_deleted=False, meta_json=note_conflict(row, {"is_deleted": True}))
+
+
+def _merged_meta(base: AnyRow | None, ours: AnyRow, theirs: AnyRow, conflicts: dict[str, Any]) -> str:
+    start = base.meta if base is not None else {}
+    mine, other = ours.meta, theirs.meta
+    meta: dict[str, Any] = {}
+    for name in {**other, **mine}:
+        source = other if mine.get(name) == start.get(name) else mine
+        if name in source:
+            meta[name] = source[name]
+    if conflicts:
+        meta["conflict"] = {**_object(meta.get("conflict")), **conflicts}
+    return dumped(meta)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+# -- operations as lines of a RAM-first agent's audit logs (FORMATS of seed 000) --------------------------------------
+
+ITEM_LOG, LESSON_LOG = "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"
+_FOLDED = {"items.compact": "memory_compact", "lessons.compact": "lesson_compact", "lessons.reset": "lesson_reset"}
+USE = NOT_COMPARED | {"meta_json"}
+"""The fields in which a turn notes that it used a row."""
+
+
+def audit_lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iterator[tuple[str, bytes]]:
+    """(log file name, line) for each event of an operation of ours; an agent's own changes it has logged itself.
+
+    `tables`: our rows by layer, for what an operation that brings a row back does not hold.
+    """
+    if operation.kind in ("agent.changed", RETURNED):  # the agent shows the items of the second so already
+        return
+    moment = clock.parse(operation.at)
+    at = clock.local_naive(moment) if moment is not None else operation.at
+    if operation.kind in _FOLDED:
+        fields = {name: operation.meta[name] for name in ("removed", "kept") if name in operation.meta}
+        log = LESSON_LOG if operation.kind.startswith("lessons") else ITEM_LOG
+        yield log, dump_event(AuditEvent(_FOLDED[operation.kind], at, fields))
+        return
+    for change in operation.changes:
+        if operation.actor == "agent" and change.before is not None and (change.after or {}).keys() <= USE:
+            continue  # that a turn used something is no event of the logs
+        if change.layer in tables:
+            log = ITEM_LOG if change.layer == "item" else LESSON_LOG
+            yield log, dump_event(_event(_with_row(change, tables[change.layer]), at))
+
+
+def _with_row(change: Change, table: Mapping[str, Row]) -> Change:
+    """A change that brings a row back, with the row's fields in it."""
+    row = table.get(change.key)
+    if row is None or change.after is None or not (change.before or {}).get("is_deleted"):
+        return change
+    return change._replace(after={**row._asdict(), **change.after})
+
+
+def _event(change: Change, at: str) -> AuditEvent:
+    """What a change of an item or a lesson is in the log of its kind."""
+    of_item = change.layer == "item"
+    noun, shown = ("memory", "text") if of_item else ("lesson", "trigger")
+    after: Value = change.after or {}
+    before: Value = change.before or {}
+    fields: dict[str, Any] = {"id": change.key}
+    if change.after is None or after.get("is_deleted"):
+        return AuditEvent(f"{noun}_delete", at, fields)
+    if change.before is None or before.get("is_deleted"):
+        return AuditEvent(f"{noun}_add", at, {**fields, "source": after.get("source", ""), shown: after.get(shown, "")})
+    if not of_item:
+        if "enabled" in after:
+            return AuditEvent("lesson_enable" if after["enabled"] else "lesson_disable", at, fields)
+        return AuditEvent("lesson_update", at, {**fields, "source": "human"})
+    names = [name for name in after if name not in ("updated_at", "meta_json")]
+    was, now = ({name: side.get(name) for name in names} for side in (before, after))
+    if "text" in after:
+        return AuditEvent("memory_update", at, {**fields, "before": before.get("text", ""), "after": after["text"]})
+    return AuditEvent("memory_update", at, {**fields, "before": was, "after": now})
+
+
+# -- items that an early release kept for every chat though the file names their session ------------------------------
+
+
+RETURNED = "items.sessions"
+"""The kind of that operation."""
+
+
+def return_to_chats(items: Iterable[Item], journal: Journal) -> Operation | None:
+    """Return the operation that gives such items to their chats, None where there are none.
+
+    What a person made, moved, merged or accepted by hand, or took back with `undo`, stays as it is. Raises the store's
+    errors.
+    """
+    rows = {row.id: row for row in items if _is_left_global(row)}
+    if not rows:
+        return None
+    decided = {
+        change.key
+        for entry in journal.touching(list(rows), "human")
+        for change in entry.changes
+        if change.layer == "item" and change.key in rows and _decides(change)
+    }
+    changes = [
+        change_of("item", row, placed_in_session(row, row.session_key or ""))
+        for key, row in rows.items()
+        if key not in decided
+    ]
+    if not changes:
+        return None
+    belongs, were = ("belongs", "it was") if len(changes) == 1 else ("belong", "they were")
+    label = f"{counted(len(changes), 'item')} now {belongs} only to the chat where {were} said"
+    return new_operation(RETURNED, label, changes, actor="import", meta={"started_by": "human"})
+
+
+def _is_left_global(row: Item) -> bool:
+    if row.scope_type != "global" or row.scope_key.startswith("channel:") or row.is_deleted or not row.session_key:
+        return False
+    if row.channel or row.chat_id or row.sender_id or row.kind != "fact":
+        return False  # captured here, for every chat as the settings say
+    return fact_of(row) is None and not {"merged_from", "copied_from"} & row.meta.keys()
+
+
+def _decides(change: Change) -> bool:
+    """Whether a person's change says to whom an item belongs."""
+    if change.before is None or change.after is None:
+        return True
+    accepted = not change.before.get("enabled", True) and '"inbox":' in str(change.before.get("meta_json", ""))
+    return "scope_key" in change.after or "scope_type" in change.after or accepted

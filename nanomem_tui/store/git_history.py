@@ -1,13 +1,14 @@
 """The versions of SOUL, USER and MEMORY in the workspace's git repository: read them, and add commits of our own.
 
-Works on objects and refs only, so nothing that the repository plants (hooks, filters, fsmonitor, includes, attributes,
-signing) ever runs, and a held `index.lock` stops nothing. A commit is built on the tree of HEAD: blobs, trees and the
-commit are written and fsynced, then the branch moves by compare-and-swap, durable when `commit_files` returns.
+Works on dulwich's objects and refs only, so nothing that the repository plants (hooks, filters, fsmonitor, includes,
+attributes, signing) ever runs, and a held `index.lock` stops nothing. A commit is built on the tree of HEAD: blobs,
+trees and the commit are written and fsynced, then the branch moves by compare-and-swap, durable when `commit_files`
+returns.
 
 The staging area is not needed for that. The agent stages its four files itself before each of its commits, so it never
 takes our change back; but a person's `git status` would show our change as staged in reverse. Therefore the entries of
-the files that we committed are brought up to date afterwards (see `git_index`): only where they were what they had been
-before, under `index.lock` for well under a millisecond, given up quietly when another program holds it.
+the files that we committed are brought up to date afterwards: only where they were what they had been before, and given
+up quietly when another program holds the lock.
 
 Must not know Dreams as edits, the ledger, or how a file is written.
 """
@@ -15,8 +16,12 @@ Must not know Dreams as edits, the ledger, or how a file is written.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,24 +40,22 @@ from nanomem_tui.errors import (
 from nanomem_tui.formats import encoding
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import git_foreign, git_refs
-from nanomem_tui.store.git_objects import (
-    FILE_MODE,
-    FOLDER_MODE,
-    CommitObject,
+from nanomem_tui.store import atomic, git_repository
+from nanomem_tui.store.git_repository import Head, Staged, read_head
+from nanomem_tui.store.git_values import (
+    Commit,
     DamagedGit,
     DamagedPack,
     ElsewhereHead,
-    ObjectStore,
-    TreeEntry,
-    dump_commit,
-    dump_tree,
-    object_id,
+    FileDiff,
+    FileStat,
+    cursor_of,
+    id_of_blob,
 )
-from nanomem_tui.store.git_values import Commit, FileDiff, FileStat, cursor_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.git_index import Staged
+    from dulwich.object_store import DiskObjectStore
+    from dulwich.objects import ShaFile
 
 AUTHOR = "nanomem <nanomem@localhost>"
 VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
@@ -61,7 +64,12 @@ VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
 _AGENT = "nanobot <nanobot@dream>"
 INIT_MESSAGE = "init: nanobot memory store"
 MENDING = "`git fsck` in the workspace says what is lost; bring .git back from a copy, or move it away to begin anew"
+FILE_MODE = 0o100644
+FOLDER_MODE = 0o40000
+_KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+_OBJECT_WAIT = 2.0  # seconds, for who writes the same object
 _MAX_DIFF = 4 * 1024 * 1024
+_OURS = 50  # commits of ours in a row that are looked at for what they left undone
 
 
 Contents = Mapping[str, bytes | None]
@@ -69,6 +77,23 @@ Contents = Mapping[str, bytes | None]
 
 BlobChange = tuple[str, str | None, str | None]
 """A path and the ids of its blobs before and after, None where it was absent."""
+
+
+class TreeEntry(NamedTuple):
+    """One name in a tree: its mode and the id of what it names."""
+
+    mode: int
+    sha: str
+
+    @property
+    def is_folder(self) -> bool:
+        """A tree within the tree."""
+        return self.mode == FOLDER_MODE
+
+    @property
+    def is_file(self) -> bool:
+        """A regular file: neither a folder, a symlink nor a submodule."""
+        return self.mode & 0o170000 == 0o100000
 
 
 def covers(changed: str, path: str) -> bool:
@@ -97,14 +122,14 @@ def probe(paths: Paths) -> Opened:
             continue
         where = paths.relative(git_dir)
         try:
-            if reason := git_foreign.why_not(git_dir, paths.workspace):
+            if reason := git_repository.why_not(git_dir, paths.workspace):
                 return Opened(None, (Problem(reason[0], where, fix=reason[1]),))
             if not (git_dir / "objects").is_dir():
                 raise DamagedGit("not a git repository: it has no objects")
             history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
             history.check()
             return Opened(history)
-        except (DamagedGit, OSError) as error:
+        except (NanomemError, OSError) as error:
             said = in_words(error, "reading the git repository")
             fix = said.fix if isinstance(said, AccessDenied | ElsewhereHead) else MENDING
             return Opened(None, (Problem(said.what, where, fix=fix),))
@@ -117,14 +142,14 @@ def _probe_outer(paths: Paths) -> Opened:
         return Opened(None)
     root = git_dir.parent
     try:
-        if not (reason := git_foreign.why_not_outer(git_dir, paths.workspace)):
+        if not (reason := git_repository.why_not_outer(git_dir, paths.workspace)):
             history = GitHistory(git_dir, inside=f"{paths.workspace.relative_to(root).as_posix()}/")
             history.check()
             head = history.head()
             if head is not None and any(history.blob_id(head, name) for name in TRACKED_FILES):
                 return Opened(history)
             reason = "it tracks none of SOUL.md, USER.md and memory/MEMORY.md"
-    except (DamagedGit, OSError) as error:
+    except (NanomemError, OSError) as error:
         reason = in_words(error, "reading the git repository").what
     return Opened(None, why_none=f"the workspace lies in the git repository {root} ({reason})")
 
@@ -139,9 +164,8 @@ class GitHistory:
         self.git_dir = git_dir
         self.prefix = prefix
         self.inside = inside
-        self._objects = ObjectStore(git_dir / "objects")
-        self._stats: dict[str, tuple[FileStat, ...]] = {}
-        self._damage: dict[str, str] = {}
+        self._commits: dict[str, Commit] = {}
+        self._trees: dict[str, dict[str, TreeEntry]] = {}
         self.cut = ""
         """Why the last walk ended before the first commit; "" where it did not."""
 
@@ -152,14 +176,16 @@ class GitHistory:
 
     def check(self) -> None:
         """Raise DamagedGit unless HEAD leads to a commit, or to a branch where none has commits yet."""
-        branch, head = git_refs.read_head(self.git_dir)
-        if head is None and (others := git_refs.branches(self.git_dir)):
-            fix = f"`git symbolic-ref HEAD {others[0]}` goes back to it"
-            raise ElsewhereHead(f"HEAD names {branch}, which has no commit, while {others[0]} has", "", fix)
+        branch, head = read_head(self.git_dir)
+        if head is None:
+            others = sorted(name for name in git_repository.refs(self.git_dir) if name.startswith("refs/heads/"))
+            if others:
+                fix = f"`git symbolic-ref HEAD {others[0]}` goes back to it"
+                raise ElsewhereHead(f"HEAD names {branch}, which has no commit, while {others[0]} has", "", fix)
         if head is not None:
-            tree = self._objects.commit(head).tree
+            tree = self.read(head).tree
             try:
-                top = self._objects.tree(tree)
+                top = self.tree(tree)
             except DamagedPack:
                 raise
             except DamagedGit:
@@ -167,21 +193,156 @@ class GitHistory:
             if self.prefix and "MEMORY.md" not in top and any(n in top for n in ("SOUL.md", "USER.md", "memory")):
                 self.prefix = ""  # a repository in memory/ whose tree is that of the workspace
 
+    # Objects
+
+    @cached_property
+    def _store(self) -> DiskObjectStore:
+        from dulwich.object_store import DiskObjectStore
+
+        store = DiskObjectStore(os.fspath(self.git_dir / "objects"), fsync_object_files=True)
+        weakref.finalize(self, store.close)
+        return store
+
     def close(self) -> None:
         """Let go of open packs."""
-        self._objects.close()
+        if "_store" in self.__dict__:
+            self._store.close()
+
+    def ids(self) -> set[str]:
+        """Every object that is there, reachable or not. Raises DamagedGit."""
+        try:
+            return {sha.decode() for sha in self._store}
+        except Exception as error:  # whatever a damaged index of a pack makes of it
+            raise DamagedPack(self._damaged_packs, "", "run `git fsck` in the workspace") from error
+
+    def raw(self, sha: str) -> tuple[str, bytes]:
+        """The kind and the bytes of an object. Raises DamagedGit and the errors of `from_os_error`."""
+        from dulwich.objects import ObjectID
+
+        try:
+            git_repository.refuse_misplaced(self._loose(sha))
+            number, data = self._store.get_raw(ObjectID(sha.encode()))
+            return _checked(sha, number, data)
+        except KeyError as error:
+            raise DamagedGit("a git object is missing", sha, "run `git fsck` in the workspace") from error
+        except PermissionError as error:
+            raise from_os_error(error, "reading the git history") from error
+        except Exception as error:  # whatever a damaged file makes of it
+            if (found := self._second_copy(sha)) is not None:
+                return found
+            if os.path.lexists(self._loose(sha)):
+                raise DamagedGit("a git object that cannot be read", sha) from error
+            raise DamagedPack(self._damaged_packs, sha, "run `git fsck` in the workspace") from error
+
+    def _second_copy(self, sha: str) -> tuple[str, bytes] | None:
+        """The object from a file of its own or a pack that can be read, where another cannot."""
+        from dulwich.objects import ObjectID, ShaFile
+
+        with contextlib.suppress(Exception):
+            git_repository.refuse_misplaced(self._loose(sha))
+            loose = ShaFile.from_path(os.fspath(self._loose(sha)))
+            return _checked(sha, loose.type_num, loose.as_raw_string())
+        with contextlib.suppress(OSError):  # the folder of the packs is none
+            for pack in self._store.packs:
+                with contextlib.suppress(Exception):
+                    return _checked(sha, *pack.get_raw(ObjectID(sha.encode())))
+        return None
+
+    def _loose(self, sha: str) -> Path:
+        """Where an object lies that is a file of its own."""
+        return self.git_dir / "objects" / sha[:2] / sha[2:]
+
+    @cached_property
+    def _damaged_packs(self) -> str:
+        """What to say when an object that lies in a pack cannot be read: which files do not end in their own hash."""
+        cut = []
+        folder = self.git_dir / "objects" / "pack"
+        for path in sorted((*folder.glob("*.pack"), *folder.glob("*.idx"))):
+            with contextlib.suppress(OSError):
+                data = regular.read(path)
+                if data[-20:] != hashlib.sha1(data[:-20], usedforsecurity=False).digest():
+                    cut.append(f"objects/pack/{path.name}")
+        return ": ".join(filter(None, ("a git pack that cannot be read", ", ".join(cut[:3]))))
+
+    def _data(self, sha: str, kind: str) -> bytes:
+        found, data = self.raw(sha)
+        if found != kind:
+            raise DamagedGit(f"a git object that should be a {kind}", sha)
+        return data
+
+    def blob(self, sha: str) -> bytes:
+        """The bytes of the blob `sha`. Raises DamagedGit."""
+        return self._data(sha, "blob")
+
+    def tree(self, sha: str) -> dict[str, TreeEntry]:
+        """The entries of the tree `sha` by name; not to be changed by the caller. Raises DamagedGit."""
+        found = self._trees.get(sha)
+        if found is None:
+            from dulwich.objects import Tree
+
+            data = self._data(sha, "tree")
+            try:
+                rows = Tree.from_string(data).iteritems()
+                found = {os.fsdecode(name): TreeEntry(mode, inner.decode()) for name, mode, inner in rows}
+            except Exception as error:  # whatever a damaged one makes of it
+                raise DamagedGit("a git tree that cannot be read", sha) from error
+            self._trees[sha] = found
+        return found
+
+    def read(self, sha: str) -> Commit:
+        """The commit `sha`; where a shallow clone ends, without parents. Raises DamagedGit."""
+        found = self._commits.get(sha)
+        if found is None:
+            from dulwich import objects
+
+            data = self._data(sha, "commit")
+            try:
+                raw = objects.Commit.from_string(data)
+                at = datetime.fromtimestamp(raw.commit_time, UTC).isoformat()
+                author, message = raw.author.decode("utf-8", "replace"), _decoded(raw.message, raw.encoding)
+                tree, parents = raw.tree.decode(), tuple(parent.decode() for parent in raw.parents)
+            except Exception as error:  # whatever a damaged one makes of it
+                raise DamagedGit("a git commit that cannot be read", sha) from error
+            parents = () if sha in self._shallow else parents
+            found = self._commits[sha] = Commit(self, sha, tree, parents, author, at, message)
+        return found
+
+    @cached_property
+    def _shallow(self) -> frozenset[str]:
+        """The commits whose parents a shallow clone does not hold."""
+        try:
+            return frozenset(regular.read(self.git_dir / "shallow").decode("ascii").split())
+        except (OSError, ValueError):
+            return frozenset()
+
+    def missing(self) -> Iterator[tuple[str, str, str]]:
+        """(name, what is wrong, what to do) of each ref and HEAD of a worktree that leads to no object. Raises
+        DamagedGit."""
+        for name, sha in git_repository.refs(self.git_dir).items():
+            try:
+                self.raw(sha)
+            except DamagedGit:
+                begin = "look for it in a bundle or a backup (`git fetch FILE 'refs/*:refs/old/*'`)"
+                if name.startswith("worktrees/"):
+                    what, fix = "a linked worktree", "`git worktree remove --force` lets go of it"
+                else:
+                    what = "the stash" if name == "refs/stash" else "a ref"
+                    fix = "`git update-ref -d` lets go of it"
+                yield name, f"{what} leads to a git object that is missing", f"{begin}; {fix}"
+
+    # Commits
 
     def head(self) -> str | None:
         """The id of the newest commit, None when there is none yet. Raises DamagedGit."""
-        return git_refs.read_head(self.git_dir).sha
+        return read_head(self.git_dir).sha
 
-    def _walk(self) -> Iterator[CommitObject]:
+    def _walk(self) -> Iterator[Commit]:
         sha, seen = self.head(), set[str]()
         self.cut = ""
         while sha is not None and sha not in seen:
             seen.add(sha)
             try:
-                commit = self._objects.commit(sha)
+                commit = self.read(sha)
             except NanomemError as error:
                 self.cut = error.line()  # what can be read is shown
                 return
@@ -195,9 +356,9 @@ class GitHistory:
     def walk(self) -> Iterator[Commit]:
         """The commits, newest first, each read when it is asked for; of a repository above the workspace those that
         changed a memory file, and those of which that cannot be told."""
-        return (Commit(raw, self) for raw in self._walk() if not self.inside or self._may_change_ours(raw))
+        return (commit for commit in self._walk() if not self.inside or self._may_change_ours(commit))
 
-    def _may_change_ours(self, commit: CommitObject) -> bool:
+    def _may_change_ours(self, commit: Commit) -> bool:
         try:
             return bool(self.changed(commit.sha))
         except NanomemError:
@@ -221,15 +382,11 @@ class GitHistory:
     def file_at(self, sha: str, path: str) -> bytes | None:
         """The bytes of a file as of a commit; None when it had none. Raises DamagedGit."""
         blob = self.blob_id(sha, path)
-        return self._objects.blob(blob) if blob is not None else None
+        return self.blob(blob) if blob is not None else None
 
     def blob_id(self, sha: str, path: str) -> str | None:
         """The id of a file's blob as of a commit; None when it had none. Raises DamagedGit."""
-        return self._blob_in(self._objects.commit(sha).tree, path)
-
-    def blob(self, blob: str) -> bytes:
-        """The bytes of a blob. Raises DamagedGit."""
-        return self._objects.blob(blob)
+        return self._blob_in(self.read(sha).tree, path)
 
     def tracks(self, path: str) -> bool:
         """Whether a change of `path` belongs into a commit: an agent's own files, and whatever HEAD holds as a file.
@@ -239,7 +396,7 @@ class GitHistory:
         if self.local(path) is None or (self.inside and path not in VERSIONED):
             return False
         head = self.head()
-        entry = self._entry(self._objects.commit(head).tree, path) if head else None
+        entry = self._entry(self.read(head).tree, path) if head else None
         if self.inside:
             return entry is not None and entry.is_file and not self._is_encoded(entry.sha)
         return entry.is_file if entry is not None else path in VERSIONED
@@ -251,15 +408,15 @@ class GitHistory:
         if not self.inside or not new or path not in VERSIONED:
             return False
         head = self.head()
-        if head is None or self._entry(self._objects.commit(head).tree, path) is not None:
+        if head is None or self._entry(self.read(head).tree, path) is not None:
             return False
-        return not git_foreign.is_ignored(self.git_dir, self.inside + path)
+        return not git_repository.is_ignored(self.git_dir, self.inside + path)
 
     def _is_encoded(self, blob: str) -> bool:
         """Whether a filter made the blob of the file (git-crypt, LFS): its plain text must not go where that lies. Also
         one that cannot be read may be so."""
         try:
-            return self._objects.blob(blob).startswith((b"\0GITCRYPT\0", b"version https://git-lfs"))
+            return self.blob(blob).startswith((b"\0GITCRYPT\0", b"version https://git-lfs"))
         except NanomemError:
             return True
 
@@ -287,7 +444,7 @@ class GitHistory:
         for part in (local or "").split("/"):
             if entry is None or not entry.is_folder:
                 return None
-            entry = self._objects.tree(entry.sha).get(part)
+            entry = self.tree(entry.sha).get(part)
         return entry
 
     def changed(self, sha: str) -> list[BlobChange]:
@@ -296,8 +453,8 @@ class GitHistory:
         A folder below the top that cannot be read stands for all in it: its path ends in a slash (above the workspace:
         it is that of each of our files in it), both of its ids are that of the object that cannot be read.
         """
-        commit = self._objects.commit(sha)
-        before = self._objects.commit(commit.parents[0]).tree if commit.parents else None
+        commit = self.read(sha)
+        before = self.read(commit.parents[0]).tree if commit.parents else None
         if self.inside:
             found, errors = list[BlobChange](), list[DamagedGit]()
             for name in sorted(VERSIONED):
@@ -320,8 +477,8 @@ class GitHistory:
     def _tree_changes(self, old: str | None, new: str | None, base: str) -> Iterator[BlobChange]:
         if old == new:
             return
-        before = self._objects.tree(old) if old else {}
-        after = self._objects.tree(new) if new else {}
+        before = self.tree(old) if old else {}
+        after = self.tree(new) if new else {}
         for name in sorted(before.keys() | after.keys()):
             one, two = before.get(name), after.get(name)
             if one == two:
@@ -336,36 +493,24 @@ class GitHistory:
             if files[0] != files[1]:
                 yield f"{base}{name}", files[0], files[1]
 
-    def stats(self, sha: str) -> tuple[FileStat, ...]:
-        """Lines added and removed in each file of a commit; counted once. `damage` says what could not be counted."""
-        found = self._stats.get(sha)
-        if found is None:
-            from nanomem_tui.store import merge
+    def counted(self, sha: str) -> tuple[tuple[FileStat, ...], str]:
+        """Lines added and removed in each file of a commit, and why some could not be counted ("": all were)."""
+        from nanomem_tui.store import merge
 
-            rows = []
-            try:
-                diffs = self.diff(sha)
-            except NanomemError as error:
-                diffs, self._damage[sha] = [], error.line()
-            for diff in diffs:
-                if not diff.path.endswith("/"):
-                    rows.append(FileStat(diff.path, *merge.count_changes(diff.before or "", diff.after or "")))
-                if diff.damage:
-                    self._damage[sha] = f"{diff.path}: {diff.damage}"
-            found = self._stats[sha] = tuple(rows)
-        return found
-
-    def damage(self, sha: str) -> str:
-        """Return why the lines of a file of the commit cannot be counted, "" where all are."""
-        self.stats(sha)
-        return self._damage.get(sha, "")
+        try:
+            diffs = self.diff(sha)
+        except NanomemError as error:
+            return (), error.line()
+        read = (diff for diff in diffs if not diff.path.endswith("/"))
+        rows = [FileStat(one.path, *merge.count_changes(one.before or "", one.after or "")) for one in read]
+        return tuple(rows), "; ".join(f"{diff.path}: {diff.damage}" for diff in diffs if diff.damage)
 
     def doubt(self, sha: str, path: str) -> str:
         """Return why the version of a file before this commit cannot be read, "" where it can."""
         try:
             for changed, old, _ in self.changed(sha):
                 if old is not None and covers(changed, path):
-                    self._objects.blob(old)
+                    self.blob(old)
         except NanomemError as error:
             return error.line()
         return ""
@@ -386,7 +531,7 @@ class GitHistory:
                     if blob and blob not in seen:
                         seen.add(blob)
                         try:
-                            self._objects.blob(blob)
+                            self.blob(blob)
                         except NanomemError as error:
                             yield error.what, blob, f"{path} in commit {commit.sha[:8]}"
         if self.cut:
@@ -412,7 +557,7 @@ class GitHistory:
         """A blob as text to compare: "" for one that is no text or too large. Raises DamagedGit."""
         if blob is None:
             return None
-        data = self._objects.blob(blob)
+        data = self.blob(blob)
         no_text = b"\0" in data[:8000] and not encoding.is_wide(data)
         return "" if no_text or len(data) > _MAX_DIFF else encoding.decode(data, "replace")
 
@@ -422,10 +567,6 @@ class GitHistory:
             return cursor_of(self.file_at(sha, DREAM_CURSOR))
         except NanomemError:
             return None
-
-    def raw(self, sha: str) -> CommitObject:
-        """The commit as stored. Raises DamagedGit."""
-        return self._objects.commit(sha)
 
     def commit_files(self, files: Contents, message: str, *, author: str = AUTHOR) -> str | None:
         """Commit new contents (None: removed) on top of HEAD and return the id; all other files stay as they are.
@@ -437,7 +578,7 @@ class GitHistory:
         paths = {local: data for path, data in files.items() if (local := self.local(path)) is not None}
         base = None
         for _ in range(20):
-            head = git_refs.read_head(self.git_dir)
+            head = read_head(self.git_dir)
             if base is not None and head.sha != base:
                 self._check_untouched(base, head.sha, files)
             base = head.sha
@@ -446,94 +587,99 @@ class GitHistory:
                 return sha
         raise Refused("the git branch keeps moving", str(self.git_dir), "try again when the agent is idle")
 
-    def _commit_on(self, head: git_refs.Head, files: Contents, message: str, author: str) -> str | None:
-        old_tree = self._objects.commit(head.sha).tree if head.sha else None
-        objects: list[tuple[str, bytes]] = []
-        tree = self._new_tree(old_tree, files, objects)
+    def _commit_on(self, head: Head, files: Contents, message: str, author: str) -> str | None:
+        """The commit of `files` on top of `head`; None when the branch moved meanwhile, or there is nothing at all."""
+        from dulwich import objects
+
+        old_tree = self.read(head.sha).tree if head.sha else None
+        made: list[ShaFile] = []
+        tree = self._new_tree(old_tree, files, made)
         if tree is None or tree == old_tree:
-            if head.sha and old_tree:  # a process killed after its commit may have left the index behind
-                from nanomem_tui.store import git_index
-
-                with contextlib.suppress(DamagedGit):
-                    parents = self._objects.commit(head.sha).parents
-                    before = self._objects.commit(parents[0]).tree if parents else None
-                    git_index.update(self.git_dir, self._staged(before, old_tree, files))
+            with contextlib.suppress(DamagedGit):
+                self.tidy()  # a process killed after its commit may have left the index behind
             return head.sha
-        seconds = int(clock.now().timestamp())
-        objects.append(("commit", dump_commit(tree, [head.sha] if head.sha else [], author, seconds, message)))
-        reason = ("commit: " if head.sha else "commit (initial): ") + message.split("\n", 1)[0]
-        return self._move(head, objects, self._staged(old_tree, tree, files), (f"{author} {seconds} +0000", reason))
-
-    def _move(
-        self, head: git_refs.Head, objects: list[tuple[str, bytes]], rows: Mapping[str, Staged], log: tuple[str, str]
-    ) -> str | None:
-        """Store the objects, the last of which is the commit, and move the branch; None when it moved meanwhile.
-
-        The three waits for the disk: for all contents at once, those of the branch and the index among them; for the
-        names of the objects; and, once the branch has moved, for its name.
-        """
-        from nanomem_tui.store import git_index
-
-        new = object_id(*objects[-1])
-        ready = index = None
+        commit = objects.Commit()
+        commit.tree = objects.ObjectID(tree.encode())
+        commit.parents = [objects.ObjectID(head.sha.encode())] if head.sha else []
+        commit.author = commit.committer = author.encode()
+        commit.author_time = commit.commit_time = int(clock.now().timestamp())
+        commit.author_timezone = commit.commit_timezone = 0
+        commit.message = (message if message.endswith("\n") else message + "\n").encode("utf-8", "replace")
+        new = commit.id.decode()
         try:
-            with git_refs.marked(self.git_dir) as mark:
-                ready = git_refs.prepared(self.git_dir, head, new)
-                index = git_index.prepared(self.git_dir, rows)
-                staged = index.file if index else None
-                self._objects.write(objects, [mark.handle, ready.handle, *([staged.handle] if staged else [])])
-                if not git_refs.swap(self.git_dir, head, ready, mark, new, *log):
-                    return None
-                taken, index = index, None  # it is discarded there, once: its handle may be another file's afterwards
-                git_index.update(self.git_dir, rows, taken, mark)
+            self._write([*made, commit])
+            if not git_repository.move(self.git_dir, head, new):
+                return None
         except OSError as error:
-            raise from_os_error(error, "moving the git branch") from error
-        finally:
-            for file in (ready, index.file if index else None):
-                if file is not None:
-                    file.discard()
+            raise from_os_error(error, "writing the git history") from error
+        reason = ("commit: " if head.sha else "commit (initial): ") + message.split("\n", 1)[0]
+        git_repository.log(self.git_dir, head, new, f"{author} {commit.commit_time} +0000", reason)
+        git_repository.stage(self.git_dir, self._staged(old_tree, tree, files))
         return new
 
-    def _new_tree(self, old: str | None, files: Contents, objects: list[tuple[str, bytes]]) -> str | None:
-        """The id of the tree `old` with `files` put in; new objects are appended. None: an empty tree."""
-        entries = dict(self._objects.tree(old)) if old else {}
+    def _write(self, made: Iterable[ShaFile]) -> None:
+        """Store objects, each fsynced, and the folders that name them. Raises OSError."""
+        folder = self.git_dir / "objects"
+        folders = {folder}
+        for one in made:
+            path = self._loose(one.id.decode())
+            self._add(one, path)
+            for new, around in ((path.parent, folder), (path, path.parent)):
+                atomic.inherit(new, around)
+            folders.add(path.parent)
+        for path in folders:
+            atomic.sync_folder(path)
+
+    def _add(self, one: ShaFile, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError), regular.opened(path) as file:  # who wrote it may not have fsynced
+            if os.fstat(file.fileno()).st_size:
+                os.fsync(file.fileno())
+            else:  # as a power cut leaves one
+                path.unlink()
+        try:
+            git_repository.when_free(lambda: self._store.add_object(one), _OBJECT_WAIT)
+        except Refused:  # left by a process that was killed: who would still write it, writes the same bytes
+            path.with_name(path.name + ".lock").unlink(missing_ok=True)
+            self._store.add_object(one)
+
+    def _new_tree(self, old: str | None, files: Contents, made: list[ShaFile]) -> str | None:
+        """The id of the tree `old` with `files` put in; new objects are appended to `made`. None: an empty tree."""
+        from dulwich.objects import Blob, ObjectID, Tree
+
+        entries = self.tree(old) if old else {}
+        tree = Tree.from_string(self._data(old, "tree")) if old else Tree()
         folders: dict[str, dict[str, bytes | None]] = {}
         for path, data in files.items():
             name, slash, rest = path.partition("/")
+            kept = entries.get(name)
             if slash:
                 folders.setdefault(name, {})[rest] = data
-            elif data is None:
-                entries.pop(name, None)
-            else:
-                kept = entries.get(name)
-                entries[name] = TreeEntry(kept.mode if kept and kept.is_file else FILE_MODE, object_id("blob", data))
-                objects.append(("blob", data))
+            elif data is not None:
+                made.append(Blob.from_string(data))
+                tree[os.fsencode(name)] = (kept.mode if kept and kept.is_file else FILE_MODE, made[-1].id)
+            elif kept is not None:
+                del tree[os.fsencode(name)]
         for name, inner in folders.items():
             kept = entries.get(name)
-            sha = self._new_tree(kept.sha if kept and kept.is_folder else None, inner, objects)
-            if sha is None:
-                entries.pop(name, None)
-            else:
-                entries[name] = TreeEntry(FOLDER_MODE, sha)
-        if not entries:
+            sha = self._new_tree(kept.sha if kept and kept.is_folder else None, inner, made)
+            if sha is not None:
+                tree[os.fsencode(name)] = (FOLDER_MODE, ObjectID(sha.encode()))
+            elif kept is not None:
+                del tree[os.fsencode(name)]
+        if not len(tree):
             return None
-        data = dump_tree(entries)
-        objects.append(("tree", data))
-        sha = object_id("tree", data)
-        self._objects.keep(sha, entries)
-        return sha
+        made.append(tree)
+        return tree.id.decode()
 
     def _check_untouched(self, base: str, head: str | None, files: Contents) -> None:
-        tree = self._objects.commit(head).tree if head else ""
+        tree = self.read(head).tree if head else ""
         for path in files:
-            before = self._entry(self._objects.commit(base).tree, path)
+            before = self._entry(self.read(base).tree, path)
             if before != (self._entry(tree, path) if tree else None):
                 raise Conflict("another commit changed the file meanwhile", path, "look at it again and repeat it")
 
     def _staged(self, old_tree: str | None, tree: str, files: Contents) -> dict[str, Staged]:
         """What the index is to hold of `files`, and what it held."""
-        from nanomem_tui.store.git_index import Staged
-
         rows = {}
         for local in files:
             before = self._entry(old_tree, self.name(local)) if old_tree else None
@@ -541,6 +687,55 @@ class GitHistory:
             mode = (after or before or TreeEntry(FILE_MODE, "")).mode
             rows[local] = Staged(before.sha if before else None, after.sha if after else None, mode)
         return rows
+
+    # What commits of ours left undone
+
+    def tidy(self) -> tuple[str, ...]:
+        """Bring the staging area up to date; return the files that it still shows as they were. Raises DamagedGit."""
+        rows = self.behind()
+        return () if not rows or git_repository.stage(self.git_dir, rows) else tuple(map(self.name, rows))
+
+    def behind(self) -> dict[str, Staged]:
+        """The entries of the staging area that hold what one of our newest commits replaced, by repository path.
+
+        A process that is killed behind its commit, or that finds `index.lock` held, leaves them so: a plain `git
+        commit` would take our commits back. Reads only. Raises DamagedGit.
+        """
+        held, head = git_repository.staged(self.git_dir), self.head()
+        ours = self._ours() if held is not None and head is not None else []
+        rows: dict[str, Staged] = {}
+        if not ours or held is None or head is None:
+            return rows
+        for name in VERSIONED:
+            if (local := self.local(name)) is None:
+                continue
+            entry, now = held.get(local), self.blob_id(head, name)
+            if entry == now or self._on_disk(local) == entry:  # a person brought both back, or takes the file away
+                continue
+            if any(self._replaced(commit, name) == entry for commit in ours):
+                rows[local] = Staged(entry, now, FILE_MODE)
+        return rows
+
+    def _ours(self) -> list[Commit]:
+        """The newest commits, as far as they are ours."""
+        found = []
+        for commit in islice(self.walk(), _OURS):
+            if commit.author != AUTHOR and (commit.parent or commit.subject != INIT_MESSAGE):
+                break
+            found.append(commit)
+        return found
+
+    def _on_disk(self, local: str) -> str | None:
+        try:
+            return id_of_blob(regular.read(self.git_dir.parent / local))
+        except OSError:
+            return None
+
+    def _replaced(self, commit: Commit, name: str) -> str | None:
+        try:
+            return self.blob_id(commit.parent, name) if commit.parent else None
+        except DamagedGit:
+            return ""  # not known, and no entry's
 
     @classmethod
     def init(cls, paths: Paths) -> GitHistory | None:
@@ -551,11 +746,9 @@ class GitHistory:
         """
         if paths.is_versioned:
             return cls.open(paths)
-        from nanomem_tui.store import git_init
-
         try:
-            git_init.make_repository(paths.workspace / ".git")
-            ignore = git_init.merged_ignore(paths.workspace / ".gitignore")
+            git_repository.make(paths.workspace / ".git")
+            ignore = git_repository.merged_ignore(paths.workspace / ".gitignore")
             files: dict[str, bytes | None] = {".gitignore": ignore}
             for name in VERSIONED:
                 path = paths.workspace / name
@@ -566,3 +759,18 @@ class GitHistory:
         history = cls(paths.workspace / ".git")
         history.commit_files(files, INIT_MESSAGE, author=_AGENT)
         return history
+
+
+def _checked(sha: str, number: int, data: bytes) -> tuple[str, bytes]:
+    """The kind and the bytes of an object that is what its id says. Raises ValueError."""
+    kind = _KINDS[number]
+    if hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest() != sha:
+        raise ValueError(sha)
+    return kind, data
+
+
+def _decoded(message: bytes, charset: bytes | None) -> str:
+    try:
+        return message.decode((charset or b"utf-8").decode("ascii", "replace"), "replace")
+    except LookupError:
+        return message.decode("utf-8", "replace")

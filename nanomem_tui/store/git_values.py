@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.git_objects import CommitObject
+    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.merge import Hunk
 
 CommitActor = Literal["dream", "human", "agent"]
 _ENTRIES = re.compile(r"\b(\d+) entr(?:y|ies)\b")
+_SHA = re.compile(r"[0-9a-f]{40}")
+
+
+class DamagedGit(NanomemError):
+    """An object or a ref of the repository that cannot be read."""
+
+
+class DamagedPack(DamagedGit):
+    """A file of many objects that cannot be read."""
+
+
+class ElsewhereHead(DamagedGit):
+    """HEAD leads to a branch without commits, while others have some."""
 
 
 class FileStat(NamedTuple):
@@ -53,76 +67,50 @@ class FileDiff(NamedTuple):
         return merge.unified(self.path, self.before, self.after)
 
 
-class CommitSource(Protocol):
-    """Where a commit looks up what is counted only when somebody asks."""
-
-    def stats(self, sha: str) -> tuple[FileStat, ...]:
-        """Lines added and removed in each file of a commit."""
-
-    def cursor_at(self, sha: str) -> int | None:
-        """The Dream cursor in a commit's tree."""
-
-    def raw(self, sha: str) -> CommitObject:
-        """A commit as stored."""
-
-    def damage(self, sha: str) -> str:
-        """Why the lines of some files of a commit cannot be counted."""
-
-
 class Commit:
-    """One commit; what costs reading more than the commit itself is computed at the first look."""
+    """One commit: its ids are 40 hex digits, `at` is the committer's time in UTC ISO, `author` is `Name <mail>`.
 
-    def __init__(self, raw: CommitObject, source: CommitSource) -> None:
-        self.raw = raw
-        self._source = source
+    What costs reading more than the commit itself is computed at the first look.
+    """
+
+    def __init__(
+        self, git: GitHistory, sha: str, tree: str, parents: tuple[str, ...], author: str, at: str, message: str
+    ) -> None:
+        self._git = git
+        self.sha = sha
+        self.tree = tree
+        self.parents = parents
+        self.author = author
+        self.at = at
+        self.message = message
 
     def __eq__(self, other: object) -> bool:
         """The same commit, wherever it was read."""
-        return isinstance(other, Commit) and self.raw == other.raw
+        return isinstance(other, Commit) and self.sha == other.sha
 
     def __hash__(self) -> int:
         """As `==` compares."""
-        return hash(self.raw)
-
-    @property
-    def sha(self) -> str:
-        """The full id, 40 hex digits."""
-        return self.raw.sha
+        return hash(self.sha)
 
     @property
     def short(self) -> str:
         """The first 8 digits of the id, as agents print it."""
-        return self.raw.sha[:8]
-
-    @property
-    def at(self) -> str:
-        """When it was committed, UTC ISO."""
-        return self.raw.at
-
-    @property
-    def author(self) -> str:
-        """`Name <mail>`."""
-        return self.raw.author
-
-    @property
-    def message(self) -> str:
-        """The whole message."""
-        return self.raw.message
+        return self.sha[:8]
 
     @property
     def subject(self) -> str:
         """The first line of the message."""
-        return self.raw.message.lstrip("\n").split("\n", 1)[0].rstrip()
+        return self.message.lstrip("\n").split("\n", 1)[0].rstrip()
 
     @property
     def parent(self) -> str | None:
         """The id of the first parent, None for the first commit."""
-        return self.raw.parents[0] if self.raw.parents else None
+        return self.parents[0] if self.parents else None
 
     @property
     def is_dream(self) -> bool:
         """Whether a Dream made it: the prefix that the agent's own `/dream-log` looks for."""
-        return self.raw.message.startswith("dream:")
+        return self.message.startswith("dream:")
 
     @property
     def actor(self) -> CommitActor:
@@ -132,24 +120,28 @@ class Commit:
         return "agent" if "nanobot@dream" in self.author else "human"
 
     @cached_property
+    def _counted(self) -> tuple[tuple[FileStat, ...], str]:
+        return self._git.counted(self.sha)
+
+    @property
     def files(self) -> tuple[FileStat, ...]:
         """The files it changed, with lines added and removed."""
-        return self._source.stats(self.sha)
+        return self._counted[0]
 
     @property
     def damage(self) -> str:
         """Why the lines of some of its files cannot be counted, "" where all are."""
-        return self._source.damage(self.sha)
+        return self._counted[1]
 
     @cached_property
     def cursor_before(self) -> int | None:
         """The Dream cursor in the parent's tree, None where it was not kept."""
-        return self._source.cursor_at(self.parent) if self.parent else None
+        return self._git.cursor_at(self.parent) if self.parent else None
 
     @cached_property
     def cursor_after(self) -> int | None:
         """The Dream cursor in its own tree, None where it was not kept."""
-        return self._source.cursor_at(self.sha)
+        return self._git.cursor_at(self.sha)
 
     @cached_property
     def entries(self) -> int | None:
@@ -168,9 +160,19 @@ class Commit:
     def is_first(self) -> bool:
         """Whether only the commit that made the repository comes before it."""
         try:
-            return self.parent is None or not self._source.raw(self.parent).parents
+            return self.parent is None or not self._git.read(self.parent).parents
         except NanomemError:  # the parent cannot be read
             return False
+
+
+def is_sha(text: str) -> bool:
+    """Whether `text` is a full id."""
+    return _SHA.fullmatch(text) is not None
+
+
+def id_of_blob(data: bytes) -> str:
+    """The id that git gives to a file with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def cursor_of(data: bytes | None) -> int | None:

@@ -26,7 +26,7 @@ from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, 
 from nanomem_tui.formats.jsonl import torn_tail
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, blobs, owners, swap
+from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.presence import Presence
 
 LAYER = "history"
@@ -138,7 +138,7 @@ def file_value(backups: Path, data: bytes | Iterable[bytes] | None, **more: obje
     if data is None:
         return None
     if isinstance(data, bytes):
-        return {"sha256": atomic.sha256(data), "blob": blobs.put(backups, data), "bytes": len(data), **more}
+        return {"sha256": atomic.sha256(data), "blob": atomic.put_blob(backups, data), "bytes": len(data), **more}
     size = 0
 
     def counted() -> Iterator[bytes]:
@@ -147,7 +147,7 @@ def file_value(backups: Path, data: bytes | Iterable[bytes] | None, **more: obje
             size += len(piece)
             yield piece
 
-    blob = blobs.put_pieces(backups, counted())
+    blob = atomic.put_blob_pieces(backups, counted())
     return {"sha256": blob, "blob": blob, "bytes": size, **more}
 
 
@@ -165,7 +165,7 @@ class HistoryLayer:
         self._refuse()
         files, added, removed = _sorted(changes)
         for key in {change.key for change in files} | ({HISTORY, CURSOR} if added or removed else set()):
-            owners.refuse_foreign(self._paths.workspace / key, key)
+            atomic.refuse_foreign(self._paths.workspace / key, key)
         for change in files:
             deque(self._target(change) or (), maxlen=0)  # reads the backup to its end
         self._fresh(added)
@@ -198,6 +198,10 @@ class HistoryLayer:
                 self._take_back(removed)
             for change in files:
                 self._replace(change)
+
+    def resume(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Finish what a killed process began: entries that are there are not added again, the counter follows them."""
+        self.apply(operation, changes)
 
     def _settle(self) -> None:
         """Finish what a killed process left beside the files of the archive; before anybody asks what they hold."""
@@ -286,7 +290,7 @@ class HistoryLayer:
 
     def _target(self, change: Change, there: str | None = None) -> Iterator[bytes] | None:
         """What the file is to hold, None for no file and where it holds that: entries that were appended since stay at
-        its end. `there`: the digest of what it holds. Raises Conflict; the pieces raise what `blobs.pieces` does."""
+        its end. `there`: the digest of what it holds. Raises Conflict, and what `atomic.blob_pieces` raises."""
         path, before, after = self._path(change.key), change.before, change.after
         there = there or _digest(path)
         if there == (after or {}).get("sha256"):
@@ -299,7 +303,7 @@ class HistoryLayer:
         raise Conflict("the file changed since", change.key, _AGAIN)
 
     def _kept(self, value: Value) -> Iterator[bytes]:
-        return blobs.pieces(self._paths.backups, str(value.get("blob")))
+        return atomic.blob_pieces(self._paths.backups, str(value.get("blob")))
 
     def _replace(self, change: Change) -> None:
         path = self._path(change.key)

@@ -1,54 +1,71 @@
-"""The store of one workspace: snapshot, ledger, database and shared files as one thing that changes and remembers.
+"""The memory of one workspace as the product uses it: its rows, its log, the agent's files that hold the same rows.
 
-Owns the order of every change (check, record, apply) and of every checkpoint (adopt, merge, commit, export).
-Imports the writing side of the database only when something is written.
+Owns what comes before a change (what was forgotten stays out, what waits in the inbox needs a person, the agent's own
+edits are taken over first) and what comes after it: counters, exports, copies. The change itself is one transaction of
+`store`. Opening and reading change nothing on disk: what an agent changed in its files is seen in RAM until something
+is written.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreError, from_os_error
-from nanomem_tui.operations import Change, Layer, Operation, dated_after
-from nanomem_tui.paths import Paths, kept_id
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import (
-    atomic,
-    driver_errors,
-    flush_request,
-    forgotten,
-    ledger_order,
-    moved,
-    provenance,
-    signing,
-    unfinished,
-    where_kept,
+from nanomem_tui.errors import (
+    AccessDenied,
+    BadInput,
+    Conflict,
+    CorruptDatabase,
+    DiskFull,
+    NanomemError,
+    NotFound,
+    Problem,
+    Refused,
+    StoreError,
+    from_os_error,
 )
-from nanomem_tui.store.deciding import Deciding
-from nanomem_tui.store.exports import ExportedRows
-from nanomem_tui.store.row_layer import RowLayer
-from nanomem_tui.store.values import ROW_LAYERS
+from nanomem_tui.operations import SIGNED, Change, Layer, Operation, Value, new_operation
+from nanomem_tui.paths import Paths, kept_id, usual_name
+from nanomem_tui.repeating import Repeating
+from nanomem_tui.settings import Settings
+from nanomem_tui.store import atomic, forgotten, old_stores, search, snapshot
+from nanomem_tui.store import reading as read
+from nanomem_tui.store.agent_files import AgentFiles, Memo, row_tables
+from nanomem_tui.store.oplog import Journal, LogEntry
+from nanomem_tui.store.place import place_of
+from nanomem_tui.store.processes import Deciding
+from nanomem_tui.store.reading import COUNTERS, OlderSchema, Reading, SqliteReading
+from nanomem_tui.store.search import IndexState
+from nanomem_tui.store.snapshot import RowLayer, Snapshot, refuse_lone_surrogates
+from nanomem_tui.store.values import ROW_LAYERS, Row
+from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.checkpoint import Batch, Written
-    from nanomem_tui.store.database import Database
-    from nanomem_tui.store.postgres.behind import Behind
-    from nanomem_tui.store.postgres.database import PgDatabase
-    from nanomem_tui.store.sql import Connection
+    from sqlalchemy import Connection
 
+    from nanomem_tui.store.store import Store
+    from nanomem_tui.store.takeover import TakenOver
 
-ByLayer = Sequence[tuple[str, Sequence[Change]]]
-AGAIN = 5.0
-"""Seconds after which a server that did not answer is tried again, where changes wait for it."""
+EXPORTED, AUDITED, LAST_AT, LAST_MS = "exported", "audit_seq", "last_at", "last_ms"
+"""Named values: up to which commit the agent's files have everything, up to which its audit logs, and the last
+checkpoint."""
+_LOCK = "files.lock"
+FILES_SECONDS = 30.0
+"""How long to wait for another process that writes the agent's files."""
+_TRIES = 5
+SETTLED = frozenset({"file", "hunk", "tier", "lifecycle", "knowledge"})
+"""Layers of files: before one of them changes, what a killed process left half done of them is finished."""
 
 
 class CheckpointResult(NamedTuple):
-    """What a checkpoint did: operations and rows moved, milliseconds taken, the agent's files written."""
+    """What a checkpoint did: operations and counters saved, milliseconds taken, the agent's files written."""
 
     operations: int
     rows: int
@@ -56,141 +73,457 @@ class CheckpointResult(NamedTuple):
     exported: tuple[str, ...]
 
 
-class MemoryStore(ExportedRows):
-    """Rows in RAM over a ledger and a database. Thread-safe: the console's checkpoint runs beside its screens."""
+class MemoryStore:
+    """Rows in RAM over the database of one workspace. Thread-safe: the console's checkpoint runs beside its screens."""
 
     def __init__(self, paths: Paths, workspace_id: str, settings: Settings) -> None:
-        super().__init__(paths, workspace_id, settings)
+        self.paths = paths
+        self.workspace_id = workspace_id
+        self.settings = settings
+        self.place = place_of(paths, workspace_id, settings)
+        self.server = self.place.server
+        self.snapshot = Snapshot()
+        self.files = AgentFiles(paths, workspace_id, settings)
+        self.journal = Journal(lambda: self.reading)
+        self.taken_over: TakenOver | None = None
+        """What was done where a memory of the first edition, or of an older schema, lies here: shown from a private
+        copy, or taken over."""
+        self._rest: tuple[Problem, ...] | None = None
+        self._reading: Reading | None = None
+        self.shows_copy = False
+        """Whether the memory is of the first edition or an older schema, and what is shown is a private copy's."""
+        self._until_closed = contextlib.ExitStack()
+        self.deciding = Deciding(paths.data, self.see_others)
         self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}
+        self.register: Callable[[str], None] = lambda _layer: None
         self.before_checkpoint: Callable[[], None] = lambda: None
         self.after_checkpoint: Callable[[CheckpointResult], None] = lambda _done: None
-        self.register: Callable[[str], None] = lambda _layer: None
+        self.signature = signature(settings, paths)
+        self.last_at = ""
+        self.last_ms: float | None = None
+        self._lock = self.snapshot.lock
         self._checkpointing = threading.Lock()
-        self.deciding = Deciding(self.ledger.folder, self.refresh, self.source.deciding)
-        self.behind = self._behind() if self.server is not None else None
-        self._trouble = {"recording": "", "checkpoint": ""}
-        self._tried_at = 0.0
-        self._flush_asked = flush_request.stamp(self.ledger.folder)
-        self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
-        self._performed = self._id_kept = self._index_is_old = False
-        self._database: Database | PgDatabase | None = None
-        self._copy_problem: Problem | None = None
+        self._loaded = self._is_behind = False
+        self._noticed: list[Change] = []
+        self._trouble = {"recording": "", "checkpoint": "", "reading": ""}
+        self._unexported = 0
+        self._changed_at: float | None = None
+        self._is_settled = False
+        self.stays = False
+        """Whether this process stays: what a turn could not write waits in RAM for the next checkpoint."""
+        self._held: list[Operation] = []
+        self._not_made: list[Problem] = []
+        self._exported_at = time.monotonic()
+        self._updates = 0
+        self._wrote = False
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def reading(self) -> Reading:
+        """The database to read; a private copy of it where it is of the first edition, or a file of an older schema.
+        Raises the store's errors."""
+        if self._reading is None:
+            if self.place.is_first_edition() or (self.server is None and self.place.has_older_schema()):
+                file, self.taken_over = self._until_closed.enter_context(self.place.read_copy(self.files.read_rows()))
+                self._reading, self.shows_copy = SqliteReading(file), True
+            else:
+                self._reading = self.place.reading()
+        return self._reading
+
+    def bring_up_to_date(self) -> None:
+        """Take over a memory of the first edition, or bring an older schema to the newest. Raises the store's
+        errors."""
+        self._load_to_write()
+        if self.shows_copy:
+            with self._lock:
+                self._take_over()
+
+    def _load_to_write(self) -> None:
+        """As `load`; on a server an older schema is migrated first, a file shows a copy until `_take_over`."""
+        try:
+            self.load()
+        except OlderSchema:
+            self.place.take_over(())
+            self.load()
+
+    @property
+    def where(self) -> str:
+        """Which database it is, for a person."""
+        return self.place.where
+
+    @property
+    def has_database(self) -> bool:
+        """Whether something was ever written here."""
+        return self.reading.exists
+
+    def kept_open(self) -> contextlib.AbstractContextManager[object]:
+        """Answers within come over one connection, for a command that reads and ends."""
+        with contextlib.suppress(NanomemError):  # each question is told what is wrong
+            if self.has_database:
+                return self.reading.kept_open()
+        return contextlib.nullcontext()
+
+    def last_checkpoint(self) -> tuple[str, float | None]:
+        """Return when the last checkpoint was made (UTC ISO, "" for never) and how many milliseconds it took."""
+        if not self._loaded and self.has_database:
+            return _last_checkpoint(self._marks())
+        return self.last_at, self.last_ms
+
+    def described(self) -> dict[str, Any]:
+        """Return what `memory status` says of the database: where it is, its schema, operations and index."""
+        if not self.has_database:
+            return {}
+        with self.reading.open() as reading:
+            return {
+                **self.place.described(), "schema": int(reading.all("schema")[0][0]),
+                "operations": self.journal.count(),
+                "index": "current" if search.state(reading).current else "old",
+            }  # fmt: skip
+
+    @property
+    def database_is_all(self) -> bool:
+        """Whether the database has what the agent's files hold: none of them changed since it was last read."""
+        if self._loaded:
+            return not self._noticed
+        if not self.has_database:
+            return False
+        marks = self._marks()
+        return all(marks.get(name) == stat for name, stat in self.files.stats().items())
+
+    def _marks(self) -> dict[str, str]:
+        return read.markers(self.reading)
+
+    @cached_property
+    def writer(self) -> Store:
+        """What changes the database; made at the first change, as it needs SQLAlchemy."""
+        return self.place.writer(self._layer_of, self.snapshot)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the rows are in RAM."""
+        return self._loaded
 
     @property
     def degraded(self) -> str:
-        """Why changes cannot be recorded, or written to the database, now; empty when all is well."""
-        elsewhere = self.moved.line() if self.moved is not None else ""
-        return self._trouble["recording"] or self._trouble["checkpoint"] or elsewhere
+        """Why changes cannot be written now; empty when all is well."""
+        return self._trouble["recording"] or self._trouble["checkpoint"] or self._trouble["reading"]
+
+    def load(self, layer: str | None = None) -> Snapshot:
+        """Return the rows in RAM, read at the first call. Raises the store's errors, and with a `layer` AccessDenied
+        when its rows lie in a file that cannot be read: they are not none."""
+        with self._lock:
+            if not self._loaded:
+                self._load()
+                self._loaded = True
+            problem = self.files.unreadable(layer) if layer else None
+            if problem is not None and not self.has_database:
+                raise AccessDenied(problem.what, problem.where, problem.fix or "check its owner and mode")
+            return self.snapshot
+
+    def _load(self) -> None:
+        with self._files_at_rest():
+            self.files.read()
+            if self.has_database:
+                self.snapshot.read(self.reading)
+                self._recall()
+                self._notice()
+            else:
+                self._take_files()
+
+    def _take_files(self) -> None:
+        """Show the rows of the agent's files, where there is no database yet."""
+        self.files.begin()
+        self.snapshot.clear()
+        for layer in ("item", "lesson"):
+            self.snapshot.put(layer, self.files.initial_rows(layer))
+
+    def refresh(self) -> bool:
+        """Read what other processes and the agent did since; return whether rows changed. Where the database cannot be
+        read now, what is in RAM stays."""
+        with self._lock:
+            if not self._loaded:
+                return False
+            counter = self.snapshot.counter
+            try:
+                if self._may_have_changed():
+                    self._is_behind = True
+                    self.see_others()
+                    self._is_behind = False
+                    if self._trouble["reading"]:  # a server that was away is back
+                        self._trouble["reading"] = self._trouble["recording"] = ""
+            except NanomemError as error:
+                self._trouble["reading"] = error.line()
+            return self.snapshot.counter != counter
+
+    def _may_have_changed(self) -> bool:
+        """Whether the database or a file may have what RAM lacks. A server is asked now and then only."""
+        if self._is_behind or self.shows_copy or not self.has_database or self.snapshot.revision < 0:
+            return True
+        return self.place.may_have_changed() or self.files.is_changed()
+
+    def see_others(self) -> None:
+        """Read what other processes and the agent did since. Raises the store's errors."""
+        with self._lock:
+            if not self._loaded:
+                self.load()
+                return
+            if not self.has_database:
+                if self.files.read():
+                    self._take_files()
+                return
+            if self.snapshot.revision < 0:  # another process made the database
+                self.snapshot.clear()
+                self._load()
+                return
+            turn = read.turn(self.reading)
+            is_behind = (turn.epoch, turn.revision) != (self.snapshot.epoch, self.snapshot.revision)
+            if self.files.read() or self.files.has_new() or is_behind:
+                self._read_anew()
+
+    def _read_anew(self) -> None:
+        """Read what others committed, and what the agent's files hold on top of it."""
+        self._retract()
+        with self._files_at_rest():
+            self.snapshot.read(self.reading)
+            self.files.read()
+            self._recall()
+            self._notice()
+
+    @contextlib.contextmanager
+    def _files_at_rest(self, *, alone: bool = False) -> Iterator[None]:
+        """While it lasts no other process is between writing the agent's files and remembering what it wrote, which
+        would be taken for the agent's work. `alone`: nobody reads them either, for who writes them."""
+        lock, flags = self.paths.store / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        with contextlib.ExitStack() as held:
+            try:
+                handle = atomic.open_owned(lock, flags) if alone else os.open(lock, flags)
+            except OSError:  # nobody wrote them yet
+                handle = None
+            if handle is not None:
+                held.callback(os.close, handle)
+                atomic.wait_for_lock(handle, lock, FILES_SECONDS, shared=not alone)
+            yield
+
+    def _recall(self) -> None:
+        """Read what the database remembers of the agent's files, and of the last checkpoint."""
+        with self.reading.open() as reading:
+            marks = read.markers(reading)
+            self.files.recall(marks, lambda source: read.foreign_rows(reading, source))
+        self.last_at, self.last_ms = _last_checkpoint(marks)
+        self._unexported = self._behind(marks)
+
+    def _behind(self, marks: Mapping[str, str]) -> int:
+        """Count the operations that the agent's files lack."""
+        exported = marks.get(self.files.mark(EXPORTED))
+        return self.journal.count(int(exported)) if exported is not None else 1
+
+    def _notice(self) -> None:
+        """Show what the agent changed in its files since they were read last; the next writer commits it."""
+        if not self.files.has_new() or forgotten.trouble(self.paths) is not None:
+            return
+        found, wrote = self.files.notice(self._tables())
+        changes = forgotten.remembered(self.paths, found)
+        kept, counts = _without_counts(changes)
+        for change in kept:
+            self.snapshot.patch(change)
+        for change, hits, at in counts:
+            self.snapshot.show_count(change.layer, change.key, hits, at)
+        self._noticed += changes
+        if changes or wrote or len(changes) < len(found):
+            self._unexported += 1
+            self._touch()
+
+    def _retract(self) -> None:
+        """Show the rows as the database has them, without what was noticed of the agent's files: another process may
+        have committed that."""
+        self._show_without(self._noticed)
+        self._noticed = []
+        self.files.forget_known()
+
+    def _show_without(self, noticed: Sequence[Change]) -> None:
+        for layer in ROW_LAYERS:
+            keys = {change.key for change in noticed if change.layer == layer}
+            self.snapshot.read_again(self.reading, layer, keys)
+
+    def marker(self, name: str) -> str | None:
+        """Return a named value, None where it was never set. Raises the store's errors."""
+        return self._marks().get(name) if self.has_database else None
+
+    def set_marker(self, name: str, value: str) -> None:
+        """Set a named value, durably. Raises the store's errors."""
+        with self._lock:
+            self._load_to_write()
+            self._take_over()
+            self.writer.set_markers({name: value})
+            self._wrote = True
+
+    def _tables(self) -> dict[str, Mapping[str, Row]]:
+        return row_tables(self.snapshot.items, self.snapshot.lessons)
 
     # -- changing -----------------------------------------------------------------------------------------------
 
     def perform(self, operation: Operation, *, durable: bool = True) -> Operation:
-        """Check, record, apply. `durable`: acknowledged only once it survives a power cut.
+        """Make a change and record it. `durable`: acknowledged once it survives a power cut, else once it survives a
+        kill.
 
-        Raises Conflict or BadInput (nothing recorded), the errors of the ledger (nothing applied), or a layer's error
-        when the change itself failed (a `void` operation says so in the log).
+        How often a row was used is counted in RAM until the next checkpoint, and is no part of the change: where there
+        is nothing else, nothing is recorded, and what is returned has no id. Raises
+        Conflict, Refused or BadInput (nothing is changed), or the store's errors.
         """
         looked = forgotten.stamp(self.paths)
-        operation = signing.signed(forgotten.allowed(self.paths, operation, looked), self.signature)
-        if self._loaded:
-            with self._lock:
-                self._forget_since(looked)
-        if self.server is not None:
-            from nanomem_tui.store.postgres.texts import without_nul
-
-            operation = without_nul(operation)
-        by_layer = _by_layer(operation.changes)
-        if any(name in unfinished.SETTLED for name, _ in by_layer):
+        operation = signed(forgotten.allowed(self.paths, operation, looked), self.signature)
+        self._load_to_write()
+        if not self._is_settled or any(change.layer in SETTLED for change in operation.changes):
             self.settle()
-        if operation.actor != "human":
-            with self._lock:
-                return self._perform(operation, by_layer, durable=durable)
-        with contextlib.ExitStack() as decided:  # who made it has not seen what another process changed meanwhile
-            decided.enter_context(self.deciding.alone())
-            if self.server is not None:
-                return self._write_through(operation, by_layer, durable=durable)
-            with self._lock:
-                return self._perform(operation, by_layer, durable=durable, recorded=decided.close)
-
-    def _write_through(self, operation: Operation, by_layer: ByLayer, *, durable: bool) -> Operation:
-        """What a person decides goes to the server at once, behind him; nobody on another machine, who sees no ledger
-        of ours, decides before it is there. Where the server is away it waits in the ledger."""
-        assert self.behind is not None
         with self._lock:
-            done = self._perform(operation, by_layer, durable=durable, recorded=lambda: None)
-        self.source.decided()
-        self.behind.ask()
+            with self._recording():
+                self._take_over()
+            by_layer = [(layer, [c for c in operation.changes if c.layer == layer]) for layer in ROW_LAYERS]
+            snapshot.refuse_unaccepted(operation, by_layer, self.snapshot)
+            for change in operation.changes:
+                if change.layer in ROW_LAYERS:
+                    refuse_lone_surrogates(change)
+            changes, counts = _without_counts(operation.changes)
+            if changes or not operation.changes:
+                done = self._commit(operation._replace(changes=changes), durable=durable, looked=looked)
+            else:
+                done = operation._replace(id="")
+            for change, hits, at in counts if not operation.takes_up else ():
+                self.snapshot.count(change.layer, change.key, hits, at)
+            self._touch()
+            self._wrote = True
+            return done
+
+    def _refuse_forgotten(self, looked: object) -> None:
+        """Raise Conflict where texts were forgotten since the change was held against those that are."""
+        if forgotten.stamp(self.paths) != looked:
+            raise Conflict("texts were forgotten meanwhile", self.where, "do it again")
+
+    def _commit(self, operation: Operation, *, durable: bool, looked: object) -> Operation:
+        with self._recording():
+            done = self.writer.perform(operation, durable=durable, beside=lambda *_: self._refuse_forgotten(looked))
+        self._trouble["recording"] = ""
+        self._unexported += 1
+        self._updates += 1
         return done
 
-    def _perform(
-        self, operation: Operation, by_layer: ByLayer, *, durable: bool, recorded: Callable[[], None] | None = None
-    ) -> Operation:
-        """Check, record and apply. `recorded`: a person made it; called once other processes can see it."""
-        if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
-            self.load()
-        operation = dated_after(operation, self._newest_at())
-        provenance.check(operation, by_layer, self.snapshot)
-        for name, changes in by_layer:
-            self.layers[name].check(changes)
-        self._record(operation, durable=durable)
-        if recorded is not None:
-            recorded()
-        self._apply(operation, by_layer, durable=durable)
-        self._touch()
-        return operation
+    def hold(self, operation: Operation) -> None:
+        """Show a change that cannot be written now; the next checkpoint that can be written makes it."""
+        with self._lock:
+            self._held.append(operation)
+            self._show(operation)
+            self._touch()
 
-    def _apply(self, operation: Operation, by_layer: ByLayer, *, durable: bool) -> None:
-        begun: list[tuple[str, list[Change]]] = []
+    def _show(self, operation: Operation) -> None:
+        for change in operation.changes:
+            if change.layer in ROW_LAYERS:
+                self.snapshot.patch(change)
+
+    def _make_held(self) -> None:
+        """Make the changes that could not be written before. One that no longer fits is named as a problem."""
+        while self._held:
+            operation = self._held[0]
+            self._show_without(operation.changes)
+            try:
+                self.perform(operation, durable=False)
+            except (Conflict, NotFound, Refused, BadInput) as error:
+                what = f"not kept: {operation.label} ({error.what})"
+                self._not_made.append(Problem(what, error.where, fix=error.fix))
+            except NanomemError:
+                self._show(operation)
+                raise
+            self._held.pop(0)
+
+    @contextlib.contextmanager
+    def _recording(self) -> Iterator[None]:
+        """Keep the reason why a change could not be written, for `degraded`, until one is written."""
         try:
-            for name, changes in by_layer:
-                begun.append((name, list(changes)))
-                self.layers[name].apply(operation, changes)
-        except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, Exception) or any(name not in ROW_LAYERS for name, _ in begun):
-                trouble = error if isinstance(error, NanomemError) else StoreError(str(error) or "interrupted")
-                self._unfinished[operation.id] = (operation, trouble)  # should this be interrupted too
-                self._record(unfinished.take_back(operation, begun, self.layers, trouble), durable=durable)
-                del self._unfinished[operation.id]
-            raise
-        finally:
-            self._performed = True
-
-    def _behind(self) -> Behind:
-        from nanomem_tui.store.postgres.behind import Behind
-
-        return Behind(self.checkpoint, self.source.written)
-
-    def settle(self) -> None:
-        """Finish, or take back, what a killed process left half done, before anything is built on it.
-
-        Raises what keeps that from being done now.
-        """
-        if self._unfinished or self.ledger.abandoned():
-            with contextlib.suppress(NanomemError):  # it is told in `degraded`
-                self.checkpoint()
-            for _, error in self._unfinished.values():
-                raise error
-
-    def see_others(self) -> None:
-        """What others did since; raises the store's errors. What could not be written is tried again."""
-        super().see_others()
-        self.write_again()
-
-    def write_again(self) -> None:
-        """Behind who asks, now and then: write what waits since a server did not answer."""
-        if self.behind is not None and self._trouble["checkpoint"] and time.monotonic() - self._tried_at >= AGAIN:
-            self._tried_at = time.monotonic()
-            self.behind.ask()
-
-    def _record(self, operation: Operation, *, durable: bool) -> None:
-        try:
-            if not self._id_kept:
-                self._keep_id()
-            self.ledger.record(operation, durable=durable)
-        except NanomemError as error:
+            yield
+        except (StoreError, AccessDenied, DiskFull) as error:
             self._trouble["recording"] = error.line()
             raise
-        self._trouble["recording"] = ""
+
+    def _take_over(self) -> None:
+        """Before anything is written: keep the id of the workspace, take over a memory of the first edition, make the
+        database where there is none, with the rows of the agent's files, and commit what the agent changed since."""
+        if not self._wrote:
+            self._keep_id()
+        self.files.settle_here()
+        if self.shows_copy:
+            self.taken_over = self.place.take_over(self.files.read_rows())
+            self._reading, self.shows_copy = self.place.reading(), False
+            self.snapshot.revision = -1
+            self.files.forget_known()
+            self._load()
+        if not self.has_database:
+            self._make()
+            self.snapshot.revision = -1
+            self._load()
+        if self._rest is None:
+            self._rest = self.place.take_rest(self.writer)
+        if self._noticed:
+            for left in reversed(range(_TRIES)):
+                try:
+                    self._commit_noticed()
+                    break
+                except Conflict:
+                    if not left:
+                        raise
+                    self._read_anew()
+
+    def _make(self) -> None:
+        """Make the database with the rows of the agent's files; do nothing where another process was first."""
+        from nanomem_tui.store.store import make
+
+        atomic.make_folder(self.paths.store)
+        with self._files_at_rest(alone=True):
+            if self.has_database:
+                return
+            memos = self.files.memo()
+
+            def fill(connection: Connection, revision: int) -> None:
+                from nanomem_tui.store import rows
+
+                for layer in ("item", "lesson"):
+                    taken = self.files.initial_rows(layer)
+                    rows.insert_rows(connection, layer, [row._replace(revision=revision) for row in taken])
+                _remember(connection, memos)
+                rows.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
+
+            if make(self.writer.database, self.workspace_id, fill):
+                self.files.remembered(memos)
+            else:
+                self.files.forget_known()
+
+    def _commit_noticed(self) -> None:
+        """Commit what the agent changed in its files."""
+        changes = self._noticed
+        if not changes:
+            return
+        self._show_without(changes)
+        names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
+        label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
+        noticed = new_operation("agent.changed", label, changes, actor="agent", meta=self.signature)
+        kept, counts = _without_counts(changes)
+        memos = self.files.memo()
+
+        def beside(connection: Connection, revision: int) -> None:
+            from nanomem_tui.store import rows
+
+            if self.files.is_behind(read.markers(read.within(connection))):
+                raise Conflict("another process took that over", "", "look at it again")
+            rows.add_counts(connection, revision, {(c.layer, c.key): (more, at) for c, more, at in counts})
+            _remember(connection, memos)
+
+        if kept:
+            self.writer.perform(noticed._replace(changes=kept), beside=beside)
+        else:
+            self.writer.number(beside)
+        for change, hits, at in counts:
+            self.snapshot.show_count(change.layer, change.key, hits, at)
+        self.files.remembered(memos)
+        self._noticed = []
 
     def _keep_id(self) -> None:
         """Before the first change: the id that all our rows go under (paths: `own_id`)."""
@@ -200,262 +533,306 @@ class MemoryStore(ExportedRows):
                 atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
         except OSError as error:
             raise from_os_error(error, "making nanomem's folder") from error
-        self._id_kept = True
 
-    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
-        """Whether this process does a piece of work for all that share the store; of one machine's, locks of files
-        decide."""
-        if self.server is None:
-            return contextlib.nullcontext(True)
-        from nanomem_tui.store.postgres import leases
+    def settle(self) -> None:
+        """Finish what a killed process left half done of the files of others, before anything is built on it."""
+        if self.has_database and not self.shows_copy:  # in this order: who asks for it learns that it is a copy
+            self.writer.settle()
+            self._is_settled = True
 
-        return leases.held(self.server, work)
+    def unfinished(self) -> list[LogEntry]:
+        """List the operations whose files a process that ended did not write, or could not. Reads only."""
+        if not self.has_database or self.shows_copy:
+            return []
+        self.load()
+        return self.writer.unfinished()
+
+    def _layer_of(self, name: str) -> Layer:
+        self.register(name)
+        return self.layers[name]
+
+    def _touch(self) -> None:
+        if self._changed_at is None:
+            self._changed_at = time.monotonic()
 
     # -- checkpoints --------------------------------------------------------------------------------------------
 
     @property
     def dirty(self) -> int:
-        """How many rows or operations wait for a checkpoint."""
-        return max(self.snapshot.dirty, len(self.ledger.pending))
+        """How much is not written yet: counters, what the agent changed, and operations that the agent's files lack."""
+        exports = self._unexported if self.export_due else 0
+        return len(self.snapshot.unsaved_counts()) + len(self._noticed) + len(self._held) + exports
 
-    def due(self) -> bool:
-        """Whether a checkpoint is to be made: one of seed 000's triggers asks for it (enough changes, or enough time
-        with changes), or another process."""
-        if self._is_asked_to_flush():
-            return True
-        if not self.dirty:
-            return self.settings.export and self._export_due and self._interval_over(self._exported_at)
-        waited = self._changed_at is not None and self._interval_over(self._changed_at)
-        return self.dirty >= self.settings.flush_every_updates or waited
-
-    def _is_asked_to_flush(self) -> bool:
-        return flush_request.stamp(self.ledger.folder) != self._flush_asked
-
-    def checkpoint(self, *, final: bool = False) -> CheckpointResult:
-        """Move what waits into the database; export at most once in a flush interval, or when `final`.
-
-        Raises the store's errors and says so in `degraded`; RAM and ledger keep everything then.
-        """
-        with self._checkpointing:
-            asked = flush_request.stamp(self.ledger.folder)
-            final, self._flush_asked = final or asked != self._flush_asked, asked
-            started = time.perf_counter()
-            operations, rows = self._commit_or_tell(started)
-            exported: tuple[str, ...] = ()
-            if self.settings.export and self._export_due and (final or self._interval_over(self._exported_at)):
-                exported = self._export()
-                if final and self._export_due:  # somebody wrote a file meanwhile: merge that, then once more
-                    more_operations, more_rows = self._commit_or_tell(started)
-                    operations, rows = operations + more_operations, rows + more_rows
-                    exported += self._export()
-            done = CheckpointResult(operations, rows, (time.perf_counter() - started) * 1000, exported)
-            if operations or rows:
-                self.after_checkpoint(done)
-            if self._index_is_old:
-                self._make_index()
-            return done
-
-    def _make_index(self) -> None:
-        """Make the full-text index of another version anew, once everything is written; a search does without it."""
-        from nanomem_tui.store import reindex
-
-        with contextlib.suppress(NanomemError):  # somebody else makes it, or the next checkpoint does
-            reindex.make_anew(self)
-        self._index_is_old = False
-
-    def _commit_or_tell(self, started: float) -> tuple[int, int]:
-        try:
-            try:
-                done = self._commit(started)
-            except CorruptDatabase as error:
-                if self.source.damage is not None or not self.source.fall_back(error):
-                    raise
-                done = self._commit_again(started)
-        except (NanomemError, OSError) as error:
-            trouble = error if isinstance(error, NanomemError) else from_os_error(error, "writing the database")
-            self._trouble["checkpoint"] = trouble.line()
-            raise trouble from error
-        self._trouble["checkpoint"] = ""
-        return done
-
-    def _commit_again(self, started: float) -> tuple[int, int]:
-        """The same over what stands in for a damaged database, which may be itself where every page can be read; when
-        it cannot be written then either, it is a copy."""
-        try:
-            return self._commit(started)
-        except CorruptDatabase as error:
-            certain = driver_errors.is_certain(error) and self.source.damage is None
-            if not certain or not self.source.fall_back(error, certain=True):
-                raise
-            return self._commit(started)
-
-    def _commit(self, started: float) -> tuple[int, int]:
-        """Under the lock of all writers: what others wrote meanwhile is merged in first, so nothing is taken twice."""
-        from nanomem_tui.store import checkpoint, mending
-
-        with self._lock:
-            self.load()
-            self._forget_since()
-            self.files.settle_here()
-            if self.source.damage is not None:
-                self._repair()
-            self._adopt_ledgers()
-            self.files.read()
-            if not (self.dirty or self._noticed or self._replayed or self.files.has_new()):
-                return 0, 0
-        try:
-            with self.database.writing() as connection:
-                with self._lock:
-                    batch, noticed = self._batch(started)
-                    self._writing = True
-                if not batch.operations and not batch.rows:
-                    return 0, 0
-                self.copies.keep(batch.lines)
-                if self._mended is not None:
-                    mending.keep(self._mended, ((row.layer, row.row.id) for row in batch.rows), self.paths.quarantine)
-                written = checkpoint.write(connection, self.workspace_id, batch)
-            self.copies.note(written.operations)
-            self._index_is_old = not written.indexed
-            self._copy_if_due()
-            self._settle(batch, written, noticed, started)
-        finally:
-            self._writing = False
-            self._looked_in = ()  # what others have yet to write is seen on the rows as they are now
-        return len(batch.operations), len(batch.rows)
-
-    def _settle(self, batch: Batch, written: Written, noticed: int, started: float) -> None:
-        """Take over what was committed."""
-        with self._lock:
-            self._replayed, self._mended = [], None
-            changed = self.snapshot.settle(batch.rows, written.rows)
-            self.files.remembered(batch.memos)
-            self._noticed = self._noticed[noticed:]
-            self.ledger.moved(batch.operations, self.paths.quarantine)
-            self._revision = max(self._revision, written.revision)
-            self._changed_at = None if not self.dirty else time.monotonic()
-            self._written_at = max([self._written_at, *(operation.place for operation in batch.operations)])
-            self.last_at, self.last_ms = batch.meta["last_at"], (time.perf_counter() - started) * 1000
-            self._writing, self._looked_in = False, ()
-            if changed:  # by us, or by another process that was looked at meanwhile: who writes it is told apart
-                with contextlib.suppress(NanomemError):
-                    self._begin_anew(changed)
-
-    def _batch(self, started: float) -> tuple[Batch, int]:
-        """What there is to write now, and how many notices of the agent's changes are in it."""
-        from dataclasses import replace  # who only reads does without
-
-        from nanomem_tui.store import checkpoint
-
-        self._refresh_rows(self.ledger.files())
-        if self._adopted:
-            self._notice_agent(wait=None)
-            self._place_in_sessions()
-        self.before_checkpoint()
-        pending = [operation for operation in self.ledger.pending if operation.id not in self._unfinished]
-        operations = ledger_order.in_order([self._replayed, self._noticed, pending])
-        rows = self.snapshot.dirty_rows() if self._adopted else self.snapshot.all_rows()
-        took = f"{(time.perf_counter() - started) * 1000:.1f}"
-        marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
-        lines = [self.ledger.line_of(operation) for operation in operations]
-        batch = checkpoint.Batch(operations, rows, self.files.memo(), marks, lines)
-        if (mended := self._mended) is not None:
-            batch = replace(batch, back=mended.back, recount=mended.recount, anew=self.found_altered)
-        return batch, len(self._noticed)
-
-    def _repair(self) -> None:
-        """Put what stands in for a damaged database in its place, and read everything anew from there."""
-        with self.database.locked():
-            self.database.let_go()
-            self.source.put_back()
-        self._reload()
-
-    def _copy_if_due(self) -> None:
-        """The first commit of a day leaves a copy behind. That there is none is a problem, and no failure."""
-        if self._copy_problem is None and self.copies.is_due(self.paths.database):
-            try:
-                with self.database.locked():
-                    self.copies.make(self.paths.database)
-            except NanomemError as error:
-                what = f"no copy of the database could be made ({error.what})"
-                self._copy_problem = Problem(what, "nanomem.db", None, error.fix, "warning")
-
-    def _adopt_ledgers(self) -> None:
-        """Make the operations of processes that ended without a checkpoint ours to write. Raises Moved where they are
-        for another store."""
-        if self.ledger.abandoned() and self.has_database:
-            self.read(self._refuse_moved)
-        for operation, _ in list(self._unfinished.values()):
-            self._finish(operation)
-        files = self.ledger.adopt()
-        operations = ledger_order.in_order(file.operations for file in files)
-        done = self._known(operations) | ledger_order.voided([*operations, *self.ledger.pending])
-        fresh = [operation for operation in operations if operation.id not in done]
-        places = {(c.layer, c.key) for operation in fresh for c in operation.changes if c.layer in ROW_LAYERS}
-        if places:
-            self._begin_anew(places)
-            self._export_due = True
-        for last in (file.operations[-1] for file in files if file.operations):
-            if last.id not in done:
-                self._finish(last)
-
-    def _finish(self, operation: Operation) -> None:
-        """The last thing that a killed process recorded; what cannot be finished now is tried at every checkpoint."""
-        try:
-            void = unfinished.finish(operation, self.layers, self.register)
-        except NanomemError as error:
-            self._unfinished[operation.id] = (operation, error)
-            return
-        if void is not None:
-            self._record(void, durable=True)
-        self._unfinished.pop(operation.id, None)
+    def unwritten(self) -> int:
+        """Count what is not written yet, as `dirty`, also where the rows are not in RAM. Raises the store's errors."""
+        exports = self.settings.export and any(file.path.exists() for file in self.files.files)
+        if self._loaded or not (exports and self.has_database):
+            return self.dirty
+        return self._behind(self._marks())
 
     @property
-    def database(self) -> Database | PgDatabase:
-        """The writing side, opened at the first use."""
-        if self._database is None:
-            self._database = where_kept.written_to(self.paths, self.server, self._refuse_moved)
-        return self._database
+    def export_due(self) -> bool:
+        """Whether the agent's files do not hold yet what the database does."""
+        return self.settings.export and self._unexported > 0 and any(file.stat for file in self.files.files)
 
-    def _refuse_moved(self, connection: Connection) -> None:
-        moved.refuse(connection, self.workspace_id, self.where)
+    @property
+    def only_exports_wait(self) -> bool:
+        """Whether nothing waits but the agent's files."""
+        return self.export_due and self._changed_at is None and self.dirty == self._unexported
+
+    def due(self) -> bool:
+        """Whether a checkpoint is to be made: enough changes, or enough time with changes (seed 000)."""
+        if not self.dirty:
+            return False
+        updates = len(self.snapshot.unsaved_counts()) + len(self._noticed) + len(self._held) + self._updates
+        waited = self._changed_at is not None and self._is_over(self._changed_at)
+        is_due = updates >= self.settings.flush_every_updates or (waited and updates > 0)
+        return is_due or (not updates and self.export_due and self._is_over(self._exported_at))
+
+    def _is_over(self, since: float) -> bool:
+        return time.monotonic() - since >= self.settings.flush_interval_seconds
+
+    def checkpoint(self, *, final: bool = False) -> CheckpointResult:
+        """Save counters, take over what the agent changed, write the agent's files (at most once in a flush interval,
+        or when `final`), and copy the database once a day. Raises the store's errors and says so in `degraded`."""
+        with self._checkpointing:
+            started = time.perf_counter()
+            try:
+                done = self._checkpoint(started, final=final)
+            except (NanomemError, OSError) as error:
+                trouble = error if isinstance(error, NanomemError) else from_os_error(error, "writing the database")
+                self._trouble["checkpoint"] = trouble.line()
+                raise trouble from error
+            self._trouble["checkpoint"] = ""
+            if done.operations or done.rows or done.exported:
+                self.after_checkpoint(done)
+            return done
+
+    def _checkpoint(self, started: float, *, final: bool) -> CheckpointResult:
+        if (final or self.dirty) and not self._is_settled:
+            self.settle()
+        with self._lock:
+            self.see_others()
+            if not (self.dirty or self._changed_at is not None):
+                return CheckpointResult(0, 0, 0.0, ())
+            self._take_over()
+            self._make_held()
+            self.before_checkpoint()
+            operations = self._unexported
+            saved = self.writer.checkpoint()
+            exported = self._export() if self.export_due and (final or self._is_over(self._exported_at)) else ()
+            if final and self.export_due:  # the agent wrote a file meanwhile: that is merged, then once more
+                self.see_others()
+                self._take_over()
+                exported += self._export()
+            ms = (time.perf_counter() - started) * 1000
+            self.last_at, self.last_ms = clock.iso(clock.now()), ms
+            marks = {LAST_AT: self.last_at, LAST_MS: f"{ms:.1f}"}
+            self.writer.set_markers(marks)
+            self._changed_at, self._updates = None, 0
+            if not any(file.stat for file in self.files.files):
+                self._unexported = 0
+            self._wrote = self._wrote and self.export_due
+            return CheckpointResult(operations, saved, ms, exported)
+
+    def _export(self) -> tuple[str, ...]:
+        """Write the agent's files, and remember what they hold."""
+        with self._files_at_rest(alone=True):
+            return self._exported()
+
+    def _exported(self) -> tuple[str, ...]:
+        self.files.settle()
+        if self.files.read() and self.files.has_new():
+            return ()
+        planned = self.files.plan(self._tables())
+        self._remember_files()  # first: who is killed between a file and this would leave his work for the agent's
+        written, done = self.files.export(planned)
+        since = int(self._marks().get(self.files.mark(AUDITED)) or 0)
+        if self.files.keeps_audit():
+            entries = self.journal.after(since)  # others may commit more meanwhile: the end is that of what was read
+            audited = self.files.append_audit(entries, self._tables()) if entries else True
+            end = entries[-1].position if entries else since
+        else:
+            audited, end = True, self.journal.end()
+        marks = {self.files.mark(AUDITED): str(end)} if audited else {}
+        if done and audited:
+            marks[self.files.mark(EXPORTED)] = str(self.snapshot.revision)
+            self._unexported = 0
+        self._exported_at = time.monotonic()
+        self._remember_files(marks)
+        return written
+
+    def _remember_files(self, marks: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Write what is known of the agent's files and is not written yet, and these named values."""
+        memos = self.files.memo()
+        if not memos and not marks:
+            return
+
+        def write(connection: Connection) -> None:
+            from nanomem_tui.store import rows
+
+            _remember(connection, memos)
+            rows.set_markers(connection, marks)
+
+        self.writer.remember(write)
+        self.files.remembered(memos)
+
+    def write_anew(self, name: str) -> None:
+        """Write one of the agent's files from the rows, be they what it holds. Raises the store's errors, and Conflict
+        where the agent writes it meanwhile."""
+        with self._lock:
+            self.load()
+            self.files.anew.add(name)
+            self._unexported += 1
+            self._touch()
+        self.checkpoint(final=True)
+        if name in self.files.anew:
+            problem = self.files.failures.get(name)
+            raise Conflict("not written anew", name, problem.what if problem else "it changes meanwhile; ask again")
+
+    def spoiled_files(self) -> list[str]:
+        """List the agent's files of items that cannot be read whole, where we write them."""
+        self.load()
+        return [
+            file.name
+            for file in self.files.files
+            if file.source.layer == "item" and self.settings.export and file.error is None and not file.rows.complete
+        ]
 
     def problems(self) -> list[Problem]:
-        """What could not be read or written, here and in the shared files."""
-        from nanomem_tui.store import beside, strayed
-
-        found = [*self.source.repaired, *self._row_problems, *self._ledger_problems, *self.files.problems()]
-        others = (self.source.damage, self._copy_problem, forgotten.trouble(self.paths), beside.gone(self))
-        found += [problem for problem in others if problem is not None]
+        """List what could not be read or written, here and in the agent's files."""
+        found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
+        found += old_stores.renamed(self.paths)
+        found += self._rest or ()
+        trouble = forgotten.trouble(self.paths)
+        found += [trouble] if trouble is not None else []
+        found += self._not_made
         if self.paths.own_id.exists() and kept_id(self.paths.own_id) != self.workspace_id:
-            what = "the file that keeps the id of this workspace is damaged; its ledger tells the id"
+            what = "the file that keeps the id of this workspace is damaged; its database tells the id"
             where = self.paths.relative(self.paths.own_id)
-            found.append(Problem(what, where, fix="the next change writes it anew", severity="warning"))
-        with contextlib.suppress(NanomemError):  # told where the rows are read
-            found += strayed.problems(self)
+            found.append(Problem(what, where, None, "the next change writes it anew", "warning"))
         if self.degraded:
-            fix = "changes are kept in RAM and in the ledger"
-            found.append(Problem(f"degraded: {self.degraded}", "store", fix=fix))
+            found.append(Problem(f"degraded: {self.degraded}", "store", fix="counters are kept in RAM"))
         return found
 
+    def index_state(self) -> IndexState:
+        """Return how the full-text index fits the rows."""
+        return search.state(self.reading) if self.has_database else IndexState(0, 0, True)
+
+    def make_index(self) -> IndexState:
+        """Make the full-text index anew. Raises the store's errors."""
+        if self.has_database:
+            self.bring_up_to_date()
+            self.writer.remember(search.make_anew)
+        return self.index_state()
+
+    def damages(self) -> list[Problem]:
+        """List what is wrong with the database: every page, index and row is looked at."""
+        with contextlib.suppress(CorruptDatabase):  # what is damaged is looked at all the same
+            if self.server is None and (not self.has_database or self.shows_copy):
+                return []
+        found = self.place.damages(self.writer)
+        state = self.index_state() if not found else IndexState(0, 0, True)
+        if not state.current:
+            what = f"the search index holds {state.indexed} of {state.items}"
+            found.append(Problem(what, self.where, None, "`nanomem doctor --fix` makes it anew"))
+        return found
+
+    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
+        """Whether this process does a piece of work for all that share the store."""
+        return self.place.leading(work)
+
     def close(self) -> None:
-        """Let go of files and locks; checkpoint first if something waits. Raises when that fails."""
-        if self.behind is not None:
-            self.behind.end()
+        """Save what is unsaved, and close the database. Raises when that fails."""
         try:
-            if self._performed and (self.ledger.pending or self._export_due):
+            # What the agent changed in its files is taken over by the next command that writes.
+            if self._wrote or self._held or self.snapshot.unsaved_counts():
                 self.checkpoint(final=True)
         finally:
-            self.ledger.close()
-            self.source.close()
-            if self._database is not None:
-                self._database.close()
+            self._until_closed.close()
+            if "writer" in self.__dict__:
+                self.writer.close()
+            elif self.server is not None:
+                self.server.close()
 
 
-def _by_layer(changes: Sequence[Change]) -> ByLayer:
-    """The changes of each layer; rows last, because they cannot fail once checked."""
-    if len(changes) == 1:
-        return [(changes[0].layer, changes)]
-    found: dict[str, list[Change]] = {}
+def _last_checkpoint(marks: Mapping[str, str]) -> tuple[str, float | None]:
+    return marks.get(LAST_AT, ""), float(marks[LAST_MS]) if marks.get(LAST_MS) else None
+
+
+def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
+    """Write what is known of the agent's files."""
+    from nanomem_tui.store import rows
+
+    for memo in memos:
+        for source, known in memo.rows().items():
+            rows.set_foreign_rows(connection, source, known)
+        rows.set_markers(connection, memo.marks())
+
+
+def _without_counts(changes: Sequence[Change]) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:
+    """Return changes without the counters of rows that are there, and those: how many more, and when last."""
+    kept: list[Change] = []
+    counts: list[tuple[Change, int, str]] = []
     for change in changes:
-        found.setdefault(change.layer, []).append(change)
-    return sorted(found.items(), key=lambda entry: entry[0] in ROW_LAYERS)
+        names = COUNTERS.get(change.layer, ())
+        if not names or change.before is None or change.after is None or not {*names} & change.after.keys():
+            kept.append(change)
+            continue
+        hits, last = names
+        more = (change.after.get(hits) or 0) - (change.before.get(hits) or 0)
+        counts.append((change, max(0, more), change.after.get(last) or ""))
+        before, after = ({n: v for n, v in side.items() if n not in names} for side in (change.before, change.after))
+        if after.keys() - {"updated_at"}:
+            kept.append(Change(change.layer, change.key, before, after))
+    return tuple(kept), counts
+
+
+# -- which agent made an operation: the free field `agent` ------------------------------------------------------------
+
+LONGEST = 60
+
+
+def agent_name(settings: Settings, found: Paths) -> str:
+    """What the agent of a workspace is called: as the settings or its own configuration say, else as its home."""
+    return one_line(settings.agent_name or usual_name(found), LONGEST).strip()
+
+
+def signature(settings: Settings, found: Paths) -> Value:
+    """The field as each operation of that agent has it."""
+    return MappingProxyType({SIGNED: agent_name(settings, found)})
+
+
+def signed(operation: Operation, signature: Value) -> Operation:
+    """The operation with the name of its agent; as it is where it is a person's, a Dream's, or names one already."""
+    if operation.actor not in ("agent", "import") or SIGNED in operation.meta:
+        return operation
+    return operation._replace(meta={**operation.meta, **signature})
+
+
+# -- checkpoints for programs that hold a workspace open without a console --------------------------------------------
+
+LOOK = 0.5
+"""Seconds between two looks at whether a checkpoint is due."""
+PAUSE = 10.0
+"""Seconds without another try after one that failed; `degraded` says why until one succeeds."""
+
+
+class Checkpointer(Repeating):
+    """The thread that makes them. The last checkpoint is the one that closing the store makes."""
+
+    def __init__(self, store: MemoryStore, beside: Callable[[], object] = lambda: None) -> None:
+        """`beside`: what else is to be looked at each time; it raises nothing."""
+        super().__init__("nanomem-checkpoints", self._look, LOOK)
+        self._store = store
+        self._beside = beside
+
+    def _look(self, _stopped: Callable[[], bool]) -> float:
+        self._beside()
+        try:
+            self._store.see_others()
+            if self._store.due():
+                self._store.checkpoint()
+        except NanomemError:
+            return PAUSE
+        return LOOK

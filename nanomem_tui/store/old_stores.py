@@ -1,15 +1,18 @@
-"""The addresses of the servers that the memory was on before it moved: what they still hold is to be found later.
+"""Where a memory was before: the servers that it moved from, and workspaces whose folder was renamed.
 
-Owns one file of ours, a line for each workspace and server, which a person may put a # before. No password is ever in
-an address. Must not know what lies there.
+Owns one file of ours with the addresses, a line for each workspace and server, which a person may put a # before. No
+password is ever in an address. Must not know what lies there.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
+from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui import regular
-from nanomem_tui.errors import from_os_error
+from nanomem_tui.errors import Problem, from_os_error
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
 
@@ -56,3 +59,33 @@ def _text(paths: Paths) -> str:
         return ""
     except OSError as error:
         raise from_os_error(error, "reading which servers the memory was on") from error
+
+
+# -- a workspace whose folder was renamed -----------------------------------------------------------------------------
+
+
+def renamed(paths: Paths) -> list[Problem]:
+    """Name memories in the agent's home whose workspace is not there any more, where this one has none of its own: its
+    folder was renamed, perhaps to this one."""
+    if paths.home is None or paths.database.exists():
+        return []
+    return [_problem(paths, folder, database) for folder, database in _without_workspace(paths)]
+
+
+def _without_workspace(paths: Paths) -> list[tuple[Path, Path]]:
+    """The workspaces that are gone, each with its database."""
+    assert paths.home is not None
+    usual = paths.home / "workspace"
+    found = [(usual, paths.first_edition_database)]
+    found += [
+        (paths.home / database.parent.name.removeprefix("workspace-"), database)
+        for database in sorted(paths.data.glob("workspace-*/nanomem.db"))
+    ]
+    return [(folder, database) for folder, database in found if database.exists() and not os.path.lexists(folder)]
+
+
+def _problem(paths: Paths, folder: Path, database: Path) -> Problem:
+    what = f"the memory of a workspace that is not this one: {folder}, which is not there any more"
+    back = f"mv {shlex.quote(str(paths.workspace))} {shlex.quote(str(folder))}"
+    fix = f"if this is that workspace, renamed, `{back}` gives it its name and its memory back"
+    return Problem(what, paths.relative(database), None, fix)

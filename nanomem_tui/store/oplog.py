@@ -1,14 +1,24 @@
-"""The log of operations as a person meets it: newest first, what is undone, what undo and redo take next. Pure."""
+"""The log of operations as a person meets it: asked newest first, what is undone, what undo and redo take next.
+
+Owns what a row of the log means as a `LogEntry`. Reads only; `operations` writes the log.
+"""
 
 from __future__ import annotations
 
+import json
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.errors import NothingToDo
-from nanomem_tui.operations import Operation
+from nanomem_tui.operations import Change, LaterChanges, Operation
+from nanomem_tui.store.reading import Reading, listed, unescaped
 from nanomem_tui.text import counted
 
+T = TypeVar("T")
+
+DONE, PLANNED, STUCK = "done", "planned", "stuck"
 BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
 FINAL = frozenset({"forget", "scrub"})
@@ -27,11 +37,14 @@ WITHHELD = "withheld"
 
 
 class LogEntry(NamedTuple):
-    """One operation and whether it is taken back at present; `position` grows with time."""
+    """One operation and whether it is taken back at present; `position`: its place in the order of commits. `state`:
+    whether its files are written; `writer`: the process that planned it, "" where there are no files of others."""
 
     operation: Operation
     undone: bool
     position: int
+    state: str = DONE
+    writer: str = ""
 
     def to_json(self, *, changes: bool = False) -> dict[str, Any]:
         """The entry as the command line prints it, with the values of what it touched when `changes`."""
@@ -56,6 +69,109 @@ class LogEntry(NamedTuple):
         return body
 
 
+def entry_of(row: Sequence[Any], reading: Reading | None = None) -> LogEntry:
+    """Make a value of a row of the log. `reading`: what reads the changes of a large operation, when somebody asks."""
+    seq, op_id, at, actor, kind, label, state, writer, undoes, redoes, meta, touched, changed, undone = row
+    changes = _later(reading, seq, touched) if changed is None and reading is not None else _changes(changed)
+    operation = Operation(op_id, at, actor, kind, unescaped(label), changes, undoes, redoes, json.loads(meta))
+    shown = bool(undone) and kind not in BOOKKEEPING  # an undo that was redone is nothing that was taken back
+    return LogEntry(operation, shown, seq, state, writer)
+
+
+def _later(reading: Reading, seq: int, count: int) -> LaterChanges:
+    """The changes of a large operation; the keys from their own table."""
+    return LaterChanges(
+        count,
+        load=lambda: _changes(reading.all("operation_changes", seq=seq)[0][0]),
+        keys=lambda: [key for (key,) in reading.all("operation_keys", seq=seq)],
+    )
+
+
+def _changes(text: str) -> tuple[Change, ...]:
+    try:
+        return tuple(Change(layer, key, before, after) for layer, key, before, after in json.loads(text))
+    except (ValueError, TypeError):  # harmed: it costs itself, and the doctor names it
+        return ()
+
+
+class Journal:
+    """The operations of one workspace; empty where there is no database yet."""
+
+    def __init__(self, reading: Callable[[], Reading]) -> None:
+        """`reading`: gives the database, which a takeover replaces."""
+        self._reading = reading
+
+    def _all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        reading = self._reading()
+        return reading.all(name, **values) if reading.exists else []
+
+    def _entries(self, name: str, **values: Any) -> list[LogEntry]:
+        return [entry_of(row, self._reading()) for row in self._all(name, **values)]
+
+    def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
+        """List the newest operations but the first `offset`. `key`: only those that touched that thing."""
+        if key is None:
+            return self._entries("log", limit=limit, offset=offset)
+        return self._entries("log_of_key", key=key, limit=limit, offset=offset)
+
+    def first_answer(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
+        """Return the first answer of `search` among the newest operations, in windows that grow to all of them."""
+        for limit in WINDOWS:
+            entries = self.log(limit)
+            answer = search(entries)
+            if answer is not None or len(entries) < limit:
+                return answer
+        return None
+
+    def find(self, op_id: str) -> LogEntry | None:
+        """Find an operation by its id."""
+        return next(iter(self._entries("operation", id=op_id)), None)
+
+    def standing(self, entry: LogEntry) -> list[str]:
+        """List the keys of an operation that are not taken back, in its order."""
+        stands = {key for (key,) in self._all("operation_standing", seq=entry.position)}
+        keys = entry.operation.keys()
+        return [key for key in keys if key in stands]
+
+    def after(self, seq: int) -> list[LogEntry]:
+        """List what was committed after that place, oldest first, whole."""
+        return self._entries("operations_after", seq=seq)
+
+    def count(self, after: int = 0) -> int:
+        """Count the operations, behind a place in the order of commits."""
+        return sum(number for (number,) in self._all("operation_count", seq=after))
+
+    def end(self) -> int:
+        """Return the place of the newest operation, 0 when there is none."""
+        newest = self.log(1)
+        return newest[0].position if newest else 0
+
+    def touching(self, keys: Sequence[str], actor: str) -> list[Operation]:
+        """List the operations of an actor that touched one of these things, newest first."""
+        return [entry.operation for entry in self._entries("log_touching", keys=listed(keys), actor=actor)]
+
+    def newest(self, kind: str, actor: str) -> LogEntry | None:
+        """Find the newest operation of a kind by an actor."""
+        return next(iter(self._entries("operation_newest", kind=kind, actor=actor)), None)
+
+    def taken_back(self, kind: str) -> frozenset[str]:
+        """Return the ids of the things that operations of a kind made and that were undone with them: nobody deleted
+        them one by one. Of the newest thousand operations."""
+        undone = [entry for entry in self.log(1_000) if entry.operation.kind == kind and entry.undone]
+        return frozenset(change.key for entry in undone for change in entry.operation.changes if change.before is None)
+
+    def taken_away(self, layer: str) -> frozenset[str]:
+        """Return the things of a layer that somebody deleted and no operation brought back. Of the newest thousand
+        operations."""
+        gone: set[str] = set()
+        for entry in reversed(self.log(1_000)):
+            if not entry.undone and entry.operation.kind not in BOOKKEEPING:
+                for change in entry.operation.changes:
+                    if change.layer == layer:
+                        (gone.add if change.after is None else gone.discard)(change.key)
+        return frozenset(gone)
+
+
 def started_by_person(operation: Operation) -> bool:
     """Whether `undo` without an id may take this operation back."""
     person = operation.actor == "human" or operation.meta.get("started_by") == "human"
@@ -71,59 +187,6 @@ def is_final(operation: Operation) -> bool:
 def takes_back_all(operation: Operation) -> bool:
     """Whether after this undo nothing of its target stands: it covered every key, or the last that stood."""
     return "keys" not in operation.meta or bool(operation.meta.get("rest"))
-
-
-def verdicts(operation: Operation, target_of: Callable[[str], Operation | None]) -> list[tuple[str, bool]]:
-    """(id, undone) of the operations whose standing this one changes. A void undo or redo changes it back."""
-    if operation.kind == "void" and operation.undoes:
-        failed = target_of(operation.undoes)
-        back = [(target, not undone) for target, undone in verdicts(failed, target_of)] if failed is not None else []
-        return [(operation.undoes, True), *back]
-    if operation.undoes and takes_back_all(operation):
-        return [(operation.undoes, True)]
-    return [(operation.redoes, False)] if operation.redoes else []
-
-
-class Standing:
-    """What is undone by the operations alone, told in the order in which they were written."""
-
-    def __init__(self) -> None:
-        self._undone: dict[str, bool] = {}
-        self._speaking: dict[str, Operation] = {}
-
-    def then(self, operation: Operation) -> None:
-        """Take the next one; what it touched is not asked for."""
-        if operation.undoes or operation.redoes:
-            self._speaking[operation.id] = operation
-            self._undone |= dict(verdicts(operation, self._speaking.get))
-
-    def is_undone(self, op_id: str) -> bool:
-        """Whether that one is taken back."""
-        return self._undone.get(op_id, False)
-
-
-def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[LogEntry]:
-    """The entries newest first once `pending` operations, oldest first, are on top of the stored ones: in the order in
-    which they were made, which is not that in which their processes wrote them."""
-    entries = {entry.operation.id: entry for entry in reversed(stored)}
-    position = max((entry.position for entry in stored), default=0)
-    fresh: set[str] = set()
-    for operation in pending:
-        if operation.id not in entries:
-            position += 1
-            entries[operation.id] = LogEntry(operation, False, position)
-            fresh.add(operation.id)
-    for entry in sorted(entries.values(), key=_when):
-        operation = entry.operation
-        for target, undone in verdicts(operation, lambda key: entries[key].operation if key in entries else None):
-            # Who took back what another process had yet to write may have written that first.
-            if target in entries and (operation.id in fresh or target in fresh):
-                entries[target] = entries[target]._replace(undone=undone)
-    return sorted(entries.values(), key=_when, reverse=True)
-
-
-def _when(entry: LogEntry) -> tuple[str, int]:
-    return entry.operation.place, entry.position
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
@@ -176,31 +239,6 @@ def no_more_own() -> NothingToDo:
     return NothingToDo("no more of your changes", "", "`nanomem undo ID` undoes one of others; see `nanomem log`")
 
 
-def standing(entries: Iterable[LogEntry], operation: Operation) -> list[str]:
-    """The keys of an operation that no partial undo has taken back, in its order; `entries`: all since it, newest
-    first."""
-    taken: set[str] = set()
-    for entry in _oldest_first(entries):
-        if entry.operation.undoes == operation.id:
-            taken |= {change.key for change in entry.operation.changes}
-        elif entry.operation.redoes == operation.id:
-            taken -= {change.key for change in entry.operation.changes}
-    return [key for key in dict.fromkeys(change.key for change in operation.changes) if key not in taken]
-
-
-def newest_standing(entries: Sequence[LogEntry]) -> tuple[LogEntry, list[str]] | None:
-    """What `undo` takes back next, and its keys that stand."""
-    entry = undo_target(entries)
-    return (entry, standing(entries, entry.operation)) if entry is not None else None
-
-
-def standing_since(entries: Sequence[LogEntry], target: LogEntry) -> list[str] | None:
-    """The keys of an operation that stand, once `entries` reach back to it."""
-    if all(entry.operation.id != target.operation.id for entry in entries):
-        return None
-    return standing(entries, target.operation)
-
-
 def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
     """The undo that a redo takes back: the last one not redone yet, unless a person did something new since."""
     undos: list[Operation] = []
@@ -215,26 +253,52 @@ def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
     return undos[-1] if undos else None
 
 
-def made_and_undone(entries: Iterable[LogEntry], kind: str) -> frozenset[str]:
-    """Return the ids of the things that operations of a kind made and that were undone with them: nobody deleted them
-    one by one."""
-    undone = [entry for entry in entries if entry.operation.kind == kind and entry.undone]
-    return frozenset(change.key for entry in undone for change in entry.operation.changes if change.before is None)
-
-
-def deleted(entries: Sequence[LogEntry], layer: str) -> frozenset[str]:
-    """Return the things of a layer that somebody deleted and no operation brought back; `entries`: newest first."""
-    gone: set[str] = set()
-    for entry in reversed(entries):
-        if not entry.undone and entry.operation.kind not in BOOKKEEPING:
-            for change in entry.operation.changes:
-                if change.layer == layer:
-                    (gone.add if change.after is None else gone.discard)(change.key)
-    return frozenset(gone)
-
-
 def _oldest_first(entries: Iterable[LogEntry]) -> list[LogEntry]:
     """The entries in the order of time, without those that were recorded and then could not be done."""
     found = list(entries)
     void = {entry.operation.undoes for entry in found if entry.operation.kind == "void"}
     return [e for e in reversed(found) if e.operation.id not in void and e.operation.kind != "void"]
+
+
+# -- what one console or program changed ------------------------------------------------------------------------------
+
+MOST = 10_000
+"""Changes that are kept; older ones are undone by their id."""
+
+Find = Callable[[str], LogEntry | None]
+"""How an operation of the log is found by its id."""
+
+
+class OwnChanges:
+    """What a person did here, oldest first; what runs beside (schedules, an agent's turns) is not theirs.
+
+    Holds no values: an operation is kept without what it touched. What others undid or redid since is asked of the log.
+    """
+
+    def __init__(self) -> None:
+        self._done: deque[Operation] = deque(maxlen=MOST)
+        self._lock = threading.Lock()
+
+    def add(self, operation: Operation) -> None:
+        """Keep an operation that was performed, unless it is nobody's."""
+        if started_by_person(operation) or operation.kind in BOOKKEEPING:
+            with self._lock:
+                self._done.append(operation._replace(changes=()))
+
+    def _newest_first(self) -> list[Operation]:
+        with self._lock:
+            return list(reversed(self._done))
+
+    def next_undo(self, find: Find) -> LogEntry | None:
+        """The newest change that stands."""
+        ids = [operation.id for operation in self._newest_first() if operation.kind not in BOOKKEEPING]
+        return next((entry for entry in map(find, ids) if entry is not None and not entry.undone), None)
+
+    def next_redo(self, find: Find) -> Operation | None:
+        """The newest undo made here, unless something was changed here since or somebody else redid it."""
+        undo = redo_target(LogEntry(operation, False, 0) for operation in self._newest_first())
+        target = find(undo.undoes) if undo is not None and undo.undoes else None
+        if undo is None or target is None or (takes_back_all(undo) and not target.undone):
+            return None
+        recorded = find(undo.id)  # with what it touched
+        return None if recorded is None else recorded.operation

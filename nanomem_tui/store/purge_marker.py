@@ -78,7 +78,7 @@ def read(paths: Paths) -> Mark | None:
         told: dict[str, Any] = json_text.loads(regular.read(paths.data / FILE, regular.MOST_OF_A_LOG))
         asked = {str(name): int(number) for name, number in told["asked"].items()}
         kind, receipt, at = (str(told[name]) for name in ("kind", "receipt", "at"))
-        options = tuple(map(str, told["options"]))
+        options = tuple(str(one) for one in told["options"] if one != "--git")  # an earlier version took that
         kept, sought, rows, said = (forgotten.of_json(told[name]) for name in _HASHED)
         return Mark(kind, receipt, at, asked, options, bool(told["parts"]), kept, sought, rows, said)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -17,16 +17,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sqlalchemy import update
+
 from nanomem_tui import clock, config, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.paths import Paths, derived_id, locate, sharing, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup, backup_files, backup_server, forgotten, openers, owners, settings_file
-from nanomem_tui.store.backup import MARK, Mark
+from nanomem_tui.paths import Paths, derived_id, locate, user_settings, workspace_id
+from nanomem_tui.store import atomic, backup, forgotten, processes, user_files
+from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Mark, base_of, folder_of
 from nanomem_tui.store.backup_archive import Archive, Entry
-from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.old_stores import FILE as OLD_STORES
-from nanomem_tui.store.source import held
+from nanomem_tui.store.operations import META
 
 
 class Restored(NamedTuple):
@@ -81,12 +82,11 @@ def plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = Fa
         raise Refused("a backup with another name of the workspace", manifest.workspace, "use --to FOLDER")
     then = {entry.path: entry for entry in manifest.entries}
     there = os.path.lexists(user_settings())
-    url, note = backup_server.server_of(paths, archive, then, with_user=with_user and there)
+    url, note = backup.server_of(paths, archive, then, with_user=with_user and there)
 
     def is_changed(name: str) -> bool:
-        part = backup_server.part_of(paths, base / name) if url else None
-        if part is not None:
-            return backup_server.differs(paths, url, part, archive, then[name])
+        if url and backup.is_on_server(paths, base / name):
+            return backup.differs(paths, url, base / name, archive, then[name])
         return _is_changed(_target(base, name), archive, then[name])
 
     own = f"{paths.data.relative_to(base).as_posix()}/"
@@ -101,7 +101,7 @@ def plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = Fa
         if name != SETTINGS:
             _refuse_links(base / name, base)
     now = backup.found(paths, layout, lambda _path, _why: None, served=bool(url))
-    since = {name for name, file in now if name not in then and not (url and backup_server.part_of(paths, file))}
+    since = {name for name, file in now if name not in then and not (url and backup.is_on_server(paths, file))}
     kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", *stays)
     removed = {
         name
@@ -122,22 +122,16 @@ def _refuse_damaged(archive: Archive) -> None:
 
 def in_place(
     paths: Paths, layout: Layout, path: Path, *,
-    others: bool = False, with_user: bool = False, then: Callable[[], None] = lambda: None,
+    with_user: bool = False, then: Callable[[], None] = lambda: None,
 ) -> Restored:  # fmt: skip
     """Bring a backup back in place, after one of what is there. Killed at any step, it is done again to the end.
 
     What is forgotten stays that: `forgotten.json` and the receipts are those of now and of then. `then`: takes out
-    again what came back of it, before the restore is at its end.
-    `others`: also where the database holds other workspaces, which go back too; `with_user`: also the user's own
-    settings, which hold for every workspace and stay else, unless they are gone. Raises Refused beside another process
-    of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
+    again what came back of it, before the restore is at its end. `with_user`: also the user's own settings, which hold
+    for every workspace and stay else, unless they are gone. Raises Refused beside another process of nanomem, BadInput
+    for a damaged backup. Whether an agent runs, the caller has looked at.
     """
-    with openers.alone(paths):
-        openers.refuse_beside(paths)
-        shared = sharing(paths)
-        if shared and not others:
-            what = f"the database holds the memory of {', '.join(shared)} as well, which would go back too"
-            raise Refused(what, str(paths.database), "add --with-others when that is what you want")
+    with processes.alone(paths):
         with Archive(path) as archive:
             planned = plan(paths, layout, archive, with_user=with_user)
             safe = backup.make(paths, layout, reason=f"before {path.name} was restored").path
@@ -151,10 +145,13 @@ def in_place(
 def _bring_back(paths: Paths, archive: Archive, planned: Restored, safe: Path) -> None:
     """Write every file beside its place, then set the mark, and move them there. Nothing has begun where one of them
     cannot be written."""
-    base, url = base_of(paths), backup_server.url_now(paths)  # as it was then, by the plan
+    base, url = base_of(paths), backup.url_now(paths)  # as it was then, by the plan
     entries = {entry.path: entry for entry in archive.manifest.entries}
     targets = {name: _target(base, name) for name in planned.changed}
-    on_server = {name: part for name, one in targets.items() if url and (part := backup_server.part_of(paths, one))}
+    on_server = [name for name in targets if url and backup.is_on_server(paths, base / name)]
+    for target in targets.values():
+        if target.is_relative_to(paths.ledger) and target.parent.is_file():  # left by who took the first edition over
+            target.parent.unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:
         staged = {
             name: _staged(archive, entries[name], target, target.parent if name == SETTINGS else base, stack)
@@ -165,14 +162,14 @@ def _bring_back(paths: Paths, archive: Archive, planned: Restored, safe: Path) -
         atomic.write_atomic(folder_of(paths) / MARK, json.dumps(mark._asdict()).encode())
         if (kept := entries.get((paths.data / forgotten.FILE).relative_to(base).as_posix())) is not None:
             forgotten.join(paths, b"".join(archive.data(kept)))
-        for name, part in on_server.items():
-            backup_server.bring_back(paths, url, part, archive, entries[name])
-        with held(paths.database.with_name("store.lock"), backup_files.WAIT) as got:
+        for name in on_server:
+            backup.bring_back(paths, url, base / name, archive, entries[name])
+        with atomic.held(paths.database.with_name("store.lock"), backup.WAIT) as got:
             if not got:
                 raise Refused("another process writes the database", str(paths.database), "try again when it is done")
             if paths.database in targets.values():
                 _set_aside(paths)
-            _remove([base / name for name in planned.removed])
+            _remove([base / name for name in planned.removed if not (base / name).is_dir()])
             for name, temporary in staged.items():
                 _put(temporary, targets[name], entries[name])
 
@@ -180,15 +177,15 @@ def _bring_back(paths: Paths, archive: Archive, planned: Restored, safe: Path) -
 def _set_aside(paths: Paths) -> None:
     """Put the log and the copies of the database that is replaced into the quarantine: nobody may bring it back by
     them."""
-    for name in backup_files.OF_DATABASE:
-        if os.path.lexists(found := paths.data / name):
-            target = paths.quarantine / backup_files.ASIDE / name
+    for name in backup.OF_DATABASE:
+        if os.path.lexists(found := paths.store / name):
+            target = paths.quarantine / backup.ASIDE / name
             atomic.make_folder(target.parent)
             if target.is_dir():
                 shutil.rmtree(target)
             os.rename(found, target)
             atomic.sync_folder(target.parent)
-            atomic.sync_folder(paths.data)
+            atomic.sync_folder(paths.store)
 
 
 def _remove(files: list[Path]) -> None:
@@ -212,7 +209,7 @@ def _staged(archive: Archive, entry: Entry, target: Path, base: Path, stack: con
         with open(handle, "wb") as file:
             file.writelines(archive.data(entry))
             file.flush()
-            owners.settle(handle, target)
+            atomic.give_to_owner(handle, target)
             os.fchmod(handle, entry.mode & 0o775)  # no file of a memory is everybody's to write
             if entry.database and target.name == "nanomem.db":
                 _give_epoch(temporary)
@@ -224,10 +221,9 @@ def _staged(archive: Archive, entry: Entry, target: Path, base: Path, stack: con
 def _give_epoch(database: Path) -> None:
     """Tell those who know the database of before that this is another one, where it has an epoch."""
     with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(sqlite3.connect(database)) as connection:
-        if "epoch" in {column[1] for column in connection.execute("PRAGMA table_info(meta)")}:
-            connection.execute("PRAGMA journal_mode=DELETE")
-            connection.execute("UPDATE meta SET epoch = ?", (os.urandom(8).hex(),))
-            connection.commit()
+        connection.execute(str(update(META).values(epoch="")), {"epoch": os.urandom(8).hex()})
+        connection.commit()
+        connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def _put(temporary: Path, target: Path, entry: Entry) -> None:
@@ -271,7 +267,7 @@ def _keep_apart(workspace: Path) -> None:
     except NanomemError:  # nothing of a memory was in it
         return
     if config.load(found, forgiving=True).settings.database_url:
-        settings_file.save(found.settings, "database_url", "")
+        user_files.save_setting(found.settings, "database_url", "")
 
 
 def _target(base: Path, name: str) -> Path:
@@ -282,7 +278,7 @@ def _is_changed(path: Path, archive: Archive, entry: Entry) -> bool:
     """Whether a file is not what it was; a database: whether its rows are not."""
     if entry.database:
         with contextlib.suppress(NanomemError, sqlite3.Error), archive.taken_out(entry) as then:
-            return backup_files.contents(path) != backup_files.contents(then)
+            return backup.contents(path) != backup.contents(then)
     try:
         return atomic.digest(path) != entry.sha256
     except OSError:

@@ -1,484 +1,186 @@
-"""The rows of one workspace in RAM: loaded from the database, the ledger files and the agent's files, and kept in step.
+"""Rows of the database as values, and values as rows: which column holds which field, and the words of the index.
 
-Reads only. Where changes come from and go to is `memory_store`.
+Owns the mapping between `Item`, `Lesson` and `Record` and their tables, for both databases. Counters (hits, last use)
+are fields of the values and rows of `usage`. Beside the rows stand named values, and what is remembered of an agent's
+files. Every function works inside the transaction of its caller. Must not decide what may be written: `store.Store`
+does.
 """
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import AccessDenied, DiskFull, Moved, Problem, StoreError
-from nanomem_tui.operations import Change, Operation, dated_after, new_operation
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import (
-    forgotten,
-    ledger_order,
-    moved,
-    reader,
-    session_scopes,
-    signing,
-    stored_operations,
-    where_kept,
-)
-from nanomem_tui.store import ledger as ledger_files
-from nanomem_tui.store.agent_files import AgentFiles, row_tables
-from nanomem_tui.store.journal import Journal
-from nanomem_tui.store.ledger import Ledger
-from nanomem_tui.store.snapshot import RowKey, Snapshot, Step, added_first, without_counts
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row, number_of
-from nanomem_tui.text import counted
+from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, or_, select, true, update
+from sqlalchemy.dialects import postgresql, sqlite
 
-if TYPE_CHECKING:
-    from nanomem_tui.store.mending import Mended
-    from nanomem_tui.store.sql import Connection
+from nanomem_tui.store import models, reading, search
+from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, TRUTHS, escaped, foreign_rows, within
+from nanomem_tui.store.values import AnyRow, Item
+from nanomem_tui.text import normalised
 
-T = TypeVar("T")
-READS = 3
-"""Times that the database is read anew when somebody writes it meanwhile."""
+ITEMS = models.table(models.MemoryEntry)
+LESSONS = models.table(models.LessonRow)
+RECORDS = models.table(models.RecordRow)
+USAGE = models.table(models.UsageRow)
+TABLES = {"item": ITEMS, "lesson": LESSONS, "record": RECORDS}
+
+_LAST_NUMBER = select(func.coalesce(func.max(ITEMS.c.number), 0))
+_NUMBER_OF = select(ITEMS.c.number).where(ITEMS.c.id == bindparam("entry"))
 
 
-class RowStore:
-    """The snapshot over a database, ledger files and shared files, as a reader needs it."""
+def read(
+    connection: Connection, layer: str, *, since: int | None = None, ids: Sequence[str] | None = None
+) -> Iterator[AnyRow]:
+    """See `reading.rows`."""
+    return reading.rows(reading.within(connection), layer, since=since, ids=ids)
 
-    def __init__(self, paths: Paths, workspace_id: str, settings: Settings) -> None:
-        self.paths = paths
-        self.workspace_id = workspace_id
-        self.settings = settings
-        self.snapshot = Snapshot()
-        self.ledger = Ledger(paths.ledger / workspace_id)
-        self.files = AgentFiles(paths, workspace_id, settings)
-        self.server = where_kept.server_of(settings, workspace_id)
-        self.copies, self.source = where_kept.read_from(paths, workspace_id, self.server)
-        self.journal = Journal(self)
-        self.signature = signing.signature(settings, paths)
-        self.last_at = self._seen_at = self._written_at = ""
-        self.last_ms: float | None = None
-        self._lock = self.snapshot.lock
-        self._loaded = False
-        self._revision = 0
-        self._noticed: list[Operation] = []
-        self._replayed: list[Operation] = []
-        self._ledger_problems, self._row_problems = list[Problem](), list[Problem]()
-        self._mended: Mended | None = None
-        self._changed_at: float | None = None
-        self._export_due = False
-        self._looked: tuple[object, object] | None = None
-        self._looked_at: tuple[object, object] | None = None
-        self._looked_in: ledger_files.Stamps = ()
-        self._seen: Mapping[RowKey, frozenset[str]] = {}
-        self._writing = self._in_sessions = False
-        self.moved: Moved | None = None
-        """Why nobody writes to this store any more."""
-        self._forgets = forgotten.NEVER
 
-    @property
-    def where(self) -> str:
-        """Which database it is, for a person."""
-        return self.server.where if self.server is not None else self.paths.relative(self.paths.database)
+def insert_rows(connection: Connection, layer: str, rows: Sequence[AnyRow]) -> None:
+    """Insert rows; those of items go into the full-text index too."""
+    if not rows:
+        return
+    values = [_to_columns(layer, row._asdict()) for row in rows]
+    if layer == "item":
+        last = connection.execute(_LAST_NUMBER).scalar_one()
+        for number, each in enumerate(values, last + 1):
+            each["number"] = number
+    connection.execute(_insert(layer), values)
+    _add_brought_counts(connection, layer, rows)
+    if layer == "item":
+        numbered = enumerate(rows, last + 1)
+        search.add(
+            connection, [(n, row.id, row.text) for n, row in numbered if isinstance(row, Item) and not row.is_deleted]
+        )
 
-    @property
-    def has_database(self) -> bool:
-        """Whether something was ever written here."""
-        return self.source.exists
 
-    def read(self, ask: Callable[[Connection], T]) -> T:
-        """The answer of the database, or of what stands in for a damaged one. Raises the store's errors."""
-        return self.source.read(ask)
+def update_row(connection: Connection, layer: str, row: AnyRow, fields: Iterable[str]) -> None:
+    """Write these fields of a row that is there, and its revision."""
+    named = {name: value for name, value in row._asdict().items() if name in fields or name == "revision"}
+    values = _to_columns(layer, named)
+    connection.execute(update(TABLES[layer]).where(TABLES[layer].c.id == row.id).values(values))
+    if isinstance(row, Item) and {"text", "is_deleted"} & set(fields):
+        number = connection.execute(_NUMBER_OF, {"entry": row.id}).scalar_one()
+        search.remove(connection, number)
+        if not row.is_deleted:
+            search.add(connection, [(number, row.id, row.text)])
 
-    def kept_open(self) -> contextlib.AbstractContextManager[None]:
-        """Answers within come over one connection, for a command that reads and ends."""
-        return self.source.kept_open()
 
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[Connection]:
-        """A connection to the database, or to what stands in for a damaged one, for who asks more than once.
+def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
+    """Delete rows for good, with their counters and their words in the full-text index."""
+    if not ids:
+        return
+    for key in ids if layer == "item" else ():
+        search.remove(connection, connection.execute(_NUMBER_OF, {"entry": key}).scalar_one())
+    for table, column in ((TABLES[layer], TABLES[layer].c.id), (USAGE, USAGE.c.id)):
+        here = column == bindparam("of")
+        deleted = delete(table).where(here & (USAGE.c.layer == layer) if table is USAGE else here)
+        connection.execute(deleted, [{"of": key} for key in ids])
 
-        Damage is told apart at the beginning; later it is an error of the reader's.
-        """
-        self.read(lambda connection: reader.meta(connection, self.workspace_id))
-        with self.source.opened() as connection:
-            yield connection
 
-    def waiting(self) -> list[Operation]:
-        """The operations in ledger files, in order, known to the database or not, and those that it had and lost."""
-        files = self.ledger.files()
-        return ledger_order.in_order([self._lost(files), *(file.operations for file in files)])
+def add_counts(connection: Connection, revision: int, counts: Mapping[tuple[str, str], tuple[int, str]]) -> None:
+    """Add to counters: (layer, id) → how many hits more, and the time of the last."""
+    more = [
+        {"layer": layer, "id": key, "hits": hits, "last_at": last_at, "revision": revision}
+        for (layer, key), (hits, last_at) in counts.items()
+    ]
+    if more:
+        connection.execute(_adding(connection.dialect.name), more)
 
-    def _lost(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
-        """What was kept and is neither in the database nor in a ledger file.
 
-        Who commits keeps an operation first, then writes it, then clears its ledger file: what was recorded since
-        `files` were read may be on this way, and is looked for again, in this order.
-        """
-        lost = self.copies.lost(self._known_ids, {operation.id for file in files for operation in file.operations})
-        if not lost:
-            return lost
-        again = [*files, *self.ledger.files()]
-        here = {operation.id for file in again for operation in file.operations}
-        here |= self._known([operation for operation in lost if operation.id not in here])
-        return [operation for operation in lost if operation.id not in here]
+@cache
+def _adding(dialect: str) -> Insert:
+    """One statement for all counters: each of its own costs ten times what the database needs."""
+    is_file = dialect == "sqlite"
+    adding = (sqlite.insert if is_file else postgresql.insert)(USAGE)
+    later = (func.max if is_file else func.greatest)(USAGE.c.last_at, adding.excluded.last_at)
+    return adding.on_conflict_do_update(
+        index_elements=[USAGE.c.layer, USAGE.c.id],
+        set_={"hits": USAGE.c.hits + adding.excluded.hits, "last_at": later, "revision": adding.excluded.revision},
+    )
 
-    @property
-    def found_altered(self) -> frozenset[RowKey]:
-        """The rows that were not what was written when they were loaded; `problems` tells of each."""
-        return frozenset((layer, row.id) for layer, row in self._mended.found) if self._mended else frozenset()
 
-    @property
-    def to_mend(self) -> int:
-        """How many rows and operations were put right in RAM, and are yet to be written."""
-        return len(self._replayed) + sum(problem.severity == "warning" for problem in self._row_problems)
+def _add_brought_counts(connection: Connection, layer: str, rows: Sequence[AnyRow]) -> None:
+    """Save counters that rows bring along from elsewhere, such as an import."""
+    if not COUNTERS[layer]:
+        return
+    hits, last = COUNTERS[layer]
+    brought = {
+        (layer, row.id): (getattr(row, hits), getattr(row, last) or "")
+        for row in rows
+        if getattr(row, hits) or getattr(row, last)
+    }
+    add_counts(connection, rows[0].revision, brought)
 
-    @property
-    def loaded(self) -> bool:
-        """Whether the rows are in RAM."""
-        return self._loaded
 
-    def load(self, layer: str | None = None) -> Snapshot:
-        """The snapshot with everything in it. Raises the store's errors, and with a `layer` AccessDenied when its rows
-        lie in a file that cannot be read: they are not none."""
-        with self._lock:
-            if not self._loaded:
-                self._forgets = forgotten.stamp(self.paths)
-                self._load()
-                self._loaded = True
-            problem = self.files.unreadable(layer) if layer else None
-            if problem is not None and not self._adopted:
-                raise AccessDenied(problem.what, problem.where, problem.fix or "check its owner and mode")
-            return self.snapshot
+@cache
+def _insert(layer: str) -> Insert:
+    return insert(TABLES[layer])
 
-    def _load(self) -> None:
-        files = self.ledger.files()
-        self._ledger_problems = [problem for file in files for problem in file.problems]
-        self.files.read()
-        if self.has_database:
-            self._read_database()
-        lost = self._lost(files)
-        if self._adopted:
-            states = self._replay(lost)
-            if lost or self.source.damage is not None or self.source.repaired:
-                self.files.may_hold(states, self._tables())
-            self._notice_agent(wait=2.0)
-            self._place_in_sessions()
-        else:
-            self._adopt_files()
-            self._replay(lost)
-        operations = ledger_order.in_order(file.operations for file in files)
-        own = {operation.id for operation in self.ledger.pending}
-        done = ledger_order.voided(operations) | self._known_here(operations, files)
-        self._seen_at = max((operation.place for operation in operations), default="")
-        for operation in operations:
-            for change in self._unseen(operation) if operation.id in own - done else ():
-                self.snapshot.patch(change)
-            self._show(operation, own | done)
 
-    def _show(self, operation: Operation, but: set[str]) -> None:
-        """Let another process's operation be seen, unless it is one of `but`."""
-        for change in self._unseen(operation) if operation.id not in but else ():
-            person = operation.actor == "human"
-            self.snapshot.show(operation.id, change, again=operation.takes_up, person=person)
+def _to_columns(layer: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    values = {
+        COLUMN_OF.get((layer, name), name): _to_column(name, value)
+        for name, value in fields.items()
+        if name not in COUNTERS[layer]
+    }
+    if layer == "item" and "content" in values:
+        words = normalised(fields["text"])
+        values["content_norm"] = _to_column("text", words)
+        values["content_hash"] = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+    return values
 
-    def _unseen(self, operation: Operation) -> list[Change]:
-        """Its changes of rows that the database does not have."""
-        rows = [change for change in operation.changes if change.layer in ROW_LAYERS]
-        if not self._seen:
-            return rows
-        return [c for c in rows if operation.id not in self._seen.get((c.layer, c.key), ())]
 
-    def _recorded(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
-        """What is in these ledger files, and what is ours to write, in the order in which it was recorded."""
-        with self._lock:
-            ours = ledger_order.in_order([self._replayed, self._noticed, self.ledger.pending])
-            known = {operation.id for operation in ours}
-            return ledger_order.in_order([ours, *([o for o in f.operations if o.id not in known] for f in files)])
+def _to_column(name: str, value: Any) -> Any:
+    if name in TRUTHS:
+        return int(value)
+    return escaped(value) if isinstance(value, str) else value
 
-    def _rebase(
-        self, connection: Connection | None, rows: Mapping[RowKey, AnyRow | None], recorded: Sequence[Operation]
-    ) -> None:
-        """Begin these rows anew from what the database has, with all on top that was recorded since."""
-        here = {operation.id for operation in (*self._replayed, *self._noticed, *self.ledger.pending)}
-        recorded = [one for one in recorded if one.kind != "agent.changed" or one.id in here]  # not what was retracted
-        done = ledger_order.voided(recorded)
-        if connection is not None:
-            done |= stored_operations.known(connection, self.workspace_id, recorded)
-        steps: dict[RowKey, list[Step]] = {place: [] for place in rows}
-        for operation in recorded:
-            for change in self._unseen(operation) if operation.id not in done else ():
-                if (change.layer, change.key) in steps:
-                    # Added once more: it was deleted when that was decided. What an agent added is noticed by each.
-                    again = operation.takes_up or (change.before is None and operation.kind != "agent.changed")
-                    whose = "" if operation.id in here else operation.id
-                    step = Step(whose, change, again, operation.actor == "human")
-                    steps[change.layer, change.key].append(step)
-        for (layer, key), row in rows.items():
-            self.snapshot.rebase(layer, key, row, steps[layer, key] if row else added_first(steps[layer, key]))
 
-    def _begin_anew(self, places: Collection[RowKey]) -> None:
-        """Begin these rows anew: what was recorded of them is ours to write now."""
-        recorded = self._recorded(self.ledger.files())
+# -- what is remembered of an agent's files, and other named values ---------------------------------------------------
 
-        def rebase(connection: Connection | None) -> None:
-            if connection is not None:
-                self._take_rows(connection, recorded)
-            there: dict[RowKey, AnyRow] = {}
-            made = recorded
-            if connection is None or not self._adopted:
-                there = {(layer, row.id): row for layer in ROW_LAYERS for row in self.files.initial_rows(layer)}
-                made = [operation for operation in recorded if operation not in self._noticed]  # the files hold that
+MARKERS = models.table(models.Marker)
+FOREIGN = models.table(models.ForeignRow)
+_OF_FILES = ("exported", "audit_seq", "stat:", "order:")
+"""Begin the names of markers of the agent's files."""
+
+
+def set_markers(connection: Connection, values: Mapping[str, str]) -> None:
+    """Set named values."""
+    if values:
+        connection.execute(delete(MARKERS).where(MARKERS.c.key == bindparam("name")), [{"name": key} for key in values])
+        connection.execute(insert(MARKERS), [{"key": key, "value": value} for key, value in values.items()])
+
+
+def set_foreign_rows(connection: Connection, source: str, rows: Mapping[str, Any]) -> None:
+    """Remember these rows of a source, and no others."""
+    known = foreign_rows(within(connection), source)
+    gone = [key for key in known if key not in rows or rows[key] != known[key]]
+    fresh = [key for key in rows if key not in known or rows[key] != known[key]]
+    if gone:
+        here = (FOREIGN.c.source == source) & (FOREIGN.c.id == bindparam("key"))
+        connection.execute(delete(FOREIGN).where(here), [{"key": escaped(key)} for key in gone])
+    if fresh:
+        connection.execute(
+            insert(FOREIGN),
+            [{"source": source, "id": escaped(key), "raw_json": json.dumps(rows[key])} for key in fresh],
+        )
+
+
+def name_for(connection: Connection, home: str, *, on_server: bool) -> None:
+    """Name what came from the other kind of place as this one does: a server has it for each home that shares the
+    memory, by the id of the home; a file for the one home that it lies in, and nothing of others."""
+    end = f"@{home}"
+    is_of_files = or_(*(MARKERS.c.key.startswith(begin, autoescape=True) for begin in _OF_FILES))
+    for column, chosen in ((MARKERS.c.key, is_of_files), (FOREIGN.c.source, true())):
+        for name in connection.execute(select(column).distinct().where(chosen)).scalars().all():
+            here = column == name
+            if on_server:
+                connection.execute(update(column.table).where(here).values({column: f"{name}{end}"}))
+            elif name.endswith(end):
+                connection.execute(update(column.table).where(here).values({column: name.removesuffix(end)}))
             else:
-                for layer in ROW_LAYERS:
-                    keys = [key for name, key in places if name == layer]
-                    found = reader.rows_by_id(connection, layer, self.workspace_id, keys)
-                    there |= {(layer, key): row for key, row in found.items()}
-            self._rebase(connection, {place: there.get(place) for place in places}, made)
-
-        if self.has_database:
-            self.read(rebase)
-        else:
-            rebase(None)
-
-    def _replay(self, operations: Sequence[Operation]) -> dict[RowKey, list[Row]]:
-        """Do again what the database had and lost; the next checkpoint writes it. The states of each row before."""
-        void = ledger_order.voided(operations)
-        states: dict[RowKey, list[Row]] = {}
-        for operation in operations:
-            for change in self._unseen(operation) if operation.id not in void else ():
-                row = self.snapshot.table(change.layer).get(change.key)
-                if isinstance(row, Item | Lesson):  # what an agent's file can hold
-                    states.setdefault((change.layer, change.key), []).append(row)
-                self.snapshot.patch(without_counts(change) if operation.kind == "agent.changed" else change)
-        self._replayed = list(operations)
-        return states
-
-    def _reload(self) -> None:
-        """Read everything anew: the database is another one than the rows were read from."""
-        self.snapshot.clear()
-        self.files.forget()
-        self._revision, self._noticed, self._replayed = 0, [], []
-        self._looked, self._looked_in, self._seen = None, (), {}
-        self._in_sessions = False
-        self._load()
-
-    def _forget_since(self, looked: forgotten.Stamp | None = None) -> None:
-        """Read everything anew when something was forgotten since: what is in RAM must not be written back."""
-        now = looked or forgotten.stamp(self.paths)
-        if now == self._forgets or forgotten.trouble(self.paths) is not None:
-            return
-        kept = forgotten.load(self.paths)
-        self.ledger.reword(lambda operation: forgotten.without(kept, operation))
-        self._forgets = now
-        self._reload()
-
-    def knows(self, operation: Operation) -> bool:
-        """Whether the database has it."""
-        return bool(self._known([operation]))
-
-    def _known(self, operations: Sequence[Operation]) -> set[str]:
-        """Which of these operations the database has."""
-        return self._known_ids([operation.id for operation in operations])
-
-    def _known_ids(self, ids: list[str]) -> set[str]:
-        if not ids or not self.has_database:
-            return set()
-        return self.read(lambda connection: stored_operations.known_operations(connection, self.workspace_id, ids))
-
-    def _read_database(self) -> None:
-        """Take every row. Read again when somebody wrote meanwhile."""
-        for _ in range(READS):
-            before = self.source.stamps()
-            self.read(self._read_once)
-            if self.source.stamps()[0] == before[0]:
-                return
-
-    def _read_once(self, connection: Connection) -> None:
-        meta = reader.meta(connection, self.workspace_id)
-        self._revision = reader.revision_of(meta)
-        self._seen = reader.seen(meta)
-        if self._adopted:
-            from nanomem_tui.store import mending  # what only counts rows has no use for it
-
-            self._recall(connection, meta)
-            layers = reader.all_rows(connection, self.workspace_id)
-            altered = mending.altered(connection, self.workspace_id, [row for rows in layers for row in rows], meta)
-            self.snapshot.replace_all(*layers)
-            self._export_due = meta.get(self.files.mark("exported")) != meta.get("revision")
-            self._mended = None
-            if altered is not None:
-                self._mended = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
-            self._row_problems = list(self._mended.problems) if self._mended is not None else []
-
-    def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
-        self.last_at, self.last_ms = meta.get("last_at", ""), number_of(meta.get("last_ms"))
-        self._written_at = max(self._written_at, stored_operations.newest_at(connection, self.workspace_id))
-        self.moved = moved.trouble(meta, self.where)
-        self.files.recall(meta, lambda name: reader.foreign_rows(connection, self.workspace_id, name))
-
-    @property
-    def _adopted(self) -> bool:
-        return self._revision > 0
-
-    def _newest_at(self) -> str:
-        """When the newest known operation was made, in the database, in a ledger, or here: what is done now is dated
-        after it, whatever the clock did. Nothing where the present was set."""
-        if clock.is_set():
-            return ""
-        if not self._loaded:
-            stamps = self.ledger.stamps(), self.source.stamps()
-            if stamps != self._looked_at:
-                self._look_for_newest()
-                self._looked_at = stamps
-        pending = self.ledger.pending
-        return max(self._written_at, self._seen_at, pending[-1].place if pending else "")
-
-    def _look_for_newest(self) -> None:
-        times = [operation.place for file in self.ledger.files() for operation in file.operations]
-        with contextlib.suppress(StoreError, AccessDenied, DiskFull):  # who loads the rows tells it
-            if self.has_database:
-                times.append(self.read(lambda connection: stored_operations.newest_at(connection, self.workspace_id)))
-        self._seen_at = max([self._seen_at, *times])
-
-    def _adopt_files(self) -> None:
-        """Before the first checkpoint the agent's files are the rows; taking them over is no operation."""
-        self.files.begin()
-        items = [row for row in self.files.initial_rows("item") if isinstance(row, Item)]
-        lessons = [row for row in self.files.initial_rows("lesson") if isinstance(row, Lesson)]
-        self.snapshot.replace_all(items, lessons)
-
-    def _tables(self) -> dict[str, Mapping[str, Row]]:
-        return row_tables(self.snapshot.items, self.snapshot.lessons)
-
-    def _notice_agent(self, *, wait: float | None) -> None:
-        """Put what the agent changed in its files into RAM; its files keep it until a checkpoint writes it.
-
-        Waits for a process that writes the files and has yet to remember what it wrote: that is no agent's doing. When
-        it takes longer than `wait` seconds, the files are noticed another time; None: the caller holds the lock.
-        """
-        if not self.files.has_new() or forgotten.trouble(self.paths) is not None:
-            return
-        with contextlib.nullcontext(True) if wait is None else self.source.held(wait) as held:
-            if not held:
-                return
-            self.files.read()
-            self._refresh_rows(self.ledger.files())
-            found, wrote = self.files.notice(self._tables())
-        changes = forgotten.remembered(self.paths, found)
-        self._export_due = self._export_due or wrote or len(changes) < len(found)
-        for change in changes:
-            self.snapshot.patch(change)
-        if changes:
-            names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
-            label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
-            noticed = new_operation("agent.changed", label, changes, actor="agent", meta=self.signature)
-            self._noticed.append(dated_after(noticed, self._newest_at()))
-            self._touch()
-
-    def _place_in_sessions(self) -> None:
-        """Give items that an earlier release kept for every chat to the chat of their session; the next checkpoint
-        writes it. Looked at once, and again when another process wrote meanwhile."""
-        if self._in_sessions or not self._adopted:
-            return
-        self._in_sessions = True
-        made = session_scopes.operation(self.snapshot.items.values(), self.journal)
-        if made is None:
-            return
-        for change in made.changes:
-            self.snapshot.patch(change)
-        self._noticed.append(dated_after(signing.signed(made, self.signature), self._newest_at()))
-        self._touch()
-
-    def refresh(self) -> bool:
-        """Take what other processes and the agent did since; True when rows changed. Cheap when nothing did."""
-        with self._lock:
-            if not self._loaded:
-                return False
-            counter = self.snapshot.counter
-            with contextlib.suppress(StoreError, AccessDenied, DiskFull):
-                self.see_others()
-            return self.snapshot.counter != counter
-
-    def see_others(self) -> None:
-        """`refresh` that raises the store's errors: the rows and files that others wrote, and what they recorded and
-        have yet to write."""
-        with self._lock:
-            self.load()
-            self._forget_since()
-            wrote = self.files.read()
-            recorded, now = self.ledger.stamps(), self.source.stamps()
-            if (recorded, now) != (self._looked_in, self._looked):
-                self._see_rows()
-                self._looked_in, self._looked = recorded, now
-            if self._adopted or self.ledger.pending:
-                self._notice_agent(wait=0.0)
-                self._place_in_sessions()
-            elif wrote:
-                self._load()  # what others did and have yet to write is shown on top
-
-    def _see_rows(self) -> None:
-        """What others committed, and on top what they recorded; read in this order, nothing is between the two."""
-        files = self.ledger.files()
-        self._refresh_rows(files)
-        operations = ledger_order.in_order(file.operations for file in files)
-        own = {operation.id for operation in self.ledger.pending}
-        theirs = [operation for operation in operations if operation.id not in own]
-        but = self._known_here(theirs, files) | ledger_order.voided(operations)
-        self._seen_at = max([self._seen_at, *(operation.place for operation in operations)])
-        for operation in theirs:
-            self._show(operation, but)
-
-    def _known_here(self, operations: Sequence[Operation], files: Sequence[ledger_files.LedgerFile]) -> set[str]:
-        """Which of these operations, of these files, the database has, once the rows here are as they made them."""
-        known: set[str] = set()
-        while (found := self._known(operations)) != known:
-            known = found
-            self._refresh_rows(files)
-        return known
-
-    def _refresh_rows(self, files: Sequence[ledger_files.LedgerFile]) -> None:
-        """Take the rows that others committed, seen after these ledger files, and what they know of the agent's files.
-
-        What we noticed of those files, and have not written, they may have written: it is noticed again from there.
-        """
-        if self.has_database:
-            recorded = self._recorded(files)
-            self.read(lambda connection: self._take_rows(connection, recorded))
-
-    def _take_rows(self, connection: Connection, recorded: Sequence[Operation]) -> None:
-        if self._writing:  # what a checkpoint of ours wrote just now is no other's; looked at again when it is done
-            return
-        meta = reader.meta(connection, self.workspace_id)
-        revision, self._seen = reader.revision_of(meta), reader.seen(meta)
-        if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
-            self._revision = 0
-            self.files.forget()
-        behind, wrote = revision and self.files.is_behind(meta), revision > self._revision
-        again = [one for one in self._noticed if behind or (wrote and one.kind == session_scopes.KIND)]
-        for change in [change for operation in again for change in operation.changes][::-1]:
-            self.snapshot.retract(change)
-        self._noticed = [one for one in self._noticed if one not in again]
-        self._in_sessions = self._in_sessions and not again
-        dirty: list[tuple[str, AnyRow]] = []
-        if revision > self._revision and not self._adopted:
-            dirty = self.snapshot.replace_all(*reader.all_rows(connection, self.workspace_id))
-        elif revision > self._revision:
-            for layer in ROW_LAYERS:
-                rows = reader.rows_of(connection, layer, self.workspace_id, after_revision=self._revision)
-                dirty += [(layer, row) for row in self.snapshot.take(layer, rows)]
-        if dirty:
-            self._rebase(connection, {(layer, row.id): row for layer, row in dirty}, recorded)
-        if revision:
-            self._recall(connection, meta)
-        self._revision = max(revision, self._revision)
-
-    def _meta(self) -> dict[str, str]:
-        if not self.has_database:
-            return {}
-        return self.read(lambda connection: reader.meta(connection, self.workspace_id))
-
-    def _touch(self) -> None:
-        if self._changed_at is None:
-            self._changed_at = time.monotonic()
-        self._export_due = True
+                connection.execute(delete(column.table).where(here))

@@ -1,233 +1,325 @@
-"""Finding rows by words: the RAM index over the snapshot, and the full-text index of the database.
+"""The full-text index of the memories: FTS5 in a file, a table with a `tsvector` on a server.
 
-Both give candidates with what the scorer needs: which words a row holds, how often, and how long it is. Ranking by
-importance, age and profile is `memory.scoring`'s; who may see what is the caller's.
+Owns the one index, `memory_entries_fts`, and all its SQL: making it, keeping it in step with the rows inside a writer's
+transaction, and asking it. It holds what our own tokenizer makes of a text. It gives candidates, never a rank: who asks
+rates them (`word_index.rate`). Must not import SQLAlchemy for who only asks.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.store import reader, row_queries
-from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import Item, row_hash
-from nanomem_tui.store.vocabulary import LEAST, MOST_LONGER, Vocabulary, nearest
-from nanomem_tui.store.word_index import Statistics, WordIndex
-from nanomem_tui.store.word_search import saturated
-from nanomem_tui.tokens import tokens
+from nanomem_tui import tokens
+from nanomem_tui.store import reading
+from nanomem_tui.store.reading import Reading
+from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import LEAST, MOST_LONGER, nearest
+
+if TYPE_CHECKING:  # `status` asks for the state of the index alone
+    from sqlalchemy import Connection
+
+    from nanomem_tui.store.word_index import Statistics
 
 CANDIDATES = 200
+MARKER = "tokens"
+"""The named value that says which version of the tokenizer made the index."""
+_LAST = "\U0010ffff"
+_CHUNK = 1_000
+_LONGEST_WORD, _LONGEST_TEXT = 2_000, 900_000
+"""Bytes that a server takes at most of a word (2 KB), and of all different words of a text (1 MB)."""
+
+_MAKE = {
+    "sqlite": (
+        # Every character but a blank is part of a word: our tokenizer cut them, and knows marks that FTS5 drops.
+        """CREATE VIRTUAL TABLE memory_entries_fts USING fts5(
+            entry_id UNINDEXED, content,
+            tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'")""",
+        # Parts are merged when there are 16 of a size, not four: a write takes two thirds of the time.
+        "INSERT INTO memory_entries_fts (memory_entries_fts, rank) VALUES ('automerge', 16)",
+        "CREATE VIRTUAL TABLE memory_words USING fts5vocab(memory_entries_fts, row)",
+    ),
+    "postgresql": (
+        """CREATE TABLE memory_entries_fts (
+            number bigint PRIMARY KEY, entry_id text NOT NULL, length integer NOT NULL, words tsvector NOT NULL)""",
+        "CREATE INDEX idx_memory_fts ON memory_entries_fts USING gin (words)",
+    ),
+}
+_INSERT = {
+    "sqlite": "INSERT INTO memory_entries_fts (rowid, entry_id, content) VALUES (:number, :entry, :words)",
+    "postgresql": "INSERT INTO memory_entries_fts (number, entry_id, length, words)"
+    " VALUES (:number, :entry, :length, array_to_tsvector(CAST(:words AS text[])))",
+}
+_DELETE = {
+    "sqlite": "DELETE FROM memory_entries_fts WHERE rowid = :number",
+    "postgresql": "DELETE FROM memory_entries_fts WHERE number = :number",
+}
+
 Accept = Callable[[Item], bool]
-Group = tuple[str, str, str, str | None, str | None]
-"""Scope type, scope key and kind; of what follows a person also who said it, and in which chat. Rows that agree in
-these are visible to the same people."""
 
 
-class Candidate(NamedTuple):
-    """A row that holds some of the words, and its BM25 score."""
+class IndexState(NamedTuple):
+    """How many memories there are, how many of them the index holds, and whether it is right to ask it."""
 
-    item: Item
-    score: float
-
-
-def group_of(item: Item) -> Group:
-    """The group of a row in the index."""
-    if item.scope_type != "user":
-        return item.scope_type, item.scope_key, item.kind, None, None
-    return item.scope_type, item.scope_key, item.kind, item.sender_id, item.chat_id
+    items: int
+    indexed: int
+    current: bool
 
 
-def example_of(group: Hashable) -> Item:
-    """A row of the group, of which nothing else is known."""
-    assert isinstance(group, tuple)
-    scope_type, scope_key, kind, sender_id, chat_id = group
-    return Item("", "", kind, scope_type, scope_key, sender_id=sender_id, chat_id=chat_id)
+# -- asking -----------------------------------------------------------------------------------------------------------
 
 
-def weigh(matched: Mapping[str, int], length: int, weights: Mapping[str, float], statistics: Statistics) -> float:
-    """The BM25 score of a row for weighted words."""
-    return sum(
-        weights[word] * statistics.idf(word) * saturated(times, length, statistics.mean)
-        for word, times in matched.items()
-    )
+def full_text(of: Reading) -> FullText | None:
+    """Return the index, for questions within the `open` block of a reading; None where another version's tokenizer made
+    it: the next writer makes it anew."""
+    if reading.markers(of).get(MARKER) != str(tokens.VERSION):
+        return None
+    return ServerFullText(of) if of.on_server else FullText(of)
 
 
-def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statistics) -> list[Candidate]:
-    """The rows that hold any of the words, as candidates, in no order."""
-    found = []
-    for item in items:
-        words = tokens(item.text)
-        matched = Counter(word for word in words if word in weights)
-        if matched:
-            score = weigh(matched, len(words), weights, statistics)
-            found.append(Candidate(item, score))
-    return found
-
-
-class ItemIndex:
-    """The word index over the items of a snapshot, in step with it; every method may be called from any thread.
-
-    Disabled and deleted rows are not in it. Reads no file.
-    """
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._building = threading.Lock()
-        self._changed: set[str] | None = None
-        self._index = WordIndex()
-        self._vocabulary = Vocabulary()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the index has been built."""
-        return self._changed is not None
-
-    def build(self, *, pause: float = 0.0) -> None:
-        """Index every row, once. `pause`: seconds to sleep after each 64 rows, so that a screen stays quick.
-
-        Call it without the snapshot's lock: it waits for a thread that builds, and that one needs the lock at its end.
-        """
-        with self._building:
-            if self._changed is not None:
-                return
-            with self._snapshot.lock:
-                changed = self._snapshot.watch()
-                rows = list(self._snapshot.items.values())
-            index, vocabulary = WordIndex(), Vocabulary()
-            for number, row in enumerate(rows, 1):
-                if row.enabled and not row.is_deleted:
-                    vocabulary.add(index.put(row.id, row.text, group_of(row)))
-                if pause and number % 64 == 0:
-                    time.sleep(pause)
-            with self._snapshot.lock:
-                if self._changed is None:
-                    self._index, self._vocabulary, self._changed = index, vocabulary, changed
-
-    def current(self) -> WordIndex:
-        """The index with every change in it, made now where it was not built. Call it, and use what it gives, holding
-        the snapshot's lock."""
-        if self._changed is None:  # not `build`: a thread that builds may wait for the lock that is held here
-            self._index, self._vocabulary = WordIndex(), Vocabulary()
-            self._changed = self._snapshot.watch()
-            self._changed.update(self._snapshot.items)
-        items, index = self._snapshot.items, self._index
-        for key in self._changed:
-            row = items.get(key)
-            if row is None or row.is_deleted or not row.enabled:
-                index.remove(key)
-            else:
-                self._vocabulary.add(index.put(key, row.text, group_of(row)))
-        self._changed.clear()
-        return index
-
-    def nearest(self, word: str) -> str | None:
-        """The word that some row holds and that `word` was probably meant to be; None when nothing is near."""
-        with self._snapshot.lock:
-            return self._vocabulary.nearest(word, self.current().rows_with)
-
-    def longer(self, beginning: str) -> list[str]:
-        """The commonest words that begin like that and go on."""
-        with self._snapshot.lock:
-            return self._vocabulary.longer(beginning, self.current().rows_with)
-
-    def best(
-        self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
-    ) -> list[Candidate]:
-        """The best `limit` rows for weighted words within the groups that are shown (None: all), best first.
-
-        `slack`: also every row that the last of these beats by no more than that share, and all in no order.
-        """
-        with self._snapshot.lock:
-            index, items = self.current(), self._snapshot.items
-            found = index.ranked(weights, limit, shown, slack)
-            return [Candidate(items[key], -score) for score, key in found]
-
-
-class Altered(Exception):
-    """A row that was found is not what was written."""
+def state(of: Reading) -> IndexState:
+    """Return how the index fits the rows; a lack is damage, for both are written in one transaction."""
+    with of.open():
+        table = "memory_entries_fts" if of.on_server else "memory_entries_fts_docsize"
+        ((indexed,),) = of.each(f"SELECT count(*) FROM {table}")
+        items = sum(number for *_, number in of.all("item_groups"))
+        return IndexState(items, indexed, indexed == items and full_text(of) is not None)
 
 
 class FullText:
-    """The full-text index of a database, read with the driver; one connection, for one question. `checks`: whether
-    each row that is found has to be what was written."""
+    """The full-text index of a file, for one question."""
 
-    def __init__(self, connection: sqlite3.Connection, workspace_id: str, *, checks: bool = False) -> None:
-        self._connection = connection
-        self._checks = checks
-        self._workspace_id = workspace_id
-        with contextlib.suppress(sqlite3.OperationalError):  # there already
-            connection.execute(
-                "CREATE VIRTUAL TABLE temp.index_words USING fts5vocab('main', 'memory_entries_fts', 'row')"
-            )
+    def __init__(self, of: Reading) -> None:
+        self._reading = of
+        self._held: dict[str, int] = {}
+        self._sums: tuple[int, int] | None = None
 
     def statistics(self, words: Iterable[str]) -> Statistics:
-        """What the scorer needs to know about these words."""
-        count, total = self._averages()
-        return Statistics(count, max(1.0, total / count) if count else 1.0, {w: self.rows_with(w) for w in words})
+        """Return what the scorer needs to know about these words."""
+        from nanomem_tui.store.word_index import Statistics
+
+        rows, length = self._sums = self._sums or self._totals()
+        return Statistics(rows, max(1.0, length / rows) if rows else 1.0, self._rows_with(list(words)))
 
     def rows_with(self, word: str) -> int:
-        """How many rows hold the word."""
-        query = "SELECT doc FROM temp.index_words WHERE term = ?"
-        found = self._connection.execute(query, (word,)).fetchone()
-        return int(found[0]) if found else 0
-
-    def _averages(self) -> tuple[int, int]:
-        """How many rows the index has and how many words they hold: the record that SQLite keeps for its own bm25."""
-        found = self._connection.execute("SELECT block FROM memory_entries_fts_data WHERE id = 1").fetchone()
-        numbers = list(_varints(found[0])) if found else []
-        return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+        """Count the rows that hold a word."""
+        return self._rows_with([word])[word]
 
     def nearest(self, word: str) -> str | None:
-        """The word with the same first letter that `word` was probably meant to be; None when nothing is near."""
-        query = "SELECT term FROM temp.index_words WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
-        values = (word[:1], word[:1] + "\U0010ffff", len(word) - 2, len(word) + 2)
-        return nearest(word, [row[0] for row in self._connection.execute(query, values)], self.rows_with)
+        """Find the word with the same first letter that `word` was probably meant to be; None when nothing is near."""
+        found = dict(self._words_like(word))
+        self._held |= found
+        return nearest(word, [*found], self.rows_with)
 
     def longer(self, beginning: str) -> list[str]:
-        """The commonest words that begin like that and go on."""
+        """List the commonest words that begin like that and go on."""
         if len(beginning) < LEAST:
             return []
-        query = "SELECT term FROM temp.index_words WHERE term > ? AND term < ? ORDER BY doc DESC, term LIMIT ?"
-        values = (beginning, beginning + "\U0010ffff", MOST_LONGER)
-        return [row[0] for row in self._connection.execute(query, values)]
+        return [word for word, _ in self._words_from(beginning)]
 
     def candidates(self, words: Iterable[str], accept: Accept) -> list[Item]:
-        """The first accepted rows that the index ranks for any of the words. Raises Altered."""
-        match = " OR ".join(f'"{word}"' for word in words)
-        if not match:
-            return []
-        query = (
-            "SELECT e.id FROM memory_entries_fts f JOIN memory_entries e ON e.number = f.rowid"
-            " WHERE memory_entries_fts MATCH ? AND e.workspace_id = ? ORDER BY f.rank"
-        )
-        ids = self._connection.execute(query, (match, self._workspace_id))
+        """Return the first accepted rows that hold any of the words, those first that are probably the best."""
+        ids = self._ranked(list(words))
         accepted: list[Item] = []
-        while len(accepted) < CANDIDATES and (part := [row[0] for row in ids.fetchmany(CANDIDATES)]):
-            found = reader.items_by_id(self._connection, self._workspace_id, part)
-            if self._checks:
-                self._check(found)
+        while len(accepted) < CANDIDATES and (part := [key for (key,) in islice(ids, CANDIDATES)]):
+            found = {row.id: row for row in reading.rows(self._reading, "item", ids=part) if isinstance(row, Item)}
             accepted += [found[key] for key in part if key in found and accept(found[key])]
         return accepted[:CANDIDATES]
 
-    def _check(self, found: Mapping[str, Item]) -> None:
-        kept = row_queries.hashed(self._connection, "item")
-        query = f"SELECT id, {kept} FROM memory_entries WHERE workspace_id = ? AND id IN ({{}})"
-        values = (self._workspace_id, *found)
-        written = dict(reader.fetched(self._connection, tuple, query.format(",".join("?" * len(found))), values))
-        if any(written.get(key) != row_hash(row) for key, row in found.items()):
-            raise Altered
+    def _rows_with(self, words: list[str]) -> Mapping[str, int]:
+        new = [word for word in words if word not in self._held]
+        if new:
+            self._held |= dict.fromkeys(new, 0) | dict(self._counts(new))
+        return {word: self._held[word] for word in words}
+
+    def _totals(self) -> tuple[int, int]:
+        """How many rows there are and how many words they hold: the record that FTS5 keeps for its own bm25."""
+        block = next(self._reading.each("SELECT block FROM memory_entries_fts_data WHERE id = 1"), None)
+        numbers = list(_varints(block[0])) if block else []
+        return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+
+    def _counts(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
+        asked = "SELECT term, doc FROM memory_words WHERE term IN (SELECT value FROM json_each(:words))"
+        return self._reading.each(asked, words=reading.listed(words))
+
+    def _words_like(self, word: str) -> Iterator[tuple[Any, ...]]:
+        asked = (
+            "SELECT term, doc FROM memory_words"
+            " WHERE term >= :first AND term < :last AND length(term) BETWEEN :a AND :b"
+        )
+        return self._reading.each(asked, first=word[:1], last=word[:1] + _LAST, a=len(word) - 2, b=len(word) + 2)
+
+    def _words_from(self, beginning: str) -> Iterator[tuple[Any, ...]]:
+        asked = (
+            "SELECT term, doc FROM memory_words"
+            " WHERE term > :first AND term < :last ORDER BY doc DESC, term LIMIT :most"
+        )
+        return self._reading.each(asked, first=beginning, last=beginning + _LAST, most=MOST_LONGER)
+
+    def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
+        if not words:
+            return iter(())
+        asked = "SELECT entry_id FROM memory_entries_fts WHERE memory_entries_fts MATCH :query ORDER BY rank, rowid"
+        return self._reading.each(asked, query=" OR ".join(f'"{word}"' for word in words))
 
 
-def _varints(data: bytes) -> Iterable[int]:
+class ServerFullText(FullText):
+    """The same on a server. How rare each word is decides which rows are tried first."""
+
+    def _totals(self) -> tuple[int, int]:
+        ((count, total),) = self._reading.each("SELECT count(*), coalesce(sum(length), 0) FROM memory_entries_fts")
+        return int(count), int(total)
+
+    def _counts(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
+        asked = (
+            "SELECT asked.word, (SELECT count(*) FROM memory_entries_fts WHERE words @@ CAST(asked.query AS tsquery))"
+            " FROM unnest(CAST(:words AS text[]), CAST(:queries AS text[])) AS asked (word, query)"
+        )
+        short = [word for word in words if _fits(word)]
+        return self._reading.each(asked, words=short, queries=[*map(lexeme, short)])
+
+    def _words_like(self, word: str) -> Iterator[tuple[Any, ...]]:
+        asked = (
+            "SELECT word, ndoc FROM ts_stat('SELECT words FROM memory_entries_fts')"
+            " WHERE starts_with(word, :first) AND length(word) BETWEEN :a AND :b"
+        )
+        return self._reading.each(asked, first=word[:1], a=len(word) - 2, b=len(word) + 2)
+
+    def _words_from(self, beginning: str) -> Iterator[tuple[Any, ...]]:
+        if not _fits(beginning):
+            return iter(())
+        asked = (
+            "SELECT word, ndoc FROM ts_stat(format('SELECT words FROM memory_entries_fts WHERE words @@ %L::tsquery',"
+            " CAST(:query AS text))) WHERE starts_with(word, :first) AND word <> :first"
+            ' ORDER BY ndoc DESC, word COLLATE "C" LIMIT :most'
+        )
+        return self._reading.each(asked, query=f"{lexeme(beginning)}:*", first=beginning, most=MOST_LONGER)
+
+    def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
+        from nanomem_tui.store.word_index import idf
+
+        total, _, held = self.statistics(words)
+        found = [word for word in words if held[word]]
+        if not found:
+            return
+        worth = " + ".join(
+            f"CASE WHEN words @@ CAST(:query{n} AS tsquery) THEN CAST(:worth{n} AS float8) ELSE 0 END"
+            for n in range(len(found))
+        )
+        asked = (
+            "SELECT entry_id FROM memory_entries_fts WHERE words @@ CAST(:query AS tsquery)"
+            f" ORDER BY {worth} DESC, length, number LIMIT :limit OFFSET :offset"
+        )
+        values: dict[str, Any] = {"query": " | ".join(map(lexeme, found)), "offset": 0}
+        for n, word in enumerate(found):
+            values |= {f"query{n}": lexeme(word), f"worth{n}": idf(total, held[word])}
+        for power in count():  # nearly always the first part is enough
+            values["limit"] = CANDIDATES * 10**power
+            part = list(self._reading.each(asked, **values))
+            yield from part
+            if len(part) < values["limit"]:
+                return
+            values["offset"] += values["limit"]
+
+
+def _varints(data: bytes) -> Iterator[int]:
     value = 0
     for byte in data:
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             yield value
             value = 0
+
+
+def lexeme(word: str) -> str:
+    """A word in a query of a server."""
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _fits(word: str) -> bool:
+    return len(word.encode("utf-8", "replace")) <= _LONGEST_WORD
+
+
+# -- writing, inside the transaction of a change ----------------------------------------------------------------------
+
+
+def make_index(connection: Connection) -> None:
+    """Make the index of an empty database."""
+    for sql in _MAKE[connection.dialect.name]:
+        _execute(connection, sql)
+    _mark(connection)
+
+
+def add(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
+    """Take texts into the index: (number, id, text)."""
+    on_server = connection.dialect.name == "postgresql"
+    values = []
+    for number, key, text in texts:
+        words = tokens.tokens(text)
+        held = takes(words) if on_server else " ".join(words)
+        values.append({"number": number, "entry": key, "length": len(words), "words": held})
+    if values:
+        _execute(connection, _INSERT[connection.dialect.name], values)
+
+
+def remove(connection: Connection, number: int) -> None:
+    """Take a text out of the index."""
+    _execute(connection, _DELETE[connection.dialect.name], {"number": number})
+
+
+def drop_removed(connection: Connection) -> None:
+    """Write the index of a file anew from what it holds, so that no word of a text that was taken out is left in it."""
+    if connection.dialect.name == "sqlite":
+        _execute(connection, "INSERT INTO memory_entries_fts (memory_entries_fts) VALUES ('rebuild')")
+
+
+def renew(connection: Connection) -> bool:
+    """Make the index anew where another version's tokenizer made the present one; return whether it was."""
+    if reading.markers(reading.within(connection)).get(MARKER) == str(tokens.VERSION):
+        return False
+    make_anew(connection)
+    return True
+
+
+def make_anew(connection: Connection) -> None:
+    """Make the index anew from the rows."""
+    from sqlalchemy import select
+
+    from nanomem_tui.store import models
+
+    items = models.table(models.MemoryEntry)
+    if connection.dialect.name == "sqlite":
+        _execute(connection, "DROP TABLE IF EXISTS memory_words")
+    _execute(connection, "DROP TABLE IF EXISTS memory_entries_fts")
+    make_index(connection)
+    columns = select(items.c.number, items.c.id, items.c.content).where(items.c.is_deleted == 0)
+    last = 0
+    while part := connection.execute(columns.where(items.c.number > last).order_by(items.c.number).limit(_CHUNK)).all():
+        add(connection, ((number, key, reading.unescaped(content)) for number, key, content in part))
+        last = part[-1].number
+
+
+def takes(words: Iterable[str]) -> list[str]:
+    """The different words of a text that a server takes."""
+    room = _LONGEST_TEXT
+    held = []
+    for word in dict.fromkeys(words):
+        room -= len(word.encode("utf-8", "replace"))
+        if room < 0:
+            break
+        if _fits(word):
+            held.append(word)
+    return held
+
+
+def _mark(connection: Connection) -> None:
+    from nanomem_tui.store import rows
+
+    rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
+
+
+def _execute(connection: Connection, sql: str, values: Any = None) -> None:
+    from sqlalchemy import text
+
+    connection.execute(text(sql), values)

@@ -1,55 +1,179 @@
-"""The RAM snapshot (seed 000 §Architecture): items, lessons and records, a re-entrant lock, and what is dirty.
+"""The rows in RAM (seed 000 §Architecture): what every read of the memory is answered from.
 
-Owns the rows in memory. Must not read or write a disk.
+Owns the rows by id, the counters that turns moved since the last checkpoint, one lock, and the rules of what a change
+of rows must fit. `store.Store` writes rows.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import is_not
-from typing import Any, NamedTuple
+from typing import Any
 
-from nanomem_tui.operations import Change, Value
-from nanomem_tui.store.merge_rows import kept_in_conflict, merge_row, noted
-from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
-
-COUNTERS = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
-"""Fields that turns move by themselves: they never make an undo conflict."""
-
-_PLACES = {kind: {name: place for place, name in enumerate(kind._fields)} for kind in ROW_TYPES.values()}
-_FIELDS = {kind: frozenset(kind._fields) for kind in ROW_TYPES.values()}
+from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused
+from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.store.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
+from nanomem_tui.store.reading import rows as rows_of
+from nanomem_tui.store.reading import turn as turn_of
+from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson, Record
+from nanomem_tui.text import is_utf8
 
 RowKey = tuple[str, str]
-"""Layer name and row id."""
+"""Layer and id of a row."""
+Counts = dict[RowKey, tuple[int, str]]
+"""How many hits more, and the time of the last."""
+NAMES = {"item": "memory", "lesson": "lesson", "record": "record"}
+"""What a person calls a row of a layer."""
+NOT_COMPARED = frozenset({"revision", "updated_at", "hits", "last_accessed_at", "last_applied_at"})
+"""Fields that a change does not compare: the time of a change is compared where it deletes."""
 
 
-class Step(NamedTuple):
-    """A change to make again: another process's operation that it is of ("": it is ours), whether that takes up one,
-    and whether a person made it."""
+class Snapshot:
+    """Items, lessons and records by id. Hold `lock` for reads that must agree with each other.
 
-    operation: str
-    change: Change
-    again: bool
-    person: bool
-
-
-class DirtyRow(NamedTuple):
-    """A row that a checkpoint has to write: what our changes started from, and what it is.
-
-    `effects`: the operations of other processes that it shows and that they have yet to write: it is written with
-    them.
+    `counter` grows with every change, so that a view can tell whether what it shows is still true. `revision` is the
+    number of the last commit that is here (-1: nothing was read yet), `epoch` that of the database it was read from.
     """
 
-    layer: str
-    base: AnyRow | None
-    row: AnyRow
-    effects: frozenset[str] = frozenset()
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.items: dict[str, Item] = {}
+        self.lessons: dict[str, Lesson] = {}
+        self.records: dict[str, Record] = {}
+        self.counter = 0
+        self.revision = -1
+        self.epoch = ""
+        self._counts: Counts = {}
+        self._watches: list[set[str]] = []
+
+    def table(self, layer: str) -> dict[str, Any]:
+        """Return the rows of one layer by id."""
+        tables: dict[str, dict[str, Any]] = {"item": self.items, "lesson": self.lessons, "record": self.records}
+        return tables[layer]
+
+    def watch(self) -> set[str]:
+        """Return a set that gets the id of every item that changes from now on; its owner empties it under `lock`."""
+        with self.lock:
+            self._watches.append(set())
+            return self._watches[-1]
+
+    def unwatch(self, watch: set[str]) -> None:
+        """Fill a set of `watch` no more."""
+        with self.lock:
+            self._watches = [one for one in self._watches if one is not watch]
+
+    # -- what the database has --------------------------------------------------------------------------------------
+
+    def read(self, reading: Reading) -> bool:
+        """Read what was committed since the last look, at first everything; return whether rows changed. Raises
+        StoreError."""
+        with self.lock, reading.open():
+            turn = turn_of(reading)
+            refuse_moved(turn)
+            if turn.epoch != self.epoch:
+                refuse_other_schema(reading)
+            if turn.epoch != self.epoch or self.revision < 0:
+                self.clear()
+                for layer in ROW_LAYERS:
+                    self.put(layer, rows_of(reading, layer))
+                self.epoch, self.revision = turn.epoch, turn.revision
+                return True
+            return turn.revision != self.revision and self.read_up_to(reading, turn.revision) > 0
+
+    def read_up_to(self, reading: Reading, revision: int) -> int:
+        """Read the rows that were written since the last look, the newest by commit `revision`; return how many."""
+        read = 0
+        for layer in ROW_LAYERS:
+            read += self.put(layer, rows_of(reading, layer, since=self.revision))
+            counted = counted_since(reading, layer, self.revision)
+            read += self.put(layer, rows_of(reading, layer, ids=counted)) if counted else 0
+        self.revision = revision
+        return read
+
+    def read_again(self, reading: Reading, layer: str, keys: Collection[str]) -> None:
+        """Read rows anew; those that the database does not have are no longer here. Raises StoreError."""
+        if keys:
+            found = list(rows_of(reading, layer, ids=list(keys)))
+            with self.lock:
+                for key in set(keys) - {row.id for row in found}:
+                    self.table(layer).pop(key, None)
+                    self._note(layer, key)
+            self.put(layer, found)
+
+    def put(self, layer: str, rows: Iterable[AnyRow]) -> int:
+        """Take rows as the database has them now; return how many. Counters that are not saved yet stay added."""
+        count = 0
+        with self.lock:
+            table = self.table(layer)
+            for row in rows:
+                table[row.id] = self._with_counts(layer, row)
+                self._note(layer, row.id)
+                count += 1
+        return count
+
+    def patch(self, change: Change) -> None:
+        """Show a change that is not written: what an agent's file holds, or a rehearsal does."""
+        with self.lock:
+            row = self.table(change.layer).get(change.key)
+            if row is not None or change.before is None:
+                self.put(change.layer, [patched(row, change, row.revision if row is not None else 0)])
+
+    def clear(self) -> None:
+        """Forget every row, for who loads them anew; counters that are not saved yet stay."""
+        with self.lock:
+            for key in self.items:
+                self._note("item", key)
+            for table in (self.items, self.lessons, self.records):
+                table.clear()
+            self.counter += 1
+
+    def count(self, layer: str, key: str, hits: int, at: str) -> None:
+        """Add hits to a counter, the last one at a time (ISO, UTC). Saved by the next checkpoint."""
+        with self.lock:
+            if key not in self.table(layer):
+                return
+            known, last = self._counts.get((layer, key), (0, ""))
+            self._counts[layer, key] = (known + hits, max(last, at))
+            self.show_count(layer, key, hits, at)
+
+    def show_count(self, layer: str, key: str, hits: int, at: str) -> None:
+        """Show hits that nobody is to save: those that an agent's file has, before they are taken over."""
+        with self.lock:
+            row = self.table(layer).get(key)
+            if row is not None:
+                self.table(layer)[key] = _counted(layer, row, hits, at)
+                self._note(layer, key)
+
+    def unsaved_counts(self) -> Counts:
+        """Return the counters that the database does not have yet."""
+        with self.lock:
+            return dict(self._counts)
+
+    def saved(self, counts: Mapping[tuple[str, str], tuple[int, str]]) -> None:
+        """Take these off the unsaved counters: the database has them now."""
+        with self.lock:
+            for key, (hits, _) in counts.items():
+                known, last = self._counts.get(key, (0, ""))
+                if known > hits:
+                    self._counts[key] = (known - hits, last)
+                else:
+                    self._counts.pop(key, None)
+
+    def _with_counts(self, layer: str, row: AnyRow) -> AnyRow:
+        hits, last = self._counts.get((layer, row.id), (0, ""))
+        return _counted(layer, row, hits, last) if hits or last else row
+
+    def _note(self, layer: str, key: str) -> None:
+        self.counter += 1
+        if layer == "item":
+            for watch in self._watches:
+                watch.add(key)
 
 
 def patch_of(before: AnyRow | None, after: AnyRow) -> tuple[Value | None, Value]:
-    """The changed fields of a row before and after, as an operation records them; None for a row that is new."""
+    """Return the changed fields of a row before and after, as an operation records them; None for a row that is new."""
     if before is None:
         return None, {name: value for name, value in after._asdict().items() if name != "revision"}
     old: dict[str, Any] = {}
@@ -65,331 +189,149 @@ def patch_of(before: AnyRow | None, after: AnyRow) -> tuple[Value | None, Value]
 
 
 def change_of(layer: str, before: AnyRow | None, after: AnyRow) -> Change:
-    """The change that turns `before` into `after`."""
+    """Return the change that turns `before` into `after`."""
     old, new = patch_of(before, after)
     return Change(layer, after.id, old, new)
 
 
-class Snapshot:
-    """Items, lessons and records by id. Every access that must be consistent holds `lock`.
+def difference(row: AnyRow, change: Change) -> str:
+    """Return the first field in which a row is not what a change starts from; "" when it can be made.
 
-    `counter` grows with every change, so that a view can tell whether what it shows is still true.
+    Only fields that the change touches are compared. A delete compares the time of the last change as well, so that to
+    undo an older delete never brings back what was written after it.
     """
-
-    def __init__(
-        self, items: Iterable[Item] = (), lessons: Iterable[Lesson] = (), records: Iterable[Record] = ()
-    ) -> None:
-        self.lock = threading.RLock()
-        self.items: dict[str, Item] = {item.id: item for item in items}
-        self.lessons: dict[str, Lesson] = {lesson.id: lesson for lesson in lessons}
-        self.records: dict[str, Record] = {record.id: record for record in records}
-        self.counter = 0
-        self._base: dict[RowKey, AnyRow | None] = {}
-        self._effects: dict[RowKey, set[str]] = {}
-        self._watches: list[set[str]] = []
-
-    def watch(self) -> set[str]:
-        """A set that gets the id of every item that changes from now on; its owner empties it, holding `lock`."""
-        with self.lock:
-            self._watches.append(set())
-            return self._watches[-1]
-
-    def _changed(self, layer: str, keys: Iterable[str]) -> None:
-        self.counter += 1
-        if layer == "item":
-            for watch in self._watches:
-                watch.update(keys)
-
-    def table(self, layer: str) -> dict[str, AnyRow]:
-        """The rows of one layer."""
-        return self.items if layer == "item" else self.lessons if layer == "lesson" else self.records  # type: ignore[return-value]
-
-    @property
-    def dirty(self) -> int:
-        """How many rows differ from the database and are ours to write."""
-        return len(self._base)
-
-    def dirty_rows(self) -> list[DirtyRow]:
-        """What a checkpoint has to write."""
-        with self.lock:
-            return [self._dirty_row(place, base) for place, base in self._base.items()]
-
-    def _dirty_row(self, place: RowKey, base: AnyRow | None) -> DirtyRow:
-        effects = frozenset(self._effects.get(place, ()))
-        return DirtyRow(place[0], base, self.table(place[0])[place[1]], effects)
-
-    def all_rows(self) -> list[DirtyRow]:
-        """Every row as a checkpoint has to write it that finds none in the database; not what others will write."""
-        with self.lock:
-            places = [(layer, key) for layer in ROW_TYPES for key in self.table(layer)]
-            written = [place for place in places if place in self._base or place not in self._effects]
-            return [self._dirty_row(place, self._base.get(place, self.table(place[0])[place[1]])) for place in written]
-
-    def unwritten(self) -> set[RowKey]:
-        """The rows that the database does not have as they are here: dirty ones, and those that others will write."""
-        with self.lock:
-            return {*self._base, *self._effects}
-
-    def put(self, layer: str, row: AnyRow, *, dirty: bool = True) -> None:
-        """Set a row; `dirty` rows are written by the next checkpoint."""
-        with self.lock:
-            table = self.table(layer)
-            if dirty:
-                self._base.setdefault((layer, row.id), table.get(row.id))
-            table[row.id] = row
-            self._changed(layer, (row.id,))
-
-    def patch(self, change: Change) -> None:
-        """Make one change true; a patch of a row that is not there is left out (another process removed it)."""
-        with self.lock:
-            table = self.table(change.layer)
-            present = table.get(change.key)
-            row = patched(present, change)
-            if row is not None:
-                self._base.setdefault((change.layer, row.id), present)
-                table[row.id] = row
-                self._changed(change.layer, (row.id,))
-
-    def show(self, operation_id: str, change: Change, *, again: bool = False, person: bool = False) -> None:
-        """Let a change be seen that is another process's to write. `again`: it undoes or redoes another one; `person`:
-        a person made it."""
-        with self.lock:
-            key = (change.layer, change.key)
-            table = self.table(change.layer)
-            present = table.get(change.key)
-            row = _on_top(present, change, again=again, person=person)
-            if row is None or operation_id in self._effects.get(key, ()):
-                return
-            if key in self._base:
-                self._base[key] = _on_top(self._base[key], change, again=again, person=person)
-            self._effects.setdefault(key, set()).add(operation_id)
-            table[change.key] = row
-            self._changed(change.layer, (change.key,))
-
-    def rebase(self, layer: str, key: str, row: AnyRow | None, steps: Iterable[Step]) -> None:
-        """Begin a row anew from what the database has of it (None: nothing), and make again what was recorded since, in
-        order: our own changes, and to be seen on it those of others."""
-        place, table = (layer, key), self.table(layer)
-        with self.lock:
-            for known in (self._base, self._effects):
-                known.pop(place, None)
-            if row is None:
-                table.pop(key, None)
-            else:
-                table[key] = row
-            for operation, change, again, person in steps:
-                if operation:
-                    self.show(operation, change, again=again, person=person)
-                    continue
-                present = table.get(key)
-                made = _on_top(present, change, again=again, person=person, unseen=noted(present) != noted(row))
-                if made is not None:
-                    self._base.setdefault(place, present)
-                    table[key] = made
-            self._changed(layer, (key,))
-
-    def retract(self, change: Change) -> None:
-        """Take back a change of the agent's that another process has noticed and written too."""
-        with self.lock:
-            key, table = (change.layer, change.key), self.table(change.layer)
-            row = table.get(change.key)
-            if row is None or change.after is None:
-                return
-            if change.before is None:
-                if all(getattr(row, name) == value for name, value in change.after.items() if name not in COUNTERS):
-                    del table[change.key]
-                    self._base.pop(key, None)
-            else:
-                fields = {n: change.before[n] for n, value in change.after.items() if getattr(row, n) == value}
-                if "hits" in change.after and not isinstance(row, Record):
-                    fields["hits"] = max(0, row.hits + change.before["hits"] - change.after["hits"])
-                table[change.key] = row._replace(**fields)
-                if self._base.get(key) == table[change.key]:
-                    del self._base[key]
-            self._changed(change.layer, (change.key,))
-
-    def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, AnyRow]]) -> list[RowKey]:
-        """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty, and is
-        named: what of it is another process's to write is told by the ledgers alone."""
-        changed: list[RowKey] = []
-        with self.lock:
-            sent = {(entry.layer, entry.row.id): entry.row for entry in written}
-            for layer, row in rows:
-                key = (layer, row.id)
-                table = self.table(layer)
-                present = table.get(row.id)
-                self._effects.pop(key, None)  # what others have yet to write is seen anew on the row as it is now
-                if present is None or present is sent.get(key):
-                    table[row.id] = row
-                    self._base.pop(key, None)
-                else:
-                    table[row.id] = merge_row(sent.get(key), present, row)
-                    self._base[key] = row
-                    changed.append(key)
-                self._changed(layer, (row.id,))
-        return changed
-
-    def take(self, layer: str, rows: Iterable[AnyRow]) -> list[AnyRow]:
-        """Take rows that another process committed; those that are dirty here are given back, to be rebased."""
-        dirty: list[AnyRow] = []
-        table = self.table(layer)
-        with self.lock:
-            for row in rows:
-                key = (layer, row.id)
-                if key in self._base:
-                    dirty.append(row)
-                    continue
-                self._effects.pop(key, None)
-                if table.get(row.id) != row:
-                    table[row.id] = row
-                    self._changed(layer, (row.id,))
-        return dirty
-
-    def clear(self) -> None:
-        """Forget everything, also what is dirty."""
-        with self.lock:
-            self._changed("item", self.items)
-            for known in (self.items, self.lessons, self.records, self._base, self._effects):
-                known.clear()
-
-    def replace_all(
-        self, items: Iterable[Item], lessons: Iterable[Lesson], records: Iterable[Record] = ()
-    ) -> list[tuple[str, AnyRow]]:
-        """Exchange everything that is not dirty; of what is dirty, the rows that there are now, to be rebased."""
-        with self.lock:
-            kept = {(layer, key): self.table(layer)[key] for layer, key in self._base}
-            self._changed("item", self.items)
-            self.items = {item.id: item for item in items}
-            self.lessons = {lesson.id: lesson for lesson in lessons}
-            self.records = {record.id: record for record in records}
-            self._effects = {place: ids for place, ids in self._effects.items() if place in self._base}
-            there: list[tuple[str, AnyRow]] = []
-            for (layer, key), row in kept.items():
-                table = self.table(layer)
-                there += [(layer, table[key])] if key in table else []
-                table[key] = row
-            self._changed("item", self.items)
-            return there
+    before = change.before or {}
+    deletes = "is_deleted" in before
+    for name, value in before.items():
+        if name in NOT_COMPARED and not (deletes and name == "updated_at"):
+            continue
+        if name in row._fields and getattr(row, name) != value:
+            return name
+    return ""
 
 
-def patched(row: AnyRow | None, change: Change) -> AnyRow | None:
-    """The row with one change made; None when it is, or stays, absent.
+def refuse_unfit(
+    change: Change,
+    row: AnyRow | None,
+    *,
+    known: int | None = None,
+    to_deleted: bool = False,
+    by: Callable[[Change], str] = lambda _: "",
+) -> None:
+    """Raise Conflict, or NotFound, where a row is not what a change starts from.
 
-    Counts move by the difference, and times that moved on meanwhile stay: an undo takes back nothing that a turn did,
-    and a row that is added once more keeps what was counted before.
+    `known`: the last commit that whoever made the change had seen. `to_deleted`: a deleted row may change. `by`: what
+    changed the row last, in words.
+    """
+    name = NAMES[change.layer]
+    if change.before is None:
+        if row is not None and not row.is_deleted:
+            raise Conflict(f"a {name} of this id is there already", change.key, "nothing was changed")
+        return
+    if row is None:
+        raise NotFound(f"no such {name}", change.key, "nothing was changed")
+    if row.is_deleted and not change.before.get("is_deleted") and not to_deleted:
+        raise Conflict(f"the {name} was deleted since{by(change)}", change.key, "undo that first")
+    if difference(row, change) or (known is not None and row.revision > known):
+        what = f"the {name} was changed since{by(change)}"
+        raise Conflict(what, change.key, "look at it again, or undo that first: see `nanomem log`")
+
+
+def patched(row: AnyRow | None, change: Change, revision: int) -> AnyRow:
+    """Return the row with a change made to it; `after` None deletes it. A new row has every field in `after`.
+
+    Counters stay as they are, and a time of change that moved on since stays.
     """
     if change.after is None:
-        return row._replace(is_deleted=True) if row is not None else None
+        assert row is not None
+        return row._replace(is_deleted=True, revision=revision)
+    kind = ROW_TYPES[change.layer]
+    fields = {name: value for name, value in change.after.items() if name in kind._fields}
     if row is None:
-        return row_from(change.layer, change.after) if change.before is None else None
-    kind: Any = type(row)
-    places, values, before = _PLACES[kind], list(row), change.before
-    for name, value in change.after.items():
-        place = places.get(name)
-        if place is None:
-            continue
-        if name in COUNTERS:
-            now = values[place]
-            values[place] = _moved(name, before.get(name), now, value) if before is not None else _most(now, value)
-        else:
-            values[place] = value
-    made: AnyRow = kind._make(values)
-    return made
+        fields["source"] = fields.get("source") or UNKNOWN
+        return kind(**{**fields, "revision": revision})
+    for name in COUNTERS[change.layer]:
+        fields.pop(name, None)
+    before = change.before
+    if before is not None and "updated_at" in before and row.updated_at != before["updated_at"]:
+        fields.pop("updated_at", None)
+    if before is None and "is_deleted" not in fields:
+        fields["is_deleted"] = False
+    return row._replace(**{**fields, "revision": revision})
 
 
-def _moved(name: str, was: Any, now: Any, value: Any) -> Any:
-    """A field that turns move by themselves, moved from `now` as it was from `was` to `value`."""
-    if name == "hits":
-        return max(0, now + value - (was or 0))
-    return value if now == was else _most(now, value)
-
-
-def _most(now: Any, value: Any) -> Any:
-    """The larger count or the later time, of which either may be missing."""
-    return max(filter(None, (now, value)), default=now)
-
-
-def _on_top(
-    row: AnyRow | None, change: Change, *, again: bool, person: bool, unseen: bool = False
-) -> AnyRow | None:
-    """The row with a change made that did not know it; merged with what became of the row meanwhile.
-
-    A row that it added may be here already, with what a third process did to it, also when that was a delete. An edit
-    and a delete that did not know of each other leave the row, marked for a person to settle; that of an agent does not
-    bring back what is deleted.
-    """
-    if row is not None and change.before is None and not again and _is_of(row, change):
+def _counted(layer: str, row: Any, hits: int, at: str) -> Any:
+    if not COUNTERS[layer]:
         return row
-    made = _merged(row, change)
-    if row is None or made is None:
-        return made
-    if made.is_deleted and not row.is_deleted:
-        return kept_in_conflict(row) if unseen or _overlooks(row, change) else made
-    return kept_in_conflict(made) if row.is_deleted and made.is_deleted and person and _edits(change) else made
+    name, last = COUNTERS[layer]
+    newest = max(getattr(row, last) or "", at)
+    return row._replace(**{name: row.hits + hits, last: newest or getattr(row, last)})
 
 
-def _merged(row: AnyRow | None, change: Change) -> AnyRow | None:
-    if row is None or first_difference(row, change) is None:
-        return patched(row, change)
-    base = row._replace(**_known(row, change.before)) if change.before is not None else None
-    theirs = (base or row)._replace(**_known(row, change.after or {"is_deleted": True}))
-    return merge_row(base, row, theirs)._replace(revision=row.revision)
+# -- changes of rows in RAM -------------------------------------------------------------------------------------------
 
 
-def _overlooks(row: AnyRow, deleting: Change) -> bool:
-    """Whether a delete is of a row as it was before somebody else edited it."""
-    before = deleting.before or {}
-    if deleting.after is None:  # an undo of what added it, which knows all that it was
-        return first_difference(row, deleting) is not None
-    return bool(before.get("updated_at", row.updated_at) != row.updated_at)
+class RowLayer:
+    """One layer of rows over a snapshot."""
 
+    def __init__(self, name: str, snapshot: Snapshot) -> None:
+        self.name = name
+        self._snapshot = snapshot
 
-def _edits(change: Change) -> bool:
-    """Whether it changes what a row says or how it is used, and does not only switch it off, count or bring it back."""
-    if change.before is None or change.after is None or "is_deleted" in change.after:
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict or NotFound when a row is not what a change starts from (counters may have moved), BadInput
+        when a text is none that UTF-8 can hold."""
+        table = self._snapshot.table(self.name)
+        for change in changes:
+            refuse_unfit(change, table.get(change.key))
+            refuse_lone_surrogates(change)
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """False: rows are written with the operation, or not at all."""
         return False
-    names = change.after.keys() - COUNTERS
-    if change.layer == "record":  # marks and counts are records too
-        return "text" in names
-    return bool(names - {"enabled"}) and bool(change.after.get("enabled", True))
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Make the changes in RAM alone."""
+        with self._snapshot.lock:
+            for change in changes:
+                self._snapshot.patch(change)
 
 
-def _is_of(row: AnyRow, added: Change) -> bool:
-    """Whether a row is the one that a change added, and not another of the same id."""
-    return added.after is not None and added.after.get("created_at") == row.created_at
+def refuse_lone_surrogates(change: Change) -> None:
+    """Raise BadInput when a text that a change writes is none that UTF-8 can hold."""
+    for name, value in (change.after or {}).items():
+        if isinstance(value, str) and not value.isascii() and not is_utf8(value):
+            raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
 
 
-def first_difference(row: AnyRow, change: Change) -> str | None:
-    """The first field in which a row is not what a change starts from, counters aside; None when it fits."""
-    if change.before is None:
-        return None if row.is_deleted else "is_deleted"
-    for name, value in change.before.items():
-        if name not in COUNTERS and getattr(row, name, value) != value:
-            return name
-    return None
+# -- what waits in the inbox becomes active by a person alone ---------------------------------------------------------
+
+SAID_AGAIN = "said_again"
+"""The free field of a row that tells in whose words it came out of the inbox."""
+_MARK = '"inbox":'
+"""What the free fields of a row that waits hold; the database looks for it as well, which may not parse them."""
+UNKNOWN = "unknown"
+"""The source of a row that names none."""
 
 
-def _known(row: AnyRow, fields: Mapping[str, Any]) -> dict[str, Any]:
-    known = _FIELDS[type(row)]
-    if known.issuperset(fields):
-        return dict(fields)
-    return {name: value for name, value in fields.items() if name in known}
+def refuse_unaccepted(operation: Operation, layers: Sequence[tuple[str, Sequence[Change]]], snapshot: Snapshot) -> None:
+    """Raise Refused where an operation that no person made would enable a row of the inbox."""
+    if operation.actor == "human":
+        return
+    for name, changes in layers:
+        for change in changes if name in ROW_LAYERS else ():
+            after = change.after or {}
+            if not after.get("enabled") or after.get("is_deleted"):
+                continue
+            row = snapshot.table(name).get(change.key)
+            if row is None or isinstance(row, Record) or row.enabled or row.is_deleted or _MARK not in row.meta_json:
+                continue
+            said = isinstance(meta := after.get("meta_json"), str) and f'"{SAID_AGAIN}":' in meta
+            if operation.kind != "turn" or not said or _finding(row.meta) != "origin":
+                what = f"it waits in the inbox, and a person decides: {operation.label}"
+                raise Refused(what, change.key, f"`nanomem inbox accept {change.key}`, or reject it")
 
 
-def row_from(layer: str, fields: Mapping[str, Any]) -> AnyRow:
-    """A row from recorded fields; unknown names are ignored, missing ones get their default."""
-    kind = ROW_TYPES[layer]
-    return kind(**{name: value for name, value in fields.items() if name in kind._fields})
-
-
-def added_first(steps: Sequence[Step]) -> list[Step]:
-    """What adds a row before what was done to it: what an agent added is noticed anew, and later, by each process."""
-    added = next((at for at, step in enumerate(steps) if step.change.before is None and not step.again), 0)
-    return [*steps[added : added + 1], *steps[:added], *steps[added + 1 :]]
-
-
-def without_counts(change: Change) -> Change:
-    """What an agent changed of a row but its hits: they are noticed again from its file, and are to be added once."""
-    if change.before is None or change.after is None:
-        return change
-    return change._replace(after={name: value for name, value in change.after.items() if name != "hits"})
+def _finding(meta: dict[str, object]) -> object:
+    held = meta.get("inbox")
+    return held.get("finding") if isinstance(held, dict) else None

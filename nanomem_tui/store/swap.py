@@ -1,9 +1,8 @@
 """A file replaced or taken away only as what it was expected to be, beside programs that take no lock.
 
 The new file and the old change places in one step (`renameat2`), and what came out is looked at: had somebody written
-since our last look, the two change places again and nothing of either is lost. A lease of the system tells whether
-somebody still has the old file open for writing. Where the system or the file system knows no exchange, a rename right
-behind the look is what remains; docs/decisions/0026 says which orders stay open.
+since our last look, the two change places again and nothing of either is lost. Where the system or the file system
+knows no exchange, a rename right behind the look is what remains; docs/decisions/0026 says which orders stay open.
 
 Owns what lies beside a file for that moment, and what a killed process left there. Must not know what a file means.
 """
@@ -12,14 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
+import hashlib
 import os
-import signal
 import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from nanomem_tui.errors import Conflict, Refused
 from nanomem_tui.store import atomic
@@ -32,16 +30,14 @@ _NOWHERE = -100  # AT_FDCWD: paths as they are
 _NO_REPLACE, _EXCHANGE = 1, 2
 _UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 _LOCK_WAIT = 5.0
-_LEASE_SIGNAL = signal.SIGURG  # ignored unless asked for, where the usual one ends the process
 _AGAIN = "look at it again and repeat the change"
 
 
-def replace_expected(temporary: Path, target: Path, ours: str, expected: str, *, alone: bool = True) -> None:
+def replace_expected(temporary: Path, target: Path, ours: str, expected: str) -> None:
     """Put the durable file `temporary` in the place of `target`, whose sha256 must be `expected` (`""`: no file).
 
-    `ours` is the sha256 of the new file. Without `alone`, that somebody has the old one open for writing is no sign
-    that it is being written (they wait for a lock that the caller holds). Durable when it returns. Raises Conflict, and
-    OSError; `target` is then what it was, or what somebody else made of it.
+    `ours` is the sha256 of the new file. Durable when it returns. Raises Conflict, and OSError; `target` is then what
+    it was, or what somebody else made of it.
     """
     with _folder(target.parent) as folder:
         _settle(target)
@@ -56,7 +52,7 @@ def replace_expected(temporary: Path, target: Path, ours: str, expected: str, *,
             os.fsync(folder)
             return
         try:
-            _verify(aside, target, expected, folder, alone=alone)
+            _verify(aside, target, expected, folder)
         except BaseException:
             _put_back(aside, target, ours)
             raise
@@ -96,63 +92,12 @@ def settle(target: Path) -> None:
             _settle(target)
 
 
-def wait_for_writers(path: Path, seconds: float) -> None:
-    """Wait until nobody has the file open for writing, for so long at most."""
-    deadline = time.monotonic() + seconds
-    with contextlib.suppress(OSError), _Look(path) as look:
-        while look.is_written() and time.monotonic() < deadline:
-            time.sleep(0.005)
-
-
 def exchange(one: Path, other: Path) -> bool:
     """Let two files change places in one step; False where the system cannot. Raises OSError."""
     return _rename(one, other, _EXCHANGE)
 
 
 # -- one exchange -----------------------------------------------------------------------------------------------------
-
-
-class _Look:
-    """A file that has lost its name to ours: what it holds, and whether somebody may still write it."""
-
-    def __init__(self, path: Path, *, alone: bool = True) -> None:
-        self._alone = alone
-        self._leased = False
-        self._handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._handle)  # and whoever waited for the lease goes on
-
-    def has(self, expected: str) -> bool:
-        """Whether it holds this and nobody has it open for writing."""
-        return not (self._alone and self.is_written()) and self._holds(expected)
-
-    def still_has(self, expected: str) -> bool:
-        """The same once more, after `has`: while the lease lasted nobody can have opened it."""
-        if self._leased and fcntl.fcntl(self._handle, fcntl.F_GETLEASE) == fcntl.F_RDLCK:
-            return True
-        return self.has(expected)
-
-    def is_written(self) -> bool:
-        """Whether somebody has it open for writing; False where the system does not tell. Takes the lease if not."""
-        try:
-            fcntl.fcntl(self._handle, fcntl.F_SETSIG, _LEASE_SIGNAL)
-            fcntl.fcntl(self._handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        except (AttributeError, OSError) as error:
-            self._leased = False
-            return isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.EWOULDBLOCK)
-        self._leased = True
-        return False
-
-    def _holds(self, expected: str) -> bool:
-        os.lseek(self._handle, 0, os.SEEK_SET)
-        import hashlib
-
-        with open(self._handle, "rb", closefd=False) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest().startswith(expected)
 
 
 def _make(temporary: Path, target: Path) -> None:
@@ -180,25 +125,21 @@ def _swapped(aside: Path, target: Path) -> bool:
     return False
 
 
-def _verify(aside: Path, target: Path, expected: str, folder: int, *, alone: bool = True) -> None:
-    """Make the new names durable if what came out is what was expected, then and still after. Raises Conflict."""
-    try:
-        opened = _Look(aside, alone=alone)
-    except OSError:  # a link, say, that somebody put there
+def _verify(aside: Path, target: Path, expected: str, folder: int) -> None:
+    """Make the new names durable if what came out is what was expected, then and still after: who had the file open may
+    have written it meanwhile. Raises Conflict."""
+    if not _untouched(aside, expected):
         _changed(target)
-    with opened as look:
-        if not look.has(expected):
-            _changed(target)
-        os.fsync(folder)
-        if not look.still_has(expected):
-            _changed(target)
+    os.fsync(folder)
+    if not _untouched(aside, expected):
+        _changed(target)
 
 
 def _untouched(path: Path, expected: str) -> bool:
-    """Whether it holds what has this digest (or its beginning), and nobody has it open for writing."""
+    """Whether a file, and no link to one, holds what has this digest (or its beginning)."""
     try:
-        with _Look(path) as look:
-            return bool(expected) and look.has(expected)
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return bool(expected) and hashlib.file_digest(file, "sha256").hexdigest().startswith(expected)
     except OSError:
         return False  # gone, or no file any more
 

@@ -1,4 +1,5 @@
-"""The rows that the RAM snapshot holds: Item, Lesson and Record, as tuples in the order of their table columns.
+"""The rows that the RAM snapshot holds: Item, Lesson and Record, as tuples in the order of their table columns; the
+fact and the scope that an item holds.
 
 Tuples because 100,000 of them come straight from a database cursor without a Python call per field
 (docs/decisions). Must not know a database, a file or a screen.
@@ -7,10 +8,14 @@ Tuples because 100,000 of them come straight from a database cursor without a Py
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from nanomem_tui import json_text
+from nanomem_tui.errors import BadInput
 from nanomem_tui.text import normalised
 
 Kind = Literal["preference", "fact", "decision", "episodic"]
@@ -50,7 +55,7 @@ class Item(NamedTuple):
     @property
     def meta(self) -> dict[str, Any]:
         """The free fields, `{}` when they do not parse."""
-        return _object(self.meta_json)
+        return free_fields(self.meta_json)
 
     @property
     def waits(self) -> bool:
@@ -90,7 +95,7 @@ class Lesson(NamedTuple):
     @property
     def meta(self) -> dict[str, Any]:
         """The free fields, `{}` when they do not parse."""
-        return _object(self.meta_json)
+        return free_fields(self.meta_json)
 
     @property
     def waits(self) -> bool:
@@ -128,7 +133,7 @@ class Record(NamedTuple):
     @property
     def meta(self) -> dict[str, Any]:
         """The fields of its kind, `{}` when they do not parse."""
-        return _object(self.meta_json)
+        return free_fields(self.meta_json)
 
     def to_json(self) -> dict[str, Any]:
         """The record as the command line prints it."""
@@ -173,7 +178,7 @@ class Hit(NamedTuple):
 
 def says_why(meta_json: object) -> bool:
     """Whether free fields say why a row waits in the inbox; a flipped bit can make them something else than text."""
-    return isinstance(meta_json, str) and '"inbox"' in meta_json and bool(_object(meta_json).get("inbox"))
+    return isinstance(meta_json, str) and '"inbox"' in meta_json and bool(free_fields(meta_json).get("inbox"))
 
 
 def lesson_key(trigger: str, better_action: str, scope: str, session_key: str) -> str:
@@ -195,7 +200,8 @@ def dumped(meta: Mapping[str, Any]) -> str:
     return json.dumps(meta, ensure_ascii=False, sort_keys=True)
 
 
-def _object(text: str) -> dict[str, Any]:
+def free_fields(text: str) -> dict[str, Any]:
+    """Return the free fields of a row, `{}` when they do not parse."""
     try:
         value = json_text.loads(text)
     except ValueError:
@@ -203,9 +209,218 @@ def _object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def number_of(text: Any) -> float | None:
-    """The number that a marker says; None for none."""
-    try:
-        return float(text)
-    except (TypeError, ValueError):
+# -- facts: an item whose free fields hold domain, category, key and value; its text is the truth ---------------------
+
+MAX_NAME = 300
+"""Characters of a domain, a category, a sub-category or a key."""
+
+Identity = tuple[str, str, str, str]
+"""Scope, domain, category and key, white space collapsed and case folded: two facts of the same are one."""
+
+
+class Fact(NamedTuple):
+    """A fact and the item that holds it. `domain` and `sub_category` may be None, as in the seed's table."""
+
+    id: str
+    domain: str | None
+    category: str
+    sub_category: str | None
+    key: str
+    value: str
+    item: Item
+
+    def to_json(self) -> dict[str, Any]:
+        """The fact as the command line prints it: the names of the seed's table, then what an item has."""
+        item = self.item
+        return {
+            "id": self.id,
+            "domain": self.domain,
+            "category": self.category,
+            "sub_category": self.sub_category,
+            "key": self.key,
+            "value": self.value,
+            "created_at": item.created_at,
+            "updated_at": item.updated_at,
+            "text": item.text,
+            "scope_type": item.scope_type,
+            "scope_key": item.scope_key,
+            "enabled": item.enabled,
+            "pinned": item.pinned,
+            "hits": item.hits,
+            "source": item.source,
+            "session_key": item.session_key,
+            "source_message_id": item.source_message_id,
+        }
+
+
+def fact_of(item: Item) -> Fact | None:
+    """The fact that an item is; None for one that is none."""
+    if '"fact"' not in item.meta_json:
         return None
+    fields = item.meta.get("fact")
+    if not isinstance(fields, dict) or not all(isinstance(fields.get(name), str) for name in ("category", "key")):
+        return None
+    key = fields["key"]
+    value = item.text.removeprefix(text_of(key, ""))
+    domain, sub = (
+        fields.get(name) if isinstance(fields.get(name), str) else None for name in ("domain", "sub_category")
+    )
+    return Fact(item.id, domain or None, fields["category"], sub or None, key, value, item)
+
+
+def text_of(key: str, value: str) -> str:
+    """The words of a fact, as they are recalled."""
+    return f"{key}: {value}"
+
+
+def identity_of(fact: Fact) -> Identity:
+    """By what a fact is known."""
+    return identity(
+        fact.item.scope_key if fact.item.scope_type != "global" else "", fact.domain, fact.category, fact.key
+    )
+
+
+def identity_of_item(item: Item) -> Identity | None:
+    """By what the fact that an item is is known; None for an item that is none."""
+    fact = fact_of(item)
+    return identity_of(fact) if fact is not None else None
+
+
+def unknown(rows: Iterable[Item], ours: Iterable[Item]) -> list[Item]:
+    """Those of the rows that hold no fact which one of ours holds, whatever their ids are."""
+    named = [(row, identity_of_item(row)) for row in rows]
+    known = {identity_of_item(row) for row in ours if not row.is_deleted} if any(name for _, name in named) else set()
+    return [row for row, name in named if name is None or name not in known]
+
+
+def identity(scope_key: str, domain: str | None, category: str, key: str) -> Identity:
+    """By what a fact of these fields is known; `scope_key`: empty for a global one."""
+    return scope_key, folded(domain or ""), folded(category), folded(key)
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: composed, case folded, without what has no width, white space collapsed."""
+    composed = unicodedata.normalize("NFC", name)
+    if not composed.isascii():
+        composed = "".join(c for c in composed if unicodedata.category(c) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", composed.casefold()).split())
+
+
+def id_of(known: Identity) -> str:
+    """The id that a new fact gets: two processes that learn the same one at once make one row."""
+    import hashlib
+
+    return f"fact_{hashlib.sha256(json.dumps(known).encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+
+
+def with_fields(item: Item, fields: Mapping[str, Any]) -> Item:
+    """The item with some fields of its fact set; None takes one away."""
+    meta = item.meta
+    known = meta.get("fact")
+    fact = {**(known if isinstance(known, dict) else {}), **fields}
+    meta["fact"] = {name: value for name, value in fact.items() if value is not None}
+    return item._replace(meta_json=dumped(meta))
+
+
+def with_value(item: Item) -> Item:
+    """The item with the value that its text has now in the fields of its fact; itself when it is none."""
+    fact = fact_of(item)
+    if fact is None or item.meta["fact"].get("value") == fact.value:
+        return item
+    return with_fields(item, {"value": fact.value})
+
+
+def with_value_of(item: Item, other: Item) -> Item:
+    """The row of a fact with the value that another row of the same fact has, and with its origin."""
+    fact, given = fact_of(item), fact_of(other)
+    if fact is None or given is None:
+        return item
+    sub = given.sub_category or fact.sub_category
+    new = {"value": given.value, "sub_category": sub, "said": other.meta["fact"].get("said")}
+    made = with_fields(item._replace(text=text_of(fact.key, given.value)), new)
+    return made._replace(
+        session_key=other.session_key,
+        source=other.source,
+        source_message_id=other.source_message_id,
+        source_role=other.source_role,
+        updated_at=other.updated_at,
+        enabled=True,
+    )
+
+
+def checked_name(value: str, where: str, *, needed: bool = True) -> str:
+    """A domain, category or key as it is kept: white space collapsed. Raises BadInput for one that is empty where it is
+    needed, too long, or with control characters."""
+    if any((c < " " and c not in "\t\n") or "\x7f" <= c <= "\x9f" or "\ud800" <= c <= "\udfff" for c in value):
+        raise BadInput("it holds control characters", where, "remove them")
+    name = " ".join(value.split())
+    if needed and not name:
+        raise BadInput("it is empty", where, "give it a name")
+    if len(name) > MAX_NAME:
+        raise BadInput(f"it has {len(name):,} characters, at most {MAX_NAME} are kept", where, "shorten it")
+    return name
+
+
+# -- scope keys, and the chat that a session of a RAM-first agent (seed 000) belongs to -------------------------------
+
+LOCAL_CHANNELS = frozenset({"cli", "api"})
+"""Channels whose sessions the agent names freely, beside the one chat that they have."""
+MAX_ID = 512
+NO_CHAT = "session:"
+"""Before the key of a session that names no chat: only the owner sees what belongs to it."""
+
+
+@cache
+def _channel() -> re.Pattern[str]:
+    return re.compile(r"[^\s:/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
+
+
+@cache
+def _bad_id() -> re.Pattern[str]:
+    return re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[/\\])\.\.(?:[/\\]|$)")
+
+
+def is_channel(name: str) -> bool:
+    """Whether a name can be that of a channel: one short word without `:` and `/`."""
+    return _channel().fullmatch(name) is not None
+
+
+def is_id(value: str) -> bool:
+    """Whether a text can be the id of a chat or a sender."""
+    return bool(value) and len(value) <= MAX_ID and not value.startswith(":") and _bad_id().search(value) is None
+
+
+def chat_of(session_key: str) -> tuple[str, str] | None:
+    """Return the channel and the chat id of a session key, None where it names no chat."""
+    channel, _, chat_id = session_key.partition(":")
+    return (channel, chat_id) if is_channel(channel) and is_id(chat_id) else None
+
+
+def placed_in_session(item: Item, session_key: str) -> Item:
+    """Return the item as one of the chat of a session."""
+    channel, chat_id = chat_of(session_key) or (None, None)
+    key = f"channel:{channel}:chat:{chat_id}" if channel else f"{NO_CHAT}{session_key}"
+    return item._replace(
+        scope_type="chat", scope_key=key, channel=channel, chat_id=chat_id, sender_id=None, session_key=session_key
+    )
+
+
+def session_of(item: Item) -> str | None:
+    """Return the key of the session in which the agent may show an item: empty for every session, None for none.
+
+    What follows a person is shown in the session where it was said; what a person moved to a chat, in that chat.
+    """
+    if item.scope_type == "global":
+        return None if item.scope_key.startswith("channel:") else ""
+    own = item.session_key or ""
+    if item.scope_key.startswith(NO_CHAT):
+        return item.scope_key.removeprefix(NO_CHAT)
+    _, channel, kind, who = (*item.scope_key.split(":", 3), "", "", "")[:4]
+    if kind != item.scope_type or not who:
+        return None
+    chat_id = who if kind == "chat" else item.chat_id
+    if not chat_id:  # a private chat is called like the person in it
+        return f"{channel}:{who.partition('|')[0]}"
+    chat = f"{channel}:{chat_id}"
+    here = own == chat or own.startswith(f"{chat}:") or (channel in LOCAL_CHANNELS and own.startswith(f"{channel}:"))
+    return own if here else chat

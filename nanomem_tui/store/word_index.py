@@ -1,33 +1,52 @@
-"""An inverted index in RAM: which rows hold which words, kept current row by row.
+"""Finding items by words in RAM: an inverted index of rows, ranked by BM25, and the one over the snapshot of a memory.
 
-Owns postings and the search for the best rows by BM25 within what is visible. Knows no scope, no weight beyond BM25 and
-no file: who may see a group of rows is decided by the caller, and applied here before anything is cut off.
-
-A word that one row holds is a number, others are an array of row numbers in growing order; counts above one lie beside.
-That is 5 bytes a posting; a dict per word is 40 and no faster, as common words are looked at last and for few rows.
+Gives candidates with what the scorer needs: which words a row holds, how often, and how long it is. Who may see a group
+of rows is decided by the caller, and applied here before anything is cut off. Ranking by importance, age and profile is
+`memory.scoring`'s; the index of the database is `search`.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
+import threading
+import time
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nanomem_tui.store.bitmaps import Bitmaps, packed, places_of
-from nanomem_tui.store.word_search import LONGEST, Rows, Search, plan_of, saturated
-from nanomem_tui.tokens import tokens
+from nanomem_tui.store.snapshot import Snapshot
+from nanomem_tui.store.values import Item
+from nanomem_tui.tokens import LONG_STOP_WORDS, tokens
 
-SPARSE = 8
-"""Where less than this part of the rows is shown, their keys are told as a set."""
-
-AUDIENCES = 16
-"""Of so many audiences it is kept which rows they see."""
-
+K1, B = 0.9, 0.3
+"""BM25: how soon a repeated word stops to count, and how much a long text is held back (both tuned on dialogues)."""
+LONGEST = 255
+"""Texts of more words count as texts of this many."""
+FEW = 32
+"""Words that no more rows hold are added up row by row: quicker than to ask whether they matter."""
 _ROUNDING = 1e-9
 """Sums of the same numbers in another order differ by less."""
+
+
+def idf(count: int, rows: int) -> float:
+    """The weight of a word that `rows` of `count` rows hold; never negative."""
+    return math.log(1 + (count - rows + 0.5) / (rows + 0.5))
+
+
+def saturated(times: int, length: int, mean: float) -> float:
+    """The share of a word's weight that a row of `length` words gets for holding it that many times."""
+    return times * (K1 + 1) / (times + K1 * (1 - B + B * min(length, LONGEST) / mean))
+
+
+@lru_cache(8)
+def _shares(mean: float) -> list[float]:
+    """What a word that a row holds once is worth there, by the length of the row."""
+    return [saturated(1, length, mean) for length in range(LONGEST + 1)]
 
 
 class Statistics(NamedTuple):
@@ -40,11 +59,6 @@ class Statistics(NamedTuple):
     def idf(self, word: str) -> float:
         """How rare a word is; never negative."""
         return idf(self.total, self.rows_with.get(word, 0))
-
-
-def idf(count: int, rows: int) -> float:
-    """The weight of a word that `rows` of `count` rows hold; never negative."""
-    return math.log(1 + (count - rows + 0.5) / (rows + 0.5))
 
 
 def without_common(weights: Mapping[str, float], total: int, rows_with: Callable[[str], int]) -> dict[str, float]:
@@ -61,13 +75,25 @@ class Found(NamedTuple):
     key: str
 
 
+class _Term(NamedTuple):
+    """A word of a search: its weight, what it can be worth at most, the rows, and how often those hold it that hold it
+    more than once."""
+
+    value: float
+    most: float
+    rows: array[int]
+    times: Mapping[int, int]
+
+
 class WordIndex:
-    """Rows by word. `put` and `remove` cost what the row has words. Not thread-safe: its owner holds a lock."""
+    """Rows by word. `put` and `remove` cost what the row has words. Not thread-safe: its owner holds a lock.
+
+    A word has an array of row numbers in growing order, 4 bytes a posting; counts above one lie beside.
+    """
 
     def __init__(self) -> None:
-        self._rows: dict[str, int | array[int]] = {}
+        self._rows: dict[str, array[int]] = {}
         self._times: dict[str, dict[int, int]] = {}
-        self._often: dict[str, int] = {}
         self._keys: list[str | None] = []
         self._lengths = bytearray()
         self._group_of = array("I")
@@ -75,18 +101,11 @@ class WordIndex:
         self._place: dict[str, int] = {}
         self._texts: dict[str, str] = {}
         self._total = 0
-        self._shared = (-1, -1)
-        self._shares: tuple[float, list[float]] = (0.0, [])
-        self._bitmaps = Bitmaps()
-        self._visible: dict[bytes, tuple[int, int]] = {}
 
     # -- what is in it ------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self._place)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._place
 
     @property
     def words(self) -> Iterable[str]:
@@ -104,7 +123,7 @@ class WordIndex:
     @property
     def mean(self) -> float:
         """The mean length of a row in words, at least one."""
-        return max(1.0, self._total / len(self._place)) if self._place else 1.0
+        return round(max(1.0, self._total / len(self._place)), 2) if self._place else 1.0
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """What the scorer needs to know about these words."""
@@ -113,8 +132,7 @@ class WordIndex:
 
     def rows_with(self, word: str) -> int:
         """How many rows hold the word."""
-        rows = self._rows.get(word)
-        return 0 if rows is None else 1 if isinstance(rows, int) else len(rows)
+        return len(self._rows.get(word, ()))
 
     def idf(self, word: str) -> float:
         """How rare a word is."""
@@ -126,50 +144,21 @@ class WordIndex:
         The rows that hold any of the words, with repeats.
         """
         touched: list[Iterable[int]] = []
-        lengths, get, shares = self._lengths, scores.get, self._share_table()
         for word, weight in weights.items():
-            held = self._rows.get(word)
-            if held is None:
-                continue
-            rows: Sequence[int] = (held,) if isinstance(held, int) else held
-            touched.append(rows)
-            value = weight * scale
-            for place in rows:
-                scores[place] = get(place, 0.0) + value * shares[lengths[place]]
-            times = self._times.get(word)
-            if times:
-                mean = self._shares[0]
-                for place, many in times.items():
-                    length = lengths[place]
-                    scores[place] += value * (saturated(many, length, mean) - shares[length])
-        return touched[0] if len(touched) == 1 else chain.from_iterable(touched)
-
-    def matched(self, key: str, words: Iterable[str]) -> dict[str, int]:
-        """Which of the words a row holds, and how often."""
-        place = self._place.get(key)
-        found: dict[str, int] = {}
-        if place is None:
-            return found
-        for word in words:
             rows = self._rows.get(word)
-            if rows is None or not _holds(rows, place):
-                continue
-            found[word] = self._times.get(word, {}).get(place, 1)
-        return found
+            if rows is not None:
+                touched.append(rows)
+                self._add(weight * scale, rows, self._times.get(word, {}), scores)
+        return touched[0] if len(touched) == 1 else chain.from_iterable(touched)
 
     def terms(self, keys: Iterable[str], words: Iterable[str]) -> dict[str, list[str]]:
         """Which of the words each row holds, in the order of the words; nothing for a row that is not there."""
         places = [(self._place[key], key) for key in keys if key in self._place]
         found: dict[str, list[str]] = {key: [] for _, key in places}
         for word in words:
-            held = self._rows.get(word)
-            if held is None:
-                continue
-            rows: Sequence[int] = (held,) if isinstance(held, int) else held
-            end = len(rows)
-            for place, key in places:
-                at = bisect_left(rows, place)
-                if at < end and rows[at] == place:
+            rows = self._rows.get(word)
+            for place, key in places if rows is not None else ():
+                if _holds(rows, place):
                     found[key].append(word)
         return found
 
@@ -185,9 +174,7 @@ class WordIndex:
         place = self._place.get(key)
         if place is not None:
             if self._texts[key] == text:
-                if self._group_of[place] != number:
-                    self._group_of[place] = number
-                    self._visible.clear()
+                self._group_of[place] = number
                 return []
             self.remove(key)
         words = tokens(text)
@@ -198,58 +185,33 @@ class WordIndex:
         self._lengths.append(min(len(words), LONGEST))
         self._group_of.append(number)
         self._total += min(len(words), LONGEST)
-        distinct = set(words)
-        fresh = self._hold(distinct, place)
-        if len(distinct) != len(words):
-            self._repeat(words, distinct, place)
-        return fresh
-
-    def _hold(self, words: set[str], place: int) -> list[str]:
-        """Add a row to those of its words; the words that no row held before."""
         rows, fresh = self._rows, []
-        get = rows.get
-        for word in words:
-            held = get(word)
-            if held is None:
-                rows[word] = place
-                fresh.append(word)
-            elif type(held) is int:
-                rows[word] = array("I", (held, place))
-            else:
-                held.append(place)  # type: ignore[union-attr]
-        return fresh
-
-    def _repeat(self, words: list[str], distinct: Iterable[str], place: int) -> None:
-        """Count the words that a row holds more than once."""
-        left = words.copy()
+        distinct = set(words)
         for word in distinct:
-            left.remove(word)
-        for word in set(left):
-            times = left.count(word) + 1
-            self._times.setdefault(word, {})[place] = times
-            if times > self._often.get(word, 0):
-                self._often[word] = times
+            held = rows.get(word)
+            if held is None:
+                rows[word] = array("I", (place,))
+                fresh.append(word)
+            else:
+                held.append(place)
+        if len(distinct) != len(words):
+            for word, times in Counter(words).items():
+                if times > 1:
+                    self._times.setdefault(word, {})[place] = times
+        return fresh
 
     def remove(self, key: str) -> None:
         """Forget a row; nothing happens when it is not there."""
         place = self._place.pop(key, None)
         if place is None:
             return
-        words = set(tokens(self._texts.pop(key)))
-        self._bitmaps.discard(words, place)
-        for word in words:
+        for word in set(tokens(self._texts.pop(key))):
             held = self._rows[word]
-            if isinstance(held, int):
+            if len(held) == 1:
                 del self._rows[word]
-            elif len(held) == 2:
-                self._rows[word] = held[0] if held[1] == place else held[1]
             else:
                 del held[bisect_left(held, place)]
-            times = self._times.get(word)
-            if times is not None:
-                times.pop(place, 0)
-                if not times:
-                    del self._times[word], self._often[word]
+            self._times.get(word, {}).pop(place, 0)
         self._keys[place] = None
         self._total -= self._lengths[place]
         if len(self._keys) > 2 * len(self._place) + 1000:
@@ -259,8 +221,7 @@ class WordIndex:
         """Close the gaps that removed rows left; the order of rows stays."""
         kept = [place for place, key in enumerate(self._keys) if key is not None]
         moved = dict(zip(kept, range(len(kept)), strict=True))
-        for word, held in self._rows.items():
-            self._rows[word] = moved[held] if isinstance(held, int) else array("I", map(moved.__getitem__, held))
+        self._rows = {word: array("I", map(moved.__getitem__, rows)) for word, rows in self._rows.items()}
         self._times = {
             word: {moved[place]: times for place, times in counts.items()} for word, counts in self._times.items()
         }
@@ -268,8 +229,6 @@ class WordIndex:
         self._group_of = array("I", (self._group_of[place] for place in kept))
         self._keys = [self._keys[place] for place in kept]
         self._place = {key: moved[place] for key, place in self._place.items()}
-        self._bitmaps.clear()
-        self._visible.clear()
 
     # -- searching ----------------------------------------------------------------------------------------------
 
@@ -280,69 +239,413 @@ class WordIndex:
 
         `slack`: also every row that the last of these beats by no more than that share, for a caller that ranks anew.
         `shown`: by group number, whether its rows may be found; None: all may.
-        """
-        return [Found(-score, key) for score, key in sorted(self.ranked(weights, limit, shown, slack))]
 
-    def ranked(
-        self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
-    ) -> list[tuple[float, str]]:
-        """What `search` gives, as plain pairs of the score below zero and the key; in no order where there is slack."""
+        Words are added up, rare ones first. Once no row that holds only the rest can be among the best, the rest is
+        looked up for those that were found: nothing is estimated.
+        """
         if limit < 1:
             return []
-        count = len(self._place)
-        shares = self._share_table()
-        rows = Rows(self._lengths, self._group_of, shares, self._shares[0], self._bitmaps)
-        plan = plan_of(weights, self._rows.get, self._times.get, self._often, lambda held: idf(count, held), rows)
-        search = Search(plan, rows, limit, slack, shown, self._visible_rows)
-        least, keys = search.run(), self._keys
-        ranked = [(-score, keys[place] or "") for place, score in search.scores.items() if score >= least]
-        if slack:
-            return ranked
-        ranked.sort()
-        return ranked[:limit]
+        plan = self._plan(weights)
+        left = sum(term.most for term in plan)
+        scores: dict[int, float] = {}
+        least = 0.0
+        for term in plan:
+            if len(scores) >= limit and len(term.rows) > FEW:
+                least = self._least(scores, limit, slack)
+            if least and left < least - _ROUNDING:
+                bound = least - left - _ROUNDING
+                scores = {place: score for place, score in scores.items() if score >= bound}
+                held = [place for place in scores if _holds(term.rows, place)]
+                self._add(term.value, held, term.times, scores)
+            else:
+                self._add(term.value, self._visible(term.rows, shown), term.times, scores)
+            left -= term.most
+        if len(scores) >= limit:
+            least = self._least(scores, limit, slack)
+        keys = self._keys
+        found = sorted((-score, keys[place] or "") for place, score in scores.items() if score >= least)
+        return [Found(-score, key) for score, key in (found if slack else found[:limit])]
 
-    def keys_of(self, shown: Sequence[bool]) -> Container[str]:
-        """The keys of the rows of the groups that are shown; a set where they are few."""
-        keys, rows = self._keys, self._visible_rows(shown)
-        if rows.bit_count() * SPARSE > len(self._place):
-            return _Shown(self._place, self._group_of, shown)
-        return {key for place in places_of(rows) if (key := keys[place])}
+    @staticmethod
+    def _least(scores: Mapping[int, float], limit: int, slack: float) -> float:
+        """What a row is worth at least that is among the best so far."""
+        few = len(scores) < 4000
+        return (sorted(scores.values())[-limit] if few else heapq.nlargest(limit, scores.values())[-1]) * (1 - slack)
 
-    def _share_table(self) -> list[float]:
-        """What a word that a row holds once is worth there, by the length of the row."""
-        if self._shared != (self._total, len(self._place)):
-            self._shared = (self._total, len(self._place))
-            mean = round(self.mean, 2)
-            if self._shares[0] != mean:
-                self._shares = (mean, [saturated(1, length, mean) for length in range(LONGEST + 1)])
-        return self._shares[1]
+    def _plan(self, weights: Mapping[str, float]) -> list[_Term]:
+        """The words of a search that some row holds, rare ones first."""
+        count, mean, shares = len(self._place), self.mean, _shares(self.mean)
+        plan = []
+        for word in sorted(weights, key=lambda word: (self.rows_with(word), word)):
+            rows, times = self._rows.get(word), self._times.get(word, {})
+            if rows is not None:
+                value, often = weights[word] * idf(count, len(rows)), max(times.values(), default=1)
+                plan.append(_Term(value, value * max(shares[1], saturated(often, often, mean)), rows, times))
+        return plan
 
-    def _visible_rows(self, shown: Sequence[bool]) -> int:
-        """The rows of the groups that are shown, as a whole number; kept for the next question of the audience."""
-        key, count = bytes(shown), len(self._group_of)
-        found, until = self._visible.pop(key, (0, 0))
-        if until < count:
-            found |= packed(bytes(map(shown.__getitem__, self._group_of[until:]))) << until
-        self._visible[key] = found, count
-        if len(self._visible) > AUDIENCES:
-            del self._visible[next(iter(self._visible))]
+    def _visible(self, rows: array[int], shown: Sequence[bool] | None) -> Sequence[int]:
+        groups = self._group_of
+        return rows if shown is None else [place for place in rows if shown[groups[place]]]
+
+    def _add(self, value: float, rows: Sequence[int], times: Mapping[int, int], scores: dict[int, float]) -> None:
+        """Add a word to the scores of rows that hold it."""
+        lengths, mean, shares, get = self._lengths, self.mean, _shares(self.mean), scores.get
+        if times:
+            for place in rows:
+                length, many = lengths[place], times.get(place)
+                scores[place] = get(place, 0.0) + value * (saturated(many, length, mean) if many else shares[length])
+        elif scores:
+            for place in rows:
+                scores[place] = get(place, 0.0) + value * shares[lengths[place]]
+        else:
+            scores.update({place: value * shares[lengths[place]] for place in rows})
+
+    def keys_of(self, shown: Sequence[bool]) -> set[str]:
+        """The keys of the rows of the groups that are shown."""
+        groups = self._group_of
+        return {key for key, place in self._place.items() if shown[groups[place]]}
+
+
+def _holds(rows: array[int] | None, place: int) -> bool:
+    if rows is None:
+        return False
+    at = bisect_left(rows, place)
+    return at < len(rows) and rows[at] == place
+
+
+# -- the items of a memory --------------------------------------------------------------------------------------------
+
+Group = tuple[str, str, str, str | None, str | None]
+"""Scope type, scope key and kind; of what follows a person also who said it, and in which chat. Rows that agree in
+these are visible to the same people."""
+
+
+class Candidate(NamedTuple):
+    """A row that holds some of the words, and its BM25 score."""
+
+    item: Item
+    score: float
+
+
+def group_of(item: Item) -> Group:
+    """The group of a row in the index."""
+    if item.scope_type != "user":
+        return item.scope_type, item.scope_key, item.kind, None, None
+    return item.scope_type, item.scope_key, item.kind, item.sender_id, item.chat_id
+
+
+def example_of(group: Hashable) -> Item:
+    """Return a row that has the fields of a group and no text, to ask who may see the group."""
+    assert isinstance(group, tuple)
+    scope_type, scope_key, kind, sender_id, chat_id = group
+    return Item("", "", kind, scope_type, scope_key, sender_id=sender_id, chat_id=chat_id)
+
+
+def weigh(matched: Mapping[str, int], length: int, weights: Mapping[str, float], statistics: Statistics) -> float:
+    """The BM25 score of a row for weighted words."""
+    return sum(
+        weights[word] * statistics.idf(word) * saturated(times, length, statistics.mean)
+        for word, times in matched.items()
+    )
+
+
+def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statistics) -> list[Candidate]:
+    """The rows that hold any of the words, as candidates, in no order."""
+    found = []
+    for item in items:
+        words = tokens(item.text)
+        matched = Counter(word for word in words if word in weights)
+        if matched:
+            score = weigh(matched, len(words), weights, statistics)
+            found.append(Candidate(item, score))
+    return found
+
+
+class ItemIndex:
+    """The word index over the items of a snapshot, in step with it; every method may be called from any thread.
+
+    Disabled and deleted rows are not in it. Reads no file.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._building = threading.Lock()
+        self._changed: set[str] | None = None
+        self._index = WordIndex()
+        self._vocabulary = Vocabulary()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the index has been built."""
+        return self._changed is not None
+
+    def build(self, *, pause: float = 0.0) -> None:
+        """Index every row, once. `pause`: seconds to sleep after each 64 rows, so that a screen stays quick.
+
+        Call it without the snapshot's lock: it waits for a thread that builds, and that one needs the lock at its end.
+        """
+        with self._building:
+            if self._changed is not None:
+                return
+            with self._snapshot.lock:
+                changed = self._snapshot.watch()
+                rows = list(self._snapshot.items.values())
+            index, vocabulary = WordIndex(), Vocabulary()
+            for number, row in enumerate(rows, 1):
+                if row.enabled and not row.is_deleted:
+                    vocabulary.add(index.put(row.id, row.text, group_of(row)))
+                if pause and number % 64 == 0:
+                    time.sleep(pause)
+            with self._snapshot.lock:
+                if self._changed is None:
+                    self._index, self._vocabulary, self._changed = index, vocabulary, changed
+
+    def current(self) -> WordIndex:
+        """The index with every change in it, made now where it was not built. Call it, and use what it gives, holding
+        the snapshot's lock."""
+        if self._changed is None:  # not `build`: a thread that builds may wait for the lock that is held here
+            self._index, self._vocabulary = WordIndex(), Vocabulary()
+            self._changed = self._snapshot.watch()
+            self._changed.update(self._snapshot.items)
+        items, index = self._snapshot.items, self._index
+        for key in self._changed:
+            row = items.get(key)
+            if row is None or row.is_deleted or not row.enabled:
+                index.remove(key)
+            else:
+                self._vocabulary.add(index.put(key, row.text, group_of(row)))
+        self._changed.clear()
+        return index
+
+    def nearest(self, word: str) -> str | None:
+        """The word that some row holds and that `word` was probably meant to be; None when nothing is near."""
+        with self._snapshot.lock:
+            return self._vocabulary.nearest(word, self.current().rows_with)
+
+    def longer(self, beginning: str) -> list[str]:
+        """The commonest words that begin like that and go on."""
+        with self._snapshot.lock:
+            return self._vocabulary.longer(beginning, self.current().rows_with)
+
+    def best(
+        self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
+    ) -> list[Candidate]:
+        """The best `limit` rows for weighted words within the groups that are shown (None: all), best first.
+
+        `slack`: also every row that the last of these beats by no more than that share.
+        """
+        with self._snapshot.lock:
+            index, items = self.current(), self._snapshot.items
+            found = index.search(weights, limit, shown, slack)
+            return [Candidate(items[key], score) for score, key in found]
+
+
+# -- words of a question that nobody wrote that way -------------------------------------------------------------------
+
+LEAST = 4
+"""Letters of a word that is taken for the beginning of a longer one."""
+
+MOST_LONGER = 3
+"""Of the words that begin alike, so many are looked for."""
+
+SHORT, SHORT_WEIGHT = 6, 0.7
+"""A word of fewer letters is near to many others: what it is corrected to counts less."""
+
+
+class _Rank(NamedTuple):
+    distance: float
+    other_letter: bool
+    rarity: int
+    word: str
+
+
+def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) -> str | None:
+    """The known word that `word` was probably meant to be; None when nothing is near.
+
+    One slip (a letter more, less, other, or two swapped) is allowed from four letters on, two from eight on. Of equally
+    near words that with the same first letter wins, then the one that more rows hold. Words with digits are never
+    corrected, nor common English ones, nor one to which no row holds an answer.
+    """
+    if len(word) < 4 or not word.isalpha():
+        return None
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    if is_common(word):
+        return None
+
+    most = 1 if len(word) < 8 else 2
+    best: _Rank | None = None
+    distance_of: Any = OSA.distance
+    for other, distance, _ in process.extract(word, known, scorer=distance_of, score_cutoff=most, limit=20):
+        rank = _Rank(distance, other[0] != word[0], -rows_with(other), other)
+        if rank.rarity and (best is None or rank < best):
+            best = rank
+    return best.word if best else None
+
+
+def trust(word: str) -> float:
+    """What the nearest word counts beside one that stands there as it was written."""
+    return SHORT_WEIGHT if len(word) < SHORT else 1.0
+
+
+def is_stop_word_misspelt(word: str) -> bool:
+    """Whether the word is one slip away from a word that says nothing (`waht`)."""
+    return nearest(word, LONG_STOP_WORDS, lambda _: 1) is not None
+
+
+class Vocabulary:
+    """The words of an index, found by their ends: a slip leaves the first or the last letter as it was.
+
+    A word that no row holds any more may stay in it.
+    """
+
+    def __init__(self) -> None:
+        self._all: set[str] = set()
+        self._by_ends: dict[tuple[str, int], list[str]] = {}
+        self._by_start: dict[str, list[str]] = {}
+
+    def add(self, words: Iterable[str]) -> None:
+        """Take words up; known ones change nothing."""
+        for word in words:
+            if word in self._all:
+                continue
+            self._all.add(word)
+            if len(word) >= LEAST and word[:LEAST].isalpha():
+                self._by_start.setdefault(word[:LEAST], []).append(word)
+            if len(word) < 3 or not word.isalpha():
+                continue
+            self._by_ends.setdefault((word[0], len(word)), []).append(word)
+            self._by_ends.setdefault((word[-1], -len(word)), []).append(word)
+
+    def nearest(self, word: str, rows_with: Callable[[str], int]) -> str | None:
+        """The word that `word` was probably meant to be; None when nothing is near, or a stop word is."""
+        if len(word) < 4 or is_stop_word_misspelt(word):
+            return None
+        most = 1 if len(word) < 8 else 2
+        near: list[str] = []
+        for length in range(len(word) - most, len(word) + most + 1):
+            near += self._by_ends.get((word[0], length), ())
+            near += [other for other in self._by_ends.get((word[-1], -length), ()) if other[0] != word[0]]
+        return nearest(word, near, rows_with) if near else None
+
+    def longer(self, beginning: str, rows_with: Callable[[str], int]) -> list[str]:
+        """The words that begin like that and go on, those that most rows hold first; at most MOST_LONGER."""
+        if len(beginning) < LEAST:
+            return []
+        found = [word for word in self._by_start.get(beginning[:LEAST], ()) if word.startswith(beginning)]
+        held = [(-rows_with(word), word) for word in found if word != beginning]
+        return [word for rows, word in sorted(held) if rows][:MOST_LONGER]
+
+    def related(self, word: str) -> list[tuple[str, float]]:
+        """The other words that share their first letters with one, each with the share of letters in common."""
+        found = []
+        for other in self._by_start.get(word[:LEAST], ()) if word.isalpha() else ():
+            longer, shorter = max(len(word), len(other)), min(len(word), len(other))
+            if other == word or longer - shorter > 4 or not other.isalpha():
+                continue
+            common = LEAST
+            while common < shorter and word[common] == other[common]:
+                common += 1
+            if (common >= shorter - 1 and longer - common <= 4) or (common >= 5 and common >= 0.7 * longer):
+                found.append((other, common / longer))
         return found
 
 
-class _Shown:
-    """The keys of an index whose groups are shown; asked one by one, also while rows come and go."""
+# -- common English words: who writes one of them meant it ------------------------------------------------------------
 
-    def __init__(self, place: Mapping[str, int], group_of: Sequence[int], shown: Sequence[bool]) -> None:
-        self._place, self._group_of, self._shown = place, group_of, shown
+_WORDS = (
+    "acid airy ally alone along aloud amid anger angle angry ankle apart apple apply april arena argue arise army "
+    "aside asleep aunt auto avoid awake award aware away baby back bacon badge bake baker ball band bank barn base "
+    "basic basin basis batch bath beach bead beam bean bear beard beast beat beauty beef beer begin belief belly "
+    "belong belt bench bend berry bike bill bind bird birth bite bitter black blade blame blank blast bleed blend "
+    "bless blind block blood bloom blow blue board boast boat body boil bold bolt bomb bond bone book boost boot "
+    "border bore born boss bottle bottom bounce bowl brain brake branch brand brass brave bread break breath breed "
+    "brick bride bridge brief bright bring broad brother brown brush bucket budget build bulb bulk bull burn burst "
+    "bury bush busy butter button buyer cabin cable cage cake call calm camel camera camp canal candle candy cape "
+    "card care cargo carry cart carve case cash cast castle catch cattle cause cave cell cent center chain chair "
+    "chalk chance change charge charm chart chase chat cheap cheat check cheek cheer cheese chess chest chew chicken "
+    "chief child chill china chip choice choose chop church circle city civil claim clap class clay clean clear clerk "
+    "clever click cliff climb clinic clock close cloth cloud club clue coach coal coast coat code coffee coin cold "
+    "collar color colour come comedy comfort comic common compare cook cool copper copy coral core corn corner cost "
+    "cottage cotton couch cough count county couple courage course court cousin cover crab crack craft crash crazy "
+    "cream create credit creek crew crime crop cross crowd crown cruel cruise crush cure curl curry curve custom cute "
+    "cycle daily dairy damage dance danger dare dark data date dawn dead deaf deal dear death debate debt decade deck "
+    "deep deer defeat defend degree delay demand deny depart depend depth desert design desk detail device devil dial "
+    "diary diet dinner dirt dish disk dive dock doctor doll dollar door dose double doubt dough dozen draft drag "
+    "drain drama draw dream dress drift drill drink drive drop drug drum duck dump dust duty eager eagle early earn "
+    "earth east easy echo edit effect effort eight either elbow elder elect empty enemy energy engine enjoy enough "
+    "enter entire entry equal error escape essay even event ever every evil exact exam except excuse exist exit "
+    "expect expert explain extra face fact fade fail faint fair faith fake fall false fame family famous fancy farm "
+    "fashion fast fate fault favor favour fear feast feather feed feel fellow fence ferry fever fiber field fifth "
+    "fifty fight figure file fill film final find fine finger finish fire firm first fish five flag flame flash flat "
+    "flavor flesh flight float flock flood floor flour flow flower fluid flute foam focus fold folk follow food fool "
+    "foot force forest forget fork form fort forty forward frame free freeze fresh friday friend front frost fruit "
+    "fuel full fund funny furry future gain game garage garden garlic gate gather gear gentle ghost giant gift ginger "
+    "girl give glad glass globe gloom glory glove glue goal goat gold golf good goose grab grade grain grand grant "
+    "grape grass grave gray great greed green greet grey grief grill grin grip group grow guard guess guest guide "
+    "guilt guitar habit hair half hall hammer hand handle handy hang happen happy harbor hard harm harsh harvest "
+    "haste hate hawk head heal health heap hear heart heat heavy heel height hello help herb herd hero hidden high "
+    "hike hill hint hire hobby hold hole holiday hollow holy home honest honey honor hook hope horn horse host hotel "
+    "hour house huge human humble humor hunger hunt hurry hurt idea ideal image inch income index infant inform "
+    "injury inner input insect inside invite iron island issue item jacket jail jeans jelly jewel join joint joke "
+    "journey judge juice july jump june jungle junior jury keen keep kettle kick kidney kill kind king kiss kitchen "
+    "kite knee knife knit knock knot know label labor lack ladder lady lake lamb lamp land lane large laser last late "
+    "later laugh laundry lawn lawyer layer lazy lead leaf leak lean learn lease least leather leave legal lemon lend "
+    "length less lesson letter level library license life lift light like limb limit line link lion liquid list "
+    "listen little live liver load loan local lock lodge lonely long look loop loose lord lose loss loud lounge love "
+    "lower loyal luck lucky lump lunch lung luxury machine magic mail main major make male mall manage mango manner "
+    "many maple march mark market marry mask mass master match mate math matter maybe mayor meal mean meat medal "
+    "media meet melon melt member memory mend mental mention menu mercy merry mess metal meter middle mild mile milk "
+    "mill mind minor mint minute mirror miss mist model modern moment monday money monkey month mood moon moral "
+    "morning motor mount mountain mouse mouth move much murder muscle museum music myth nail name narrow nasty nation "
+    "native nature near neat neck need needle nerve nest never news next nice niece night nine noble noise none noon "
+    "normal north nose note notice novel number nurse obey object ocean offer office often okay olive onion open "
+    "opera option orange orbit order organ ounce oven owner oxygen pace pack page pain paint pair palace pale palm "
+    "panel panic paper pardon parent park part party pass past pasta path patient pause peace peach peak pear pearl "
+    "pencil pepper permit person phase phone phrase piano pick picnic picture piece pigeon pile pill pillow pilot "
+    "pine pink pipe pitch pity pizza place plain plan plane planet plant plate play please plenty plot plug plum plus "
+    "pocket poem poet point poison pole police polish polite pond pony pool poor pope porch pork port pose post "
+    "potato pound pour powder power praise pray press pretty price pride priest prince print prison prize profit "
+    "proof proper proud prove public pull pulse pump punch pupil puppy pure purple purse push puzzle queen quest "
+    "question queue quick quiet quilt quit quiz quote rabbit race rack radio rage rail rain raise ranch range rank "
+    "rapid rare rate rather raven reach react read ready real reason rebel recall recent recipe record reduce refer "
+    "refuse regard region regret reject relax relief rely remain remind remote remove rent repair repeat reply report "
+    "request rescue rest result return reveal review reward rhyme rhythm rice rich ride right ring riot rise risk "
+    "rival river road roar roast robe robot rock rocket role roll roof room root rope rotten rough round route royal "
+    "rubber rude ruin rule rural rush sack sacred saddle safe sail saint salad salary sale salmon salt sand sauce "
+    "save scale scar scare scarf scene school science score scout scream screen script seal search season seat second "
+    "secret seed seek seem seize seldom select self sell send senior sense serve seven severe shade shadow shake "
+    "shame shape share shark sharp shed sheep sheet shelf shell shield shift shine ship shirt shock shoe shoot shop "
+    "shore short shout show shower shut sick side sign signal silent silk silly silver simple since sing single sink "
+    "sister site size skate sketch skill skin skirt slave sleep slice slide slight slim slip slope slow small smart "
+    "smell smile smoke smooth snack snake snow soap soccer social sock soda sofa soft soil solar soldier sole solid "
+    "solve song soon sore sorry sort soul sound soup sour south space spare speak special speech speed spell spend "
+    "spice spicy spider spin spirit split spoil spoon sport spot spray spread spring square squash stable stack staff "
+    "stage stain stair stamp stand star stare start state station stay steady steak steal steam steel steep stem step "
+    "stick stiff still sting stir stock stone stool stop store storm story stove strange straw stream street stress "
+    "strict strike string strip strong study stuff stupid style submit sudden suffer sugar suit summer sunday sunny "
+    "supper supply support sure surf surface surgery survey sushi swamp swan sweat sweater sweep sweet swim swing "
+    "switch sword symbol system table tail take tale talent talk tall tank tape target task taste teach team tear "
+    "tell temple tempt tend tennis tent term test text thank theft theme thick thief thin thing think third thirst "
+    "thirty thorn thread threat three throat throne throw thumb thunder ticket tide tidy tiger tight tile time tiny "
+    "tire title toast today toilet tomato tone tongue tonight tool tooth topic torch total touch tough tour towel "
+    "tower town trace track trade trail train trap trash travel tray treat tree trend trial tribe trick trip troop "
+    "trouble truck true trunk trust truth tube tune tunnel turkey turn twelve twenty twice twin twist type uncle "
+    "union unit upper upset urban usual vacant valley value vary vase vast vegan vein verb verse victim video view "
+    "villa village vine violin virus visa visit vital voice volume vote wage wagon waist wait wake walk wall wallet "
+    "wander want warm warn wash waste watch water wave weak wealth weapon wear weather weave wedding week weigh weird "
+    "welcome well west whale wheat wheel whip whisper white whole wide widow width wife wild wind window wine wing "
+    "winner winter wipe wire wise wish witch wolf woman wonder wood wool word work world worm worry worth wound wrap "
+    "wreck wrist write wrong yard yarn year yell yellow yield young youth zebra zone"
+)
 
-    def __contains__(self, key: object) -> bool:
-        place = self._place.get(key, -1) if isinstance(key, str) else -1
-        group = self._group_of[place] if 0 <= place < len(self._group_of) else len(self._shown)
-        return group < len(self._shown) and self._shown[group]
+
+@lru_cache(1)
+def _stems() -> frozenset[str]:
+    return frozenset(tokens(_WORDS))
 
 
-def _holds(rows: int | array[int], place: int) -> bool:
-    if isinstance(rows, int):
-        return rows == place
-    at = bisect_left(rows, place)
-    return at < len(rows) and rows[at] == place
+def is_common(word: str) -> bool:
+    """Whether a token is the stem of a common English word."""
+    return word in _stems()

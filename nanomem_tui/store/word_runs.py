@@ -18,7 +18,8 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufeff"
 """What is part of the word that it stands in: accents of their own, and what nobody sees."""
 _PUNCTUATION = (
-    "\\s.,;:!?\"'`()\\[\\]{}<>_*\u2026\u2010-\u2015\u2018-\u201f\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u00ab\u00bb\u00a1\u00bf-"
+    "\\s.,;:!?\"'`()\\[\\]{}<>_*\u2026\u2010-\u2015\u2018-\u201f"
+    "\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u00ab\u00bb\u00a1\u00bf-"
 )
 """What may stand around the words of a sentence, and is no part of a name."""
 TELLS = 8
@@ -194,3 +195,35 @@ def _begun(text: str, cut: re.Match[str], firsts: dict[str, list[tuple[str, ...]
         ):
             return start + places[at][0], cut.end()
     return None
+
+
+# -- texts that stand inside longer words: `kayak` in `kayaks`, a number behind its country code ----------------------
+
+
+def parts_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
+    """What finds them in a text that is flat; None for no text."""
+    runs = sorted({run_of(text) for text in texts}, key=lambda run: -len(run.words))
+    every = [r"[\W_]*".join(map(re.escape, run.words)) for run in runs if run.words]
+    return re.compile("|".join(every)) if every else None
+
+
+def parts_found_in(text: str, parts: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """The places of the words that hold one."""
+    plain = flat(text)
+    if not parts.search(plain):
+        return
+    places = range(len(text)) if len(plain) == len(text) else _places(text)
+    if len(places) != len(plain):
+        plain = "".join(map(flat, text))
+    for found in parts.finditer(plain):
+        begin, end = places[found.start()], places[found.end() - 1] + 1
+        while begin and text[begin - 1].isalnum():
+            begin -= 1
+        while end < len(text) and text[end].isalnum():
+            end += 1
+        yield begin, end
+
+
+def _places(text: str) -> list[int]:
+    """Where each character of the flat text is from."""
+    return [place for place, char in enumerate(text) for _ in flat(char)]

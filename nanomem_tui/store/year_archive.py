@@ -19,9 +19,9 @@ from typing import Any, Literal, NamedTuple
 
 from nanomem_tui import regular
 from nanomem_tui.errors import Refused, StoreError, from_os_error
-from nanomem_tui.store import atomic, owners
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store import atomic
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import TierRecord
 
 FOLDER = "archive"
 SUFFIX = ".jsonl.gz"
@@ -141,7 +141,7 @@ def write(
 def _written(path: Path, records: Iterable[TierRecord]) -> tuple[str, Counter[str], tuple[str, ...]]:
     """The digest of the lines, how many of each kind there are, the first and the last time."""
     digest, counts, times = hashlib.sha256(), Counter[str](), ("", "")
-    handle = owners.opened(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    handle = atomic.open_owned(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     with open(handle, "wb") as file:
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             for record in records:

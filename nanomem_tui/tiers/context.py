@@ -1,8 +1,8 @@
 """Context assembly (seed 004): what an agent should know before it asks a model to do a task.
 
-The task is read, the tiers are searched, what they say is put on one scale (`context_ranking`), said once
-(`near_duplicates`) and within a budget of tokens (`context_fitting`, `token_counts`). A look that writes nothing; the
-same store gives the same answer for the whole of a day. Owns the order of these steps.
+The task is read, the tiers are searched, and what they say is put on one scale, said once and within a budget of tokens
+(`context_fitting`, `token_counts`). A look that writes nothing; the same store gives the same answer for the whole of a
+day. Owns the order of these steps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import secret_signs, secrets
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.settings import OFF, Settings
-from nanomem_tui.tiers import context_block, context_ranking, context_sources, token_counts
+from nanomem_tui.tiers import context_fitting, context_sources, token_counts
 from nanomem_tui.tiers.context_fitting import Budget
 from nanomem_tui.tiers.context_sources import Parts
 from nanomem_tui.tiers.context_values import TIERS, Context, ContextChunk, Finding, LeftOut, task_of, tiers_of
@@ -58,16 +58,16 @@ class ContextAssembly:
         if not self._settings.memory_enabled:
             return Context(asked, (), 0, most, name, wanted, notes=(OFF,))
         found = context_sources.look(self._parts, asked, wanted, audience or Audience())
-        ranked = context_ranking.rank(found.findings, asked.words, clock.now().date())
+        ranked = context_fitting.rank(found.findings, asked.words, clock.now().date())
         ranked = [one._replace(finding=_masked(one.finding)) for one in ranked]
 
         def cost(source: str, content: str) -> int:
-            return count(context_block.entry(source, content) + "\n") if framed else count(content)
+            return count(context_fitting.entry(source, content) + "\n") if framed else count(content)
 
-        room = most - (count(context_block.FRAME) if framed else 0)
+        room = most - (count(context_fitting.FRAME) if framed else 0)
         fitted = Budget(room, count, cost).fit(ranked)
         chunks = fitted.chunks
-        while framed and chunks and count(context_block.rendered(chunks)) > most:
+        while framed and chunks and count(context_fitting.rendered(chunks)) > most:
             last = chunks.pop()  # tokens of parts are not those of the whole, to the last one
             about = (last.tier, last.kind, last.id, last.content, last.parts)
             fitted.cut.insert(0, LeftOut(last.source, last.relevance, "the budget is full", *about))
@@ -77,7 +77,7 @@ class ContextAssembly:
 
     def block(self, context: Context) -> str:
         """The block that a model is given; within the budget where the context was assembled `framed`."""
-        return context_block.rendered(context.chunks)
+        return context_fitting.rendered(context.chunks)
 
 
 def _masked(finding: Finding) -> Finding:

@@ -6,25 +6,27 @@ Records and events belong to the agent of the workspace as a whole; items and le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory import prompt, said_on
 from nanomem_tui.memory.fusion import nearness
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store import tier_rows, tier_search
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, TIERS, Tier
-from nanomem_tui.store.tier_rows import Where
-from nanomem_tui.store.tier_values import TierRecord
-from nanomem_tui.tiers import context_content as content
-from nanomem_tui.tiers.aging import description_of
-from nanomem_tui.tiers.context_values import Finding, Task
-from nanomem_tui.tiers.ring import agent_of
+from nanomem_tui.store import work, work_search
+from nanomem_tui.store.knowledge_values import KnowledgeHit
+from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.work_kinds import FINAL, KINDS, RECORD_KINDS, TIERS, Tier
+from nanomem_tui.store.work_values import TierRecord, Where
+from nanomem_tui.tiers.context_values import MARK, Finding, Task
+from nanomem_tui.tiers.entries import agent_of, description_of
 from nanomem_tui.tokens import shown, tokens
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from nanomem_tui.memory.turn import Engine
     from nanomem_tui.tiers.entries import OperationalEntry
     from nanomem_tui.tiers.knowledge import KnowledgeBase
@@ -74,7 +76,7 @@ def look(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> 
         found.findings.extend(_memory(parts.engine(), task, audience, found))
     if "knowledge" in tiers and task.words:
         hits = parts.knowledge().search(task.text, EACH)
-        found.findings.extend(content.of_chunk(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
+        found.findings.extend(of_chunk(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
     return found
 
 
@@ -85,10 +87,10 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
     if not task.words:
         return
     for value in _few(now.metrics(), lambda value: value.name, task):
-        yield content.of_metric("operational", value.name, value.name, value.value, value.unit, value.at)
-    for state in _few(now.agent_states(), lambda one: f"{one.agent} {content.in_words(one.state)}", task):
+        yield of_metric("operational", value.name, value.name, value.value, value.unit, value.at)
+    for state in _few(now.agent_states(), lambda one: f"{one.agent} {in_words(one.state)}", task):
         lines = [("state", state.state)]
-        yield content.finding("operational", "agent-state", state.agent, f"agent {state.agent}", lines, state.at)
+        yield finding("operational", "agent-state", state.agent, f"agent {state.agent}", lines, state.at)
     for entry in now.holding(_beginnings(task), ENTRIES, EACH):
         if agent_of(entry.data) is None:
             yield _of_entry(entry)
@@ -97,10 +99,10 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
 def _of_entry(entry: OperationalEntry) -> Finding:
     data = entry.data
     if entry.category != "task":
-        return content.of_entry("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
+        return of_entry("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
     rest = {name: value for name, value in data.items() if name not in ("id", "description", "status")}
     lines = [("source", entry.source), ("status", data["status"]), ("data", rest)]
-    return content.finding("operational", "task", data["id"], f"task: {description_of(data)}", lines, entry.at, 0.8)
+    return finding("operational", "task", data["id"], f"task: {description_of(data)}", lines, entry.at, 0.8)
 
 
 def _few(rows: Iterable[Row], words: Callable[[Row], str], task: Task) -> list[Row]:
@@ -129,17 +131,18 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
         hits: list[TierRecord] = []
         for tier in wanted:
             for kind in (KINDS[name] for name in SEARCHED):
-                if table := kind.tables.get(tier):
-                    rated = tier_search.find(connection, records.workspace_id, [(kind, table)], task.question, EACH)
+                if tier in kind.tiers:
+                    asked = work_search.Asked(kind, tier if kind.ages else None)
+                    rated = work_search.find(connection, [asked], task.question, EACH)
                     hits += [one.record for one in rated]
-            hits += _measured(connection, records.workspace_id, task, tier)
+            hits += _measured(connection, task, tier)
         return hits
 
     none: list[TierRecord] = []
     known = {record.key: record for record in records.ask(ask, none)}
     near = {one.record.key: one for one in _near(parts, task, found) if one.record.tier in wanted}
     for key, record in ({key: one.record for key, one in near.items()} | known).items():
-        yield content.of_record(record, nearness(near[key].distance) if key in near else 0.0)
+        yield of_record(record, nearness(near[key].distance) if key in near else 0.0)
 
 
 def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
@@ -154,11 +157,11 @@ def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
         return ()
 
 
-def _measured(connection: Connection, workspace_id: str, task: Task, tier: Tier) -> Iterator[TierRecord]:
+def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRecord]:
     """The newest value of each metric that the task names, as that tier keeps it."""
     kind = KINDS["metric" if tier == "working" else "metric-hour"]
     for name in task.names[:NAMED]:
-        yield from tier_rows.rows(connection, workspace_id, kind, tier, Where({"name": name}), 1)
+        yield from work.rows(connection, kind, tier, Where({"name": name}), 1)
 
 
 # -- the memory itself ------------------------------------------------------------------------------------------------
@@ -169,5 +172,139 @@ def _memory(engine: Engine, task: Task, audience: Audience, found: Found) -> Ite
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
     for hit in begun.given:
-        yield content.of_item(hit.item, nearness(hit.parts.get("distance")), begun.zone)
-    yield from map(content.of_lesson, begun.lessons)
+        yield of_item(hit.item, nearness(hit.parts.get("distance")), begun.zone)
+    yield from map(of_lesson, begun.lessons)
+
+
+# -- what is said to a model ------------------------------------------------------------------------------------------
+
+MOST = 10_000
+"""Characters of one finding: more of it is no context."""
+SHOWN: Mapping[str, tuple[str, ...]] = {
+    "goal": ("status", "result"),
+    "task": ("agent", "status", "input", "output", "error"),
+    "tool-call": ("agent", "reason", "input", "output", "success"),
+    "agent-state": ("state",),
+    "decision": ("options", "chosen", "reasoning", "outcome"),
+    "pattern": ("action", "success_rate", "uses"),
+    "procedure": ("description", "steps", "success_count", "fail_count", "tags"),
+    "incident": ("symptoms", "root_cause", "resolution", "resolved_by", "prevention"),
+    "config-change": ("reason", "changed_by", "content"),
+    "event": ("source", "data"),
+}
+"""The fields of a record that are told below its title."""
+HEADS = {"tool-call": "call of", "agent-state": "agent", "config-change": "change of", "pattern": "pattern: when"}
+"""How the first line of a kind begins, where it is not its name."""
+
+
+def of_record(record: TierRecord, nearness: float = 0.0) -> Finding:
+    """A record as a finding."""
+    fields = record.fields
+    if record.kind in ("metric", "metric-hour"):
+        value = fields["value"] if record.kind == "metric" else fields["mean"]
+        return of_metric(record.tier, record.id, fields["name"], value, fields["unit"] or "", record.at)
+    named = fields.get(KINDS[record.kind].title) or record.id
+    if record.kind == "event" and named in ("event", "tool_result"):
+        return of_entry(record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"])
+    lines = [(name.replace("_", " "), fields.get(name)) for name in SHOWN.get(record.kind, ())]
+    return finding(
+        record.tier, record.kind, record.id, f"{HEADS.get(record.kind, f'{record.kind}:')} {named}", lines, record.at,
+        importance_of(record), nearness,
+    )  # fmt: skip
+
+
+def finding(
+    tier: str,
+    kind: str,
+    id: str,
+    head: str,
+    lines: Iterable[tuple[str, Any]] = (),
+    at: str = "",
+    importance: float = 0.5,
+    nearness: float = 0.0,
+) -> Finding:
+    """A finding of a first line and of named values below it; those that say nothing are left out."""
+    told = [(name, in_words(value)) for name, value in lines]
+    rest = [f"{name}: {text}" for name, text in told if text]
+    when = f" ({at[:16].replace('T', ' ')} UTC)" if at else ""
+    return Finding(
+        tier, kind, id, _clipped("\n".join([f"{head}{when}", *rest])), _clipped("\n".join([head, *rest])), at,
+        max(0.0, min(1.0, importance)), nearness,
+    )  # fmt: skip
+
+
+def of_entry(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> Finding:
+    """Something that happened, as a finding."""
+    if category == "tool_result" and isinstance(data, Mapping):
+        rest = {name: value for name, value in data.items() if name != "tool"}
+        lines = [("source", source), ("data", rest)]
+        return finding(tier, "event", id, f"call of {in_words(data.get('tool'))}", lines, at, 0.4)
+    importance = 1.0 if critical else 0.3
+    return finding(tier, "event", id, "event", [("source", source), ("data", data)], at, importance)
+
+
+def of_metric(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
+    """The value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
+    what = "metric, mean of the hour" if tier == "longterm" else "metric"
+    made = finding(tier, "metric", id, f"{what}: {name} = {value:g}{unit and f' {unit}'}", at=at)
+    return made._replace(place=f"metric/{name}")
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MOST else text[:MOST] + MARK
+
+
+def in_words(value: Any) -> str:
+    """A JSON value as a person reads it: names and values, without the signs of JSON."""
+    if value is None or value in ("", [], {}):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := in_words(inner)))
+    if isinstance(value, (list, tuple)):
+        return "; ".join(filter(None, map(in_words, value)))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def importance_of(record: TierRecord) -> float:
+    """How much a record matters, from 0 to 1: what was called important or critical, what went wrong, what proved
+    itself; a half where nothing tells."""
+    fields = record.fields
+    if record.kind == "decision":
+        return 1.0 if fields.get("important") else 0.6
+    if record.kind == "incident":
+        return 1.0
+    if record.kind == "event":
+        return 1.0 if fields.get("critical") else 0.3
+    if record.kind == "pattern":
+        return float(fields.get("success_rate") or 0.0)
+    if record.kind == "procedure":
+        good, bad = (int(fields.get(name) or 0) for name in ("success_count", "fail_count"))
+        return (good + 1) / (good + bad + 2)
+    if record.kind in ("goal", "task"):
+        return 0.5 if fields.get("status") in FINAL else 0.8
+    return 0.4 if fields.get("success") is not False else 0.6
+
+
+def of_chunk(hit: KnowledgeHit) -> Finding:
+    """A chunk of a document as a finding."""
+    heading = f"{hit.title} {hit.section}".strip()
+    place = f"{hit.title}#{hit.section}" if hit.section else hit.title
+    text = _clipped(hit.text)
+    return Finding("knowledge", hit.kind, hit.id, text, text, place=place, heading=heading)
+
+
+def of_item(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
+    """An item of long-term memory as a finding. `zone`: the agent's."""
+    text, about = _clipped(said_on.resolved(item, zone)), said_on.about(item, zone)
+    shown = f"{text} ({about})" if about else text
+    return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
+
+
+def of_lesson(lesson: Lesson) -> Finding:
+    """A lesson as a finding: what it is about, what is better, and what is not."""
+    avoid = f" (not: {bad})" if (bad := prompt.avoided(lesson)) else ""
+    text = _clipped(f"{lesson.trigger}: {lesson.better_action}{avoid}")
+    importance = max(0.0, min(1.0, lesson.confidence / 10))
+    return Finding("longterm", "lesson", lesson.id, text, text, lesson.updated_at, importance)

@@ -1,22 +1,20 @@
-"""What happens now, one entry at a time: its categories, what each must say, and its line in a file.
+"""What happens now, one entry at a time: its categories, what each must say, and what it is about.
 
-Owns the form of an entry and the checks of it. Values only; must not know a file or a database.
+Owns the checks of an entry. Values only; must not know a database.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, json_text
 from nanomem_tui.errors import BadInput
-from nanomem_tui.store.ledger import json_writer
-from nanomem_tui.store.tier_kinds import ENDED
-from nanomem_tui.store.tier_values import MAX_TEXT, checked_id
+from nanomem_tui.store.work_kinds import ENDED
+from nanomem_tui.store.work_values import MAX_TEXT, checked_id
 from nanomem_tui.text import one_line
 
 CATEGORIES = ("metric", "event", "task", "tool_result")
@@ -29,14 +27,6 @@ _TELLING = frozenset({"level", "severity", "type", "kind", "category"})
 """The names under which an entry says how grave it is, or what it is about."""
 _MEASURED = frozenset({"name", "value", "unit"})
 """What the table of metrics has room for."""
-_HEAD = re.compile(
-    rb'\{"id":"([^"\\]+)","at":"([^"\\]+)","category":"(\w+)","source":("(?:[^"\\]|\\.)*"),"critical":(true|false|null),"data":'
-)
-_FLAGS = {False: "false", True: "true", None: "null"}
-_CRITICAL = {flag: critical for critical, flag in _FLAGS.items()}
-as_json = json_writer(finite=True)
-quoted = json.encoder.encode_basestring
-"""A text as JSON."""
 
 
 class OperationalEntry(NamedTuple):
@@ -59,67 +49,29 @@ class MetricValue(NamedTuple):
     at: str
 
 
-class Kept(NamedTuple):
-    """An entry as it is kept: `rank` (milliseconds) orders it and tells its age, `text` is its data as JSON, `segment`
-    the file that has its line. `critical`: True where working memory has it, None where it still has to."""
-
-    rank: int
-    id: str
-    at: str
-    category: str
-    source: str
-    critical: bool | None
-    text: str
-    segment: Any = None
-
-    @property
-    def ms(self) -> int:
-        """Its own time in milliseconds, which the clock may have set back."""
-        return clock.ms_of(clock.parse(self.at) or clock.now())
-
-    @property
-    def when(self) -> tuple[int, str, str]:
-        """What orders entries of several processes; those of one keep the order in which they came."""
-        return self.rank, self.at, self.id
-
-    def entry(self) -> OperationalEntry:
-        """The entry with its data."""
-        critical = self.critical is not False
-        return OperationalEntry(self.id, self.at, self.category, self.source, json.loads(self.text), critical)
-
-    def line(self) -> bytes:
-        """One line: `{"c":"<crc32 of the body>","r":<body>}` and a newline, as in the ledger."""
-        return line_of(self.id, self.at, self.category, self.source, self.critical, self.text)
-
-
-def line_of(entry_id: str, at: str, category: str, source: str, critical: bool | None, text: str) -> bytes:
-    """The line of an entry with these fields, `text` being its data as JSON."""
-    told = f'"category":"{category}","source":{quoted(source)},"critical":{_FLAGS[critical]}'
-    return signed(f'{{"id":"{entry_id}","at":"{at}",{told},"data":{text}}}'.encode())
-
-
-def signed(body: bytes) -> bytes:
-    """A body of JSON as a line with its checksum."""
-    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
-
-
-def kept_of(body: bytes, segment: Any) -> tuple[Kept, Any] | None:
-    """The entry in the body of a line, and its data; None where there is none. Its rank is its time."""
-    head = _HEAD.match(body)
-    if head is None:
-        return None
-    try:
-        entry_id, at, category, source, critical = (part.decode() for part in head.groups())
-        moment = clock.parse(at)
-        text = body[head.end() : -1].decode()
-        data = json.loads(text)
-        source = json.loads(source)
-        checked(category, data, source)
-    except (ValueError, RecursionError, BadInput):
-        return None
-    if moment is None:
-        return None
-    return Kept(clock.ms_of(moment), entry_id, at, category, source, _CRITICAL[critical], text, segment), data
+def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
+    """Read the entries of a file of an earlier release, each a line `{"c":"<crc32>","r":<entry>}`, but for those that
+    had aged; and whether every line could be read. Lines that were torn or harmed are passed over."""
+    found: list[OperationalEntry] = []
+    is_whole = True
+    for line in data.split(b"\n"):
+        body = line[20:-1]
+        if line[6:14] != b"%08x" % zlib.crc32(body):
+            is_whole = is_whole and not line.strip(b"\0\r ")
+            continue
+        try:
+            said = json_text.loads(body)
+            if said.get("aged") in (ids := [one.id for one in found]):
+                found = found[ids.index(said["aged"]) + 1 :]
+            elif "id" in said:
+                checked(said["category"], said["data"], said["source"])
+                critical = said["critical"] is not False
+                at = clock.iso(clock.parse(said["at"]) or clock.now())
+                found.append(OperationalEntry(
+                    str(said["id"]), at, said["category"], said["source"], said["data"], critical))  # fmt: skip
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadInput):
+            is_whole = False
+    return found, is_whole
 
 
 def checked(category: str, data: Any, source: Any) -> None:
@@ -171,7 +123,7 @@ def _is_number(value: object) -> bool:
 def text_of(data: Any) -> str:
     """The data as JSON. Raises BadInput for what UTF-8 JSON cannot hold, and for too much."""
     try:
-        text = as_json(data)
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(text) if text.isascii() else len(text.encode())
     except (TypeError, ValueError, RecursionError):
         raise BadInput("the data is no JSON", "", "give UTF-8 text, finite numbers, lists and objects") from None
@@ -238,3 +190,28 @@ def records_of(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "metric", {"name": data["name"], "value": data["value"], "unit": data.get("unit"), **told}
     if entry.category != "metric" or entry.critical or data.keys() - _MEASURED:
         yield "event", {"category": entry.category, "data": data, "critical": entry.critical, **told}
+
+
+def name_of(category: str, data: Any) -> str:
+    """Return what an entry is about: a metric, a task or a tool; empty for an event."""
+    named = {"metric": "name", "task": "id", "tool_result": "tool"}.get(category)
+    return str(data[named]) if named else ""
+
+
+def agent_of(data: Any) -> str | None:
+    """Return the agent whose state an event or a task tells; None where it tells none."""
+    if isinstance(data, Mapping) and "state" in data:
+        agent = data.get("agent")
+        return agent if isinstance(agent, str) and agent else None
+    return None
+
+
+def description_of(data: Any) -> str:
+    """Return what a task is about, by what was said of it; its id where nothing else was."""
+    return text_in(data, "description") or text_in(data, "title") or text_in(data, "id")
+
+
+def text_in(data: Any, name: str) -> str:
+    """Return the text that an object has under a name; empty where there is none."""
+    value = data.get(name) if isinstance(data, Mapping) else None
+    return value if isinstance(value, str) else ""

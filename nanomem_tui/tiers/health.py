@@ -1,104 +1,66 @@
-"""What the doctor says of the trail: damage of its file and of its rows, archives, runs that were cut off, sizes.
+"""What the doctor says of the trail: damage of its file, archives, runs that were cut off, sizes.
 
 Reads only, for a bounded time: of a file of many gigabytes a part is looked at, and that is said.
 """
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.store import tier_aging, year_archive
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.text import counted
+from nanomem_tui.store import year_archive
+from nanomem_tui.store.reading import OlderSchema
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.sql import Connection
-    from nanomem_tui.store.tier_store import TierStore
+    from nanomem_tui.store.work import WorkStore
     from nanomem_tui.tiers.lifecycle import Lifecycle
 
 SECONDS = 5.0
-"""How long the pages, and how long the rows, are looked at."""
+"""How long the pages are looked at."""
 SOON = 30
 """Days before a size is reached, in which that is told."""
 LARGEST = 500_000_000
 """Bytes of an archive that is read whole."""
-_OFFERED = 20
 _KEPT = "it is kept as it is; an archive, a backup of nanomem's folder, or an import holds what is lost"
 
 
-def problems(database: TierStore, workspace_id: str, lifecycle: Lifecycle, paths: Paths) -> Iterator[Problem]:
+def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterator[Problem]:
     """Everything that is wrong with the records of a workspace."""
     where = database.where if database.is_remote else paths.relative(database.path)
 
+    from nanomem_tui.store import work
+
     def look(connection: Connection) -> list[Problem]:
-        pages = _pages(connection, where) if isinstance(connection, sqlite3.Connection) else ()
-        return [*pages, *_rows(connection, workspace_id, where)]
+        found, over = work.damages(connection, SECONDS)
+        problems = [Problem(f"damaged: {one}", where, None, _KEPT) for one in found]
+        if not over:
+            what = f"its pages were looked at for {SECONDS:g} seconds, and not all of them"
+            fix = f"`sqlite3 {database.path.name} 'PRAGMA quick_check'` looks at all"
+            problems.append(Problem(what, where, None, fix, "note"))
+        return problems
 
     if database.is_remote and database.path.exists():
         what = "records of before lie in this file, and database_url names a server: they are not shown"
         fix = "see `nanomem migrate-store --help`: it moves them, or left them behind"
         yield Problem(what, paths.relative(database.path), None, fix, "note")
     try:
+        if database.is_of_first_edition:
+            what, fix = "it is of the first edition", "the first command that writes takes it over and keeps a copy"
+            yield Problem(what, "tiers.db", None, fix, "note")
+        if not database.is_remote and database.path.exists() and not database.exists:
+            yield Problem("it is empty: what it held is gone, or it was never filled", where, None, _KEPT, "warning")
         if database.exists:
             yield from database.read(look)
             yield from _lifecycle(lifecycle, where)
+    except OlderSchema as error:
+        yield Problem(error.what, where, None, error.fix, "warning")
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix if "doctor" not in error.fix else _KEPT)
     yield from _archives(lifecycle)
-
-
-def _pages(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
-    verdicts = []
-    with _for_seconds(connection) as over:
-        verdicts = [verdict for (verdict,) in connection.execute(f"PRAGMA quick_check({_OFFERED})") if verdict != "ok"]
-    yield from (Problem(f"damaged: {verdict}", where, None, _KEPT) for verdict in verdicts)
-    if over:
-        what = f"its pages were looked at for {SECONDS:g} seconds, and not all of them"
-        yield Problem(what, where, None, "`sqlite3 tiers.db 'PRAGMA quick_check'` looks at all", "note")
-
-
-@contextmanager
-def _for_seconds(connection: sqlite3.Connection) -> Iterator[list[bool]]:
-    """End the statement within that takes too long; what is given is not empty then."""
-    ends = time.monotonic() + SECONDS
-    over: list[bool] = []
-    connection.set_progress_handler(lambda: int(time.monotonic() > ends), 100_000)
-    try:
-        yield over
-    except sqlite3.OperationalError as error:
-        if "interrupt" not in str(error).lower():
-            raise
-        over.append(True)
-    finally:
-        connection.set_progress_handler(None, 0)
-
-
-def _rows(connection: Connection, workspace_id: str, where: str) -> Iterator[Problem]:
-    """Rows of which a bit flipped: all of them, or as many as there is time for, the newest of each table first."""
-    ends = time.monotonic() + SECONDS
-    tables = [(kind, table) for kind in KINDS.values() for table in kind.tables.values()]
-    for at, (kind, table) in enumerate(tables):
-        share = time.monotonic() + max(0.0, ends - time.monotonic()) / (len(tables) - at)
-        bad = []
-        late = partial(_is_later, share)
-        for record_id in tier_aging.damaged(connection, workspace_id, kind, table, late):
-            bad.append(record_id)
-            if len(bad) == _OFFERED:
-                break
-        if bad:
-            what = f"{table}: {counted(len(bad), 'row')} not as they were written ({', '.join(bad[:3])})"
-            yield Problem(what, where, None, f"look at them (`nanomem record`), and correct or delete them; {_KEPT}")
-
-
-def _is_later(than: float) -> bool:
-    return time.monotonic() > than
 
 
 def _lifecycle(lifecycle: Lifecycle, where: str) -> Iterator[Problem]:

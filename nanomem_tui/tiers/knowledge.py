@@ -1,38 +1,45 @@
 """The knowledge base: documents in chunks, added, brought up to date, searched, taken away; each change undoable.
 
-Owns what adding again changes, and what a sync looks at. The pages of this package need no adding: they are read into
-memory when something is searched. Must not know a format, nor how hits are ranked.
+Owns what adding again changes, what a sync looks at, and the layer `knowledge` of operations: its keys are ids of
+documents; a value says what a document is, and where in `backups/` its chunks lie, many documents in one compressed
+file. The pages of this package need no adding: they are read into memory when something is searched. Must not know a
+format, nor how hits are ranked.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-import sqlite3
 import threading
+import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
-from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
-from nanomem_tui.store import blobs, knowledge_rows
+from nanomem_tui import clock, json_text
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
+from nanomem_tui.store import atomic
+from nanomem_tui.store import knowledge as stored
 from nanomem_tui.store.atomic import sha256
-from nanomem_tui.store.knowledge_index import shelf_of
 from nanomem_tui.store.knowledge_values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_store import TierStore
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_search import Shelf
 from nanomem_tui.text import counted, quoted
-from nanomem_tui.tiers import knowledge_files, knowledge_manuals, knowledge_packages
-from nanomem_tui.tiers.knowledge_files import Found
-from nanomem_tui.tiers.knowledge_layer import NAME, KnowledgeLayer, Tell, content_hash, pack, quiet, value_of
+from nanomem_tui.tiers import knowledge_sources as sources_of
 from nanomem_tui.tiers.knowledge_search import search
+from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, quiet
 from nanomem_tui.tokens import tokens
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+T = TypeVar("T")
 OURS = "nanomem"
 """The kind of the pages of this package, and the word that asks for them."""
 MOST_UNREAD = 2_000
@@ -40,6 +47,11 @@ MOST_UNREAD = 2_000
 _MANUAL = re.compile(r"\(([0-9nl]\w*)\)$")
 LONGEST_QUESTION = 4_000
 """Characters of a question that are looked at."""
+NAME = "knowledge"
+BATCH = 20
+"""Documents that are written in one transaction, so that nobody who records something waits for a long addition."""
+PACKED = 1_000_000
+"""Characters of documents that are kept in one file of the backups."""
 
 
 class Added(NamedTuple):
@@ -86,20 +98,18 @@ class KnowledgeBase:
 
     def __init__(
         self,
-        database: TierStore,
-        workspace_id: str,
+        database: WorkStore,
         backups: Path,
         perform: Perform,
         settle: Callable[[], None],
     ) -> None:
         """`settle` finishes what a killed process left half done."""
         self._settle = settle
-        self.layer = KnowledgeLayer(database, workspace_id, backups)
+        self.layer = KnowledgeLayer(database, backups)
         self._database = database
-        self._workspace_id = workspace_id
         self._backups = backups
         self._perform = perform
-        self._own: sqlite3.Connection | None = None
+        self._own: Connection | None = None
         self._lock = threading.Lock()
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -121,15 +131,9 @@ class KnowledgeBase:
             own = OURS in sources or OURS in tokens(question)
         is_wanted = own and (not sources or OURS in sources)
         with self._own_pages() if is_wanted else nullcontext() as pages:  # they take some tenths of a second to read
-            shelves = [shelf_of(pages, "")] if pages is not None else []
-            if not self._database.exists:
-                return search(shelves, question, n_results, sources)
-
-            def look(connection: Connection) -> list[KnowledgeHit]:
-                kept = shelf_of(connection, self._workspace_id)
-                return search([kept, *shelves], question, n_results, sources)
-
-            return self._database.read(look)
+            shelves = [Shelf(pages)] if pages is not None else []
+            found = self._ask(lambda kept: search([Shelf(kept), *shelves], question, n_results, sources), None)
+            return search(shelves, question, n_results, sources) if found is None else found
 
     def documents(self, *, own: bool = True) -> list[KnowledgeDocument]:
         """Every document: those that were added, in their order, then the pages of this package."""
@@ -137,7 +141,7 @@ class KnowledgeBase:
         if not own:
             return kept
         with self._own_pages() as pages:
-            return [*kept, *knowledge_rows.documents(pages, "")]
+            return [*kept, *stored.documents(pages)]
 
     def contents(self) -> Contents:
         """Return what the documents that were added are."""
@@ -152,30 +156,20 @@ class KnowledgeBase:
             tuple(sorted({name for one in kept if (name := _package(one))})),
             tuple(sorted(folders)),
             max((one.checked_at for one in kept), default=""),
-            self._unread(),
+            self._ask(stored.unread, {}),
         )
-
-    def _unread(self) -> dict[str, str]:
-        if not self._database.exists:
-            return {}
-        return self._database.read(lambda connection: knowledge_rows.unread(connection, self._workspace_id))
 
     def is_untouched(self) -> bool:
         """Whether nobody has added or taken away a document, nor declined to index what is installed."""
-        if not self._database.exists:
-            return True
 
         def look(connection: Connection) -> bool:
-            return knowledge_rows.is_empty(connection, self._workspace_id) and not (
-                knowledge_rows.is_declined(connection, self._workspace_id)
-                or knowledge_rows.removed(connection, self._workspace_id)
-            )
+            return not (stored.documents(connection) or stored.is_declined(connection) or stored.removed(connection))
 
-        return self._database.read(look)
+        return self._ask(look, True)
 
     def decline(self) -> None:
         """Remember that somebody declined to index what is installed."""
-        self._database.write(lambda connection: knowledge_rows.note_declined(connection, self._workspace_id))
+        self._database.write(stored.note_declined)
 
     def get(self, document_id: str) -> KnowledgeDocument:
         """The document of that id, of the one id that begins so, or of that title. Raises NotFound or BadInput."""
@@ -193,22 +187,24 @@ class KnowledgeBase:
         one = self.get(document_id)
         if one.kind == OURS:
             with self._own_pages() as pages:
-                return knowledge_rows.chunks(pages, "", one.id)
-        return self._database.read(lambda connection: knowledge_rows.chunks(connection, self._workspace_id, one.id))
+                return stored.chunks(pages, one.id)
+        return self._database.read(lambda connection: stored.chunks(connection, one.id))
+
+    def _ask(self, read: Callable[[Connection], T], otherwise: T) -> T:
+        """What the database answers; `otherwise` where there is none yet."""
+        return self._database.read(read) if self._database.exists else otherwise
 
     def _kept(self) -> list[KnowledgeDocument]:
-        if not self._database.exists:
-            return []
-        return self._database.read(lambda connection: knowledge_rows.documents(connection, self._workspace_id))
+        return self._ask(stored.documents, [])
 
     @contextmanager
     def _own_pages(self) -> Any:
         """The pages of this package in memory, for one at a time."""
         with self._lock:
             if self._own is None:
-                made = knowledge_rows.in_memory()
-                for page in knowledge_files.own_pages():
-                    knowledge_rows.put(made, "", _described(page, None, {}), page.chunks)
+                made = stored.in_memory()
+                for page in sources_of.own_pages():
+                    stored.put(made, _described(page, None, {}), page.chunks)
                 self._own = made
             yield self._own
 
@@ -229,7 +225,7 @@ class KnowledgeBase:
         unchanged = len(wanted) - len(fresh)
         places: dict[str, list[Any]] = {}
         for data, documents in pack(list(fresh.values())):
-            name = sha256(data) if dry_run else blobs.put(self._backups, data)
+            name = sha256(data) if dry_run else atomic.put_blob(self._backups, data)
             places |= {document_id(one): [name, part] for part, one in enumerate(documents)}
         after = {key: _described(one, before.get(key), {"kept": places[key]}) for key, one in fresh.items()}
         changes = [
@@ -239,8 +235,11 @@ class KnowledgeBase:
         operation = None
         if changes:
             done = new_operation("knowledge", label or _label(after, before), changes, actor=actor)
-            with self._telling(tell):
+            self.layer.tell = tell
+            try:
                 operation = self._perform(done)
+            finally:
+                self.layer.tell = quiet
             if any(map(_package, after.values())) and not any(map(_package, before.values())) and not dry_run:
                 self._note_packages()
         if not dry_run:
@@ -256,7 +255,7 @@ class KnowledgeBase:
 
         Raises BadInput.
         """
-        document = knowledge_files.text_document(text, source, title)
+        document = sources_of.text_document(text, source, title)
         return self.add(Found([document], []), dry_run=dry_run, actor=actor)
 
     def remove(self, ids: Sequence[str]) -> Operation:
@@ -285,22 +284,23 @@ class KnowledgeBase:
         found = Found([], [])
         gone = self._read_again(kept, found, tell)
         for folder in sorted({one.meta["of"] for one in kept if one.kind == "file" and "of" in one.meta}):
-            _take(found, lambda folder=folder: knowledge_files.added(Path(folder)), folder)
-        if any(one.meta.get("of") == knowledge_manuals.ALL for one in kept):
-            _take(found, lambda: knowledge_manuals.every(tell), "man pages")
+            _take(found, partial(sources_of.read_path, Path(folder)), folder)
+        if any(one.meta.get("of") == ALL_MANUALS for one in kept):
+            _take(found, lambda: sources_of.all_manuals(tell), "man pages")
         packages = {name for one in kept if (name := _package(one))}
         if packages:
-            known = self._database.read(lambda connection: knowledge_rows.packages(connection, self._workspace_id))
-            _take(found, lambda: knowledge_packages.news(packages, known, tell), "packages")
-        removed = self._removed()
+            known = self._database.read(stored.packages)
+            _take(found, lambda: sources_of.new_packages(packages, known, tell), "packages")
+        removed: set[str] = self._ask(stored.removed, set())
         wanted = Found([one for one in found.documents if document_id(one) not in removed], found.problems)
         done = self.add(wanted, "bring the knowledge base up to date", tell=tell, dry_run=dry_run)
         if self._database.exists and not dry_run:
-            now, ids = clock.iso(clock.now()), [one.id for one in kept if one.id not in gone]
+            now, read = clock.iso(clock.now()), {one.meta.get("path") for one in found.documents}
+            gone |= {one.id for one in kept if one.kind == "man" and one.meta.get("path") not in read}
+            ids = [one.id for one in kept if one.id not in gone]
 
             def compared(connection: Connection) -> None:
-                knowledge_rows.begin(connection, self._workspace_id)  # a newer release may cut words in another way
-                knowledge_rows.checked(connection, self._workspace_id, ids, now)
+                stored.set_checked(connection, ids, now)
 
             self._database.write(compared)
             if packages:
@@ -310,6 +310,7 @@ class KnowledgeBase:
     def _read_again(self, kept: Sequence[KnowledgeDocument], found: Found, tell: Tell) -> set[str]:
         """Read the files of documents again; the ids of those whose file is gone."""
         gone: set[str] = set()
+        pages: dict[Path, ManualPage] = {}
         for number, one in enumerate(kept):
             tell("Reading again", number, len(kept))
             path = one.meta.get("path")
@@ -317,45 +318,38 @@ class KnowledgeBase:
                 continue
             try:
                 if one.kind == "man":
-                    found.documents.append(_as_before(knowledge_manuals.reread(Path(path)), one))
+                    page = sources_of.manual_in(Path(path))
+                    if one.meta.get("of") != ALL_MANUALS:  # those are read with all the others
+                        pages[page.path] = page
                 elif one.kind == "page":
-                    found.documents.append(knowledge_files.saved_page(Path(path)))
+                    found.documents.append(sources_of.saved_page(Path(path)))
                 elif "of" not in one.meta:
-                    found.documents.extend(knowledge_files.added(Path(path)).documents)
+                    found.documents.extend(sources_of.read_path(Path(path)).documents)
                 elif not os.path.exists(path):
                     raise NotFound("no such file", path)
             except NanomemError as error:
                 gone.add(one.id)
                 fix = f"nanomem knowledge remove {one.id}"
-                found.problems.append(Problem(f"cannot be read again ({error.what})", path, None, fix, "warning"))
+                found.left_out(f"cannot be read again ({error.what})", path, fix=fix)
+        again = sources_of.read_manuals(pages.values(), "", tell)
+        before = {one.meta.get("path"): one for one in kept if one.kind == "man"}
+        documents = [_as_before(page, before.get(page.meta["path"])) for page in again.documents]
+        found.take(Found(documents, again.problems))
         return gone
 
     def _note_unread(self, found: Found) -> None:
         """Remember what could not be read; what could be read now is no longer part of it."""
-        before = self._unread()
+        before: dict[str, str] = self._ask(stored.unread, {})
         read = {str(one.meta.get("path", "")) for one in found.documents}
         unread = {where: why for where, why in before.items() if where not in read}
         unread |= {problem.where: problem.what for problem in found.problems}
         if unread != before:
             kept = dict(list(unread.items())[-MOST_UNREAD:])
-            self._database.write(lambda connection: knowledge_rows.note_unread(connection, self._workspace_id, kept))
+            self._database.write(lambda connection: stored.note_unread(connection, kept))
 
     def _note_packages(self) -> None:
-        names = knowledge_packages.installed()
-        self._database.write(lambda connection: knowledge_rows.note_packages(connection, self._workspace_id, names))
-
-    def _removed(self) -> set[str]:
-        if not self._database.exists:
-            return set()
-        return self._database.read(lambda connection: knowledge_rows.removed(connection, self._workspace_id))
-
-    @contextmanager
-    def _telling(self, tell: Tell) -> Any:
-        self.layer.tell = tell
-        try:
-            yield
-        finally:
-            self.layer.tell = quiet
+        names = sources_of.installed_packages()
+        self._database.write(lambda connection: stored.note_packages(connection, names))
 
 
 def document_id(document: Document) -> str:
@@ -374,26 +368,26 @@ def _described(document: Document, before: KnowledgeDocument | None, more: dict[
     return KnowledgeDocument(document_id(document), document.kind, *about, added_at, now, {**document.meta, **more})
 
 
-def _as_before(document: Document, before: KnowledgeDocument) -> Document:
+def _as_before(document: Document, before: KnowledgeDocument | None) -> Document:
     """A document that was read again is a part of what it was a part of."""
-    return document._replace(meta={**document.meta, **({"of": before.meta["of"]} if "of" in before.meta else {})})
+    part_of = {"of": before.meta["of"]} if before is not None and "of" in before.meta else {}
+    return document._replace(meta={**document.meta, **part_of})
 
 
 def _package(one: KnowledgeDocument) -> str:
     """The package that a document was added as a part of; of others nothing."""
     part_of = str(one.meta.get("of", ""))
-    return part_of.removeprefix(knowledge_packages.PART) if part_of.startswith(knowledge_packages.PART) else ""
+    return part_of.removeprefix(OF_PACKAGE) if part_of.startswith(OF_PACKAGE) else ""
 
 
-def _take(found: Found, read: Any, what: str) -> None:
+def _take(found: Found, read: Callable[[], Found], what: str) -> None:
     """Add what is read; what was told when it was added needs no word with every sync."""
     try:
         more = read()
     except NanomemError as error:
-        found.problems.append(Problem(error.what, what, severity="warning"))
-        return
-    found.documents.extend(more.documents)
-    found.problems.extend(problem for problem in more.problems if problem.severity != "note")
+        found.left_out(error.what, what)
+    else:
+        found.take(Found(more.documents, [problem for problem in more.problems if problem.severity != "note"]))
 
 
 def _label(after: dict[str, KnowledgeDocument], before: dict[str, KnowledgeDocument]) -> str:
@@ -402,3 +396,118 @@ def _label(after: dict[str, KnowledgeDocument], before: dict[str, KnowledgeDocum
         verb, where = ("bring", "up to date in") if key in before else ("add", "to")
         return f"{verb} {quoted(one.title)} {where} the knowledge base"
     return f"add {counted(len(after), 'document')} to the knowledge base"
+
+
+# -- the layer of operations -------------------------------------------------------------------------------------------
+
+
+def content_hash(document: Document) -> str:
+    """What tells whether a document changed: what it says, and where each chunk stands."""
+    body = [document.kind, document.title, document.about, [list(chunk) for chunk in document.chunks]]
+    return sha256(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))[:32]
+
+
+def pack(documents: Sequence[Document]) -> Iterator[tuple[bytes, Sequence[Document]]]:
+    """The documents in files for the backups, each with those that are in it, in order."""
+    size = begins = 0
+    for number, document in enumerate(documents, 1):
+        size += sum(len(chunk.text) for chunk in document.chunks)
+        if size >= PACKED or number == len(documents):
+            held = documents[begins:number]
+            body = [[list(chunk) for chunk in one.chunks] for one in held]
+            yield zlib.compress(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), 6), held
+            size, begins = 0, number
+
+
+def value_of(document: KnowledgeDocument) -> dict[str, Any]:
+    """A document as a value of a change."""
+    value = document._asdict()
+    del value["id"], value["checked_at"]
+    return value
+
+
+class KnowledgeLayer:
+    """How operations change documents."""
+
+    name = NAME
+
+    def __init__(self, database: WorkStore, backups: Path) -> None:
+        self.tell: Tell = quiet
+        self._database = database
+        self._backups = backups
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict when a document is not what a change starts from."""
+        for found, change in self._found(changes):
+            if found is None and change.before is not None:
+                raise Conflict("the document is gone", change.key, "nothing was changed")
+            if found is not None and change.before is None:
+                raise Conflict("the document is there already", change.key, "nothing was changed")
+            if found is not None and change.before is not None and found.hash != change.before["hash"]:
+                fix = "look again, or undo the later change first: see `nanomem log`"
+                raise Conflict("the document was changed since", change.key, fix)
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any document is as it is to be."""
+        return any(_is(found, change.after) and not _is(found, change.before) for found, change in self._found(changes))
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Make every document what it is to be, some at a time; what is so already stays."""
+        kept = _Kept(self._backups)
+        wanted = {} if operation.kind == "void" else {change.key: change for change in operation.changes}
+        for at in range(0, len(changes), BATCH):
+            self.tell("Indexing", at, len(changes))
+            batch = [(change, kept.chunks(change.after)) for change in changes[at : at + BATCH]]
+
+            def write(connection: Connection, batch: list[tuple[Change, list[Chunk]]] = batch) -> None:
+                for change, chunks in batch:
+                    self._write(connection, change, chunks)
+                    if wanted.get(change.key) == change:  # what could not be done took nothing away
+                        gone = change.after is None
+                        stored.mark_removed(connection, change.key, removed=gone)
+
+            self._database.write(write, durable=at + BATCH >= len(changes))
+
+    def _write(self, connection: Connection, change: Change, chunks: list[Chunk]) -> None:
+        if change.after is None:
+            stored.remove(connection, change.key)
+        else:
+            document = KnowledgeDocument(id=change.key, checked_at=clock.iso(clock.now()), **change.after)
+            stored.put(connection, document, chunks)
+
+    def _found(self, changes: Sequence[Change]) -> list[tuple[KnowledgeDocument | None, Change]]:
+        """What is there of each document that changes."""
+        if not self._database.exists:
+            return [(None, change) for change in changes]
+
+        def look(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
+            return [(stored.document(connection, change.key), change) for change in changes]
+
+        return self._database.read(look)
+
+
+class _Kept:
+    """The chunks that lie in the backups; the file that was read last is kept at hand."""
+
+    def __init__(self, backups: Path) -> None:
+        self._backups = backups
+        self._name = ""
+        self._documents: list[Any] = []
+
+    def chunks(self, value: Value | None) -> list[Chunk]:
+        if value is None:
+            return []
+        name, part = value["meta"]["kept"]
+        if name != self._name:
+            try:
+                self._documents = json_text.loads(zlib.decompress(atomic.get_blob(self._backups, str(name))))
+            except (zlib.error, ValueError) as error:
+                raise BadInput("a recorded document is damaged", str(name)) from error
+            self._name = name
+        return [Chunk(*chunk) for chunk in self._documents[int(part)]]
+
+
+def _is(found: KnowledgeDocument | None, value: Mapping[str, Any] | None) -> bool:
+    if found is None or value is None:
+        return found is None and value is None
+    return found.hash == str(value["hash"])

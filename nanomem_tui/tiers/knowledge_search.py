@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from nanomem_tui.store.knowledge_index import Row, Shelf, title_words
 from nanomem_tui.store.knowledge_values import KnowledgeHit
-from nanomem_tui.store.vocabulary import trust
-from nanomem_tui.store.word_index import idf
-from nanomem_tui.tiers.knowledge_words import SHARE, alike
+from nanomem_tui.store.word_index import idf, trust
+from nanomem_tui.store.work_search import Row, Shelf
 from nanomem_tui.tokens import query_weights, query_words, tokens
 
 K1, B = 0.9, 0.7
@@ -35,6 +34,8 @@ SAME_SECTION, SAME_DOCUMENT = 0.9, 0.85
 """What a chunk counts after another one of the same section, or of the same document."""
 SPREAD = 60
 """Chunks beside those that are asked for that are looked at for that."""
+SHARE = 0.5
+"""What a word that means about the same counts beside the one that was asked for."""
 COMMON = 5
 """A word that more than this part of all chunks holds finds none by itself, where a rarer one is asked for."""
 
@@ -85,7 +86,7 @@ def _asked(shelves: Sequence[Shelf], question: str, total: int) -> list[_Asked]:
     found: dict[str, _Asked] = {}
     for word, weight in query_weights(question).items():
         known, share = word, 1.0
-        variants = {other: SHARE for other in alike(word) if _rows_with(shelves, other)}
+        variants = {other: SHARE for other in _alike(word) if _rows_with(shelves, other)}
         if not _rows_with(shelves, word):
             near = _nearest(shelves, word) if not variants else set()
             if near:
@@ -158,7 +159,7 @@ def _read(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[tuple[Row, _Word
             if word in wanted:
                 places.setdefault(word, []).append(place)
         if row.document_id not in titles:
-            titles[row.document_id] = frozenset(title_words(row)) & wanted
+            titles[row.document_id] = frozenset(tokens(f"{row.title} {row.about}")) & wanted
         if row.chunk.section not in sections:
             sections[row.chunk.section] = frozenset(tokens(row.chunk.section)) & wanted
         found.append((row, _Words(places, len(text), sections[row.chunk.section], titles[row.document_id])))
@@ -218,3 +219,173 @@ def _hit(row: Row, score: float, parts: dict[str, float]) -> KnowledgeHit:
     chunk = row.chunk
     place = (row.id, row.document_id, row.kind, row.title, row.source, chunk.section, chunk.line_from, chunk.line_to)
     return KnowledgeHit(*place, chunk.text, round(score, 6), parts)
+
+
+# -- words that mean about the same ------------------------------------------------------------------------------------
+
+_ALIKE = """
+delete remove erase discard drop unlink
+wipe shred overwrite destroy
+folder directory
+show display print list output
+big large huge
+bigger larger greater size
+small little
+shrink reduce truncate smaller
+computer machine host system
+remote server
+program command process
+task job
+launch start begin
+boot startup
+stop halt terminate kill end quit abort
+pause suspend
+resume continue
+restart reload reread
+interrupted partial partially broken incomplete
+password passphrase
+change modify alter edit update
+copy duplicate
+clone mirror
+find search locate look
+download fetch retrieve
+upload send transmit post
+receive accept
+upgrade update
+move rename
+rights permission access mode
+allow permit grant
+forbid deny prevent refuse prohibit block
+user account
+root superuser administrator
+several multiple many
+owner own
+bandwidth rate speed throughput
+slow delay
+fast quick
+memory ram
+cpu processor core
+disk drive
+device partition
+volume filesystem
+schedule cron periodic
+run execute invoke
+same identical equal
+different differ difference
+compare diff
+link connect connection
+attach join
+detach disconnect
+tunnel forward
+network interface
+address ip
+certificate cert
+verify check validate
+insecure invalid untrusted
+secure encrypted
+encrypt cipher
+website site web
+page document
+recursive recursively tree
+compress pack zip gzip
+extract unpack decompress uncompress expand
+archive tarball
+priority nice niceness
+lower decrease
+higher increase raise grow
+parallel concurrent concurrently simultaneous simultaneously
+repeat duplicate
+recent latest newest last
+old older
+previous earlier prior
+later afterwards
+backup save
+undo revert restore
+discard throw
+automatic automatically
+manual manually
+log journal
+message entry
+limit restrict maximum
+count number
+ignore skip omit
+hide suppress
+keep retain preserve
+temporary temp
+put set
+second other another
+combine merge
+squash fixup
+split divide
+part piece chunk
+sort order
+time clock
+zone timezone
+date day
+background daemon
+logout hangup hangup
+login log
+driver module
+load insert
+uninstall purge
+configuration config settings
+option flag switch
+environment variable
+error failure fail
+exit status
+quiet silent
+line row
+column field
+character letter
+text string
+match pattern
+regex regular
+replace substitute
+beginning start head
+bottom tail
+bigger exceed
+space room
+free available unused
+used usage
+capture dump sniff
+packet traffic
+listen listening
+socket port
+firewall filter
+lock exclusive mutex
+instance copy
+wait block sleep
+timeout duration
+trace debug
+child descendant
+place location position
+name label
+bind assign affinity
+unmount umount
+symbolic symlink
+immutable unchangeable
+read view
+permanent persistent
+reboot restart
+power shutdown
+uncommitted dirty
+bug regression
+history past
+"""
+"""Words of documentation that mean about the same, a group on a line: a question asks to delete what a page tells how
+to remove. Everyday words of computing, written for no document in particular."""
+
+
+@lru_cache(1)
+def _groups() -> dict[str, tuple[str, ...]]:
+    alike: dict[str, dict[str, None]] = {}
+    for line in _ALIKE.split("\n"):
+        stems = list(dict.fromkeys(token for word in line.split() for token in tokens(word)))
+        for stem in stems:
+            alike.setdefault(stem, {}).update(dict.fromkeys(other for other in stems if other != stem))
+    return {stem: tuple(others) for stem, others in alike.items()}
+
+
+def _alike(word: str) -> tuple[str, ...]:
+    """The tokens that mean about the same as a token."""
+    return _groups().get(word, ())

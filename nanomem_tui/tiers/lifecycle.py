@@ -11,27 +11,27 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, NothingToDo, Refused, in_words
+from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused, in_words
 from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.repeating import Repeating
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import tier_aging, tier_runs, year_archive
+from nanomem_tui.store import work, work_aging, year_archive
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_aging import Due, What
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_runs import Run
-from nanomem_tui.store.tier_store import TierStore
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_aging import Due, Run, What
+from nanomem_tui.store.work_kinds import KINDS, kind_of
 from nanomem_tui.store.year_archive import Manifest
 from nanomem_tui.text import counted
-from nanomem_tui.tiers import lifecycle_layer, lifecycle_sizes
+from nanomem_tui.tiers import lifecycle_sizes
 from nanomem_tui.tiers.lifecycle_archives import Archives
-from nanomem_tui.tiers.lifecycle_clock import Looking
-from nanomem_tui.tiers.lifecycle_room import Room
-from nanomem_tui.tiers.lifecycle_runs import Runs, busy
+from nanomem_tui.tiers.lifecycle_runs import WAIT, Room, Runs, busy
 from nanomem_tui.tiers.records import TierHit
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 EVERY = timedelta(days=1)
 FAR = timedelta(days=366)
@@ -113,7 +113,7 @@ class Lifecycle:
 
     def __init__(
         self,
-        database: TierStore,
+        database: WorkStore,
         workspace_id: str,
         data: Path,
         settings: Settings,
@@ -123,21 +123,20 @@ class Lifecycle:
     ) -> None:
         """`settle` finishes what a killed process left half done; `newest` is the newest run in the ledger."""
         self._database = database
-        self._id = workspace_id
         self._settings = settings
         self._perform = perform
         self._settle = settle
         self._newest = newest
         self._failed_at = -float("inf")
-        self.runs = Runs(database, workspace_id, data)
+        self.runs = Runs(database, data)
         self.archives = Archives(database, workspace_id, data)
         self.room = Room(database)
         self._looking: Looking | None = None
 
     @cached_property
-    def layer(self) -> lifecycle_layer.LifecycleLayer:
+    def layer(self) -> LifecycleLayer:
         """How operations run the lifecycle."""
-        return lifecycle_layer.LifecycleLayer(self.runs, self.archives)
+        return LifecycleLayer(self.runs, self.archives)
 
     # -- what is due ------------------------------------------------------------------------------------------------
 
@@ -172,7 +171,7 @@ class Lifecycle:
             sizes = self._measured(connection, now)
             steps = []
             for due in self.dues(now):
-                counted = tier_aging.count(connection, self._id, due)
+                counted = work_aging.count(connection, due)
                 size = int(counted.rows * sizes.row_bytes(due.kind.name))
                 steps.append(
                     Step(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
@@ -189,7 +188,7 @@ class Lifecycle:
 
     def _measured(self, connection: Connection, now: datetime) -> lifecycle_sizes.Sizes:
         caps = {"working": self._settings.tiers_working_gb, "longterm": self._settings.tiers_longterm_gb}
-        return lifecycle_sizes.measure(connection, self._id, self.kept_days(), caps, now)
+        return lifecycle_sizes.measure(connection, self.kept_days(), caps, now)
 
     def clock_trouble(self) -> str:
         """Why a run by itself would be refused; empty: it would not."""
@@ -199,10 +198,10 @@ class Lifecycle:
 
     def _clock_trouble(self, connection: Connection, now: datetime) -> str:
         """Why the clock is not believed; empty: it is."""
-        last = clock.parse(tier_runs.mark(connection, self._id, LATEST))
+        last = clock.parse(work.note(connection, LATEST) or "")
         if last is not None and now - last > FAR:
             return f"the clock says {now:%Y-%m-%d}, and the last run was on {last:%Y-%m-%d}"
-        stored = clock.parse(tier_aging.last_stored(connection, self._id))
+        stored = clock.parse(work_aging.last_stored(connection))
         if stored is not None and now - stored > FAR:
             return f"the clock says {now:%Y-%m-%d}, and the last record came on {stored:%Y-%m-%d}"
         return ""
@@ -241,7 +240,7 @@ class Lifecycle:
             operation = self._recorded(run, dues, counts, started_by) if counts else None
             if done:
                 self._database.write(partial(self._note, now=clock.iso(now)), durable=True)
-                self.room.tidy(stopped)
+                self.room.tidy()
         return Ran(operation, {kind: rows for (kind, _), rows in counts.items()}, not done)
 
     def _recorded(
@@ -249,15 +248,15 @@ class Lifecycle:
     ) -> Operation:
         """The operation of a run that was carried out."""
         self._database.sync()  # the ledger tells nothing that a power cut could take back
-        change = lifecycle_layer.run_change(run, dues, {kind: rows for (kind, _), rows in counts.items()})
+        change = run_change(run, dues, {kind: rows for (kind, _), rows in counts.items()})
         meta = {"started_by": started_by, "rows": {kind: rows for (kind, _), rows in counts.items()}}
         return self._perform(new_operation(KIND, f"lifecycle: {told(counts)}", [change], actor="compaction", meta=meta))
 
     def _note(self, connection: Connection, now: str) -> None:
         """Note that a run ended."""
-        tier_runs.note(connection, self._id, LAST, now)
-        latest = max(now, tier_runs.mark(connection, self._id, LATEST))
-        tier_runs.note(connection, self._id, LATEST, latest)
+        work.set_note(connection, LAST, now)
+        latest = max(now, work.note(connection, LATEST) or "")
+        work.set_note(connection, LATEST, latest)
 
     def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
         """A run when one is due: once a day, by whoever looks first. Never raises."""
@@ -300,7 +299,7 @@ class Lifecycle:
         """When the last run ended; a time to come counts as now: clocks are put back."""
         if not self._database.exists:
             return None
-        text = self._database.read(lambda connection: tier_runs.mark(connection, self._id, LAST))
+        text = self._database.read(lambda connection: work.note(connection, LAST))
         return clock.past(text) if text else None
 
     def next_at(self) -> datetime | None:
@@ -349,7 +348,7 @@ class Lifecycle:
             file = f"{year_archive.FOLDER}/{made.name}{year_archive.SUFFIX}"
             label = f"archive {year}: {counted(made.records, 'record')} to {file}"
             value = {"sha256": made.sha256, "records": made.records, "counts": made.counts}
-            change = Change(lifecycle_layer.NAME, f"archive/{made.name}", None, value)
+            change = Change(LAYER, f"archive/{made.name}", None, value)
             return self._perform(new_operation(ARCHIVE, label, [change])), made
 
     def archives_of(self, year: int) -> list[Manifest]:
@@ -368,7 +367,7 @@ class Lifecycle:
             found = self.archives_of(year)
             changes = [
                 Change(
-                    lifecycle_layer.NAME,
+                    LAYER,
                     f"archive/{one.name}",
                     {"sha256": one.sha256, "records": one.records, "counts": one.counts},
                     None,
@@ -398,3 +397,104 @@ def _ago(now: datetime, days: int) -> datetime | None:
         return now - timedelta(days=days)
     except OverflowError:
         return None
+
+
+# -- the layer of operations ------------------------------------------------------------------------------------------
+
+LAYER = "lifecycle"
+
+
+def run_change(run: Run, dues: Sequence[Due], counts: Mapping[str, int]) -> Change:
+    """The change of a run: what was due, and how many rows that were."""
+    before = {due.kind.name: [due.what, due.before] for due in dues}
+    return Change(LAYER, f"run/{run.id}", None, {"began_at": run.began_at, "due": before, "rows": dict(counts)})
+
+
+class LifecycleLayer:
+    """How operations run the lifecycle, and take runs back."""
+
+    name = LAYER
+
+    def __init__(self, runs: Runs, archives: Archives) -> None:
+        self._runs = runs
+        self._archives = archives
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict or Refused when a run, or an archive, is not what a change starts from."""
+        for change in changes:
+            what, key = _split(change.key)
+            if what == "run":
+                self._runs.check(key, back=change.after is None)
+            else:
+                self._archives.check(key, back=change.after is None)
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any of it was begun."""
+        for change in changes:
+            what, key = _split(change.key)
+            if what == "archive":
+                begun = self._archives.state(key) in (
+                    ("leaving", "archived") if change.after is not None else ("returning", "restored")
+                )
+            else:
+                run = self._runs.get(key)
+                states = ("open", "redoing", "done") if change.after is not None else ("undoing", "undone")
+                begun = run is not None and run.state in states
+            if begun:
+                return True
+        return False
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Make it true; goes on where a killed process stopped."""
+        for change in changes:
+            what, key = _split(change.key)
+            with self._runs.alone(WAIT):
+                if what == "archive":
+                    (self._archives.leave if change.after is not None else self._archives.bring_back)(key)
+                elif change.after is not None:
+                    self._do(key, change.after)
+                elif (run := self._runs.get(key)) is not None:
+                    self._runs.take_back(run)
+
+    def resume(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Finish what a process began that was killed; a run that is still open is not done."""
+        self.apply(operation, changes)
+
+    def _do(self, key: str, value: Mapping[str, Any]) -> None:
+        run = self._runs.get(key)
+        if run is None or run.state in ("undoing", "undone", "redoing"):  # taken back, and to be done again
+            run = Run(key, value["began_at"], "redoing")
+            self._runs.keep(run, "redoing")
+            dues = [Due(kind_of(name), what, before) for name, (what, before) in value["due"].items()]
+            self._runs.carry_out(run, dues, clock.iso(clock.now()))
+        self._runs.keep(run, "done")
+
+
+def _split(key: str) -> tuple[str, str]:
+    """Raises BadInput for what neither a run nor an archive is called."""
+    what, slash, name = key.partition("/")
+    if not slash or what not in ("run", "archive"):
+        raise BadInput("no part of the lifecycle", key, "it was written by a newer nanomem")
+    return what, name
+
+
+# -- the thread that looks --------------------------------------------------------------------------------------------
+
+LOOK = 60.0
+"""Seconds between two looks."""
+BEGIN = 300.0
+"""Seconds before the first one: a program that is open for a moment moves nothing."""
+
+
+class Looking(Repeating):
+    """Looks whether a run is due, for a program that stays open without a console; ends once the batch that is under
+    way is done. `step` looks, runs what it finds due, and never raises; it is given `stopped`."""
+
+    def __init__(self, step: Callable[..., object], every: float = LOOK, first: float = BEGIN) -> None:
+        super().__init__("nanomem-lifecycle", self._look, first)
+        self._look_once = step
+        self._every = every
+
+    def _look(self, stopped: Callable[[], bool]) -> float:
+        self._look_once(stopped=stopped)
+        return self._every

@@ -12,21 +12,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nanomem_tui import tokens
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
-from nanomem_tui.store import tier_aging, tier_rows, year_archive
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import KINDS, Kind
-from nanomem_tui.store.tier_rows import Where
-from nanomem_tui.store.tier_store import TierStore
-from nanomem_tui.store.tier_tables import words_of
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store import work, year_archive
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_kinds import KINDS, Kind
+from nanomem_tui.store.work_values import TierRecord, Where, words_of
 from nanomem_tui.store.year_archive import Manifest
 from nanomem_tui.tiers.lifecycle_runs import PAUSE
 from nanomem_tui.tiers.records import TierHit
 
-ARCHIVED = tuple(kind for kind in KINDS.values() if kind.archive)
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+ARCHIVED = tuple(kind for kind in KINDS.values() if kind.ages)
 """The kinds of which a year leaves: those that came to long-term memory from working memory."""
 AT_ONCE = 100
 """Records of a batch."""
@@ -35,7 +36,7 @@ AT_ONCE = 100
 class Archives:
     """The archives of one workspace."""
 
-    def __init__(self, database: TierStore, workspace_id: str, data: Path) -> None:
+    def __init__(self, database: WorkStore, workspace_id: str, data: Path) -> None:
         self._database = database
         self._id = workspace_id
         self.folder = data / year_archive.FOLDER
@@ -70,7 +71,7 @@ class Archives:
         where = Where({}, *_span(year))
 
         def look(connection: Connection) -> dict[str, int]:
-            counts = {kind.name: tier_rows.count(connection, self._id, kind, "longterm", where) for kind in ARCHIVED}
+            counts = {kind.name: work.count(connection, kind, "longterm", where) for kind in ARCHIVED}
             return {name: number for name, number in counts.items() if number}
 
         return self._database.read(look)
@@ -85,7 +86,7 @@ class Archives:
         for manifest in self.in_force() if wanted else ():
             try:
                 for record in year_archive.lines(self.folder, manifest.name):
-                    held = sorted(wanted & set(words_of(record).split()))
+                    held = sorted(wanted & set(words_of(record)))
                     if held:
                         parts = {"words": held, "archive": manifest.name}
                         hit = TierHit(record, len(held) / len(wanted), parts)
@@ -120,7 +121,7 @@ class Archives:
 
         def records(connection: Connection) -> Iterator[TierRecord]:
             for kind in ARCHIVED:
-                yield from tier_aging.between(connection, self._id, kind, kind.archive, *_span(year))
+                yield from work.each(connection, kind, "longterm", Where({}, *_span(year)))
 
         return self._database.read(
             lambda connection: year_archive.write(self.folder, name, year, self._id, made_at, records(connection))
@@ -173,13 +174,13 @@ class Archives:
 
     def _take_away(self, kind: Kind, records: Sequence[TierRecord], connection: Connection) -> None:
         for record in records:
-            found = tier_rows.get(connection, self._id, kind, record.id)
+            found = work.get(connection, kind, record.id)
             if found is not None and found.tier == "longterm" and dict(found.fields) == dict(record.fields):
-                tier_rows.delete_from(connection, self._id, kind, "longterm", [found])
+                work.remove(connection, kind, [found.id])
 
     def _put_back(self, kind: Kind, records: Sequence[TierRecord], connection: Connection) -> None:
-        there = (record for record in records if tier_rows.get(connection, self._id, kind, record.id) is None)
-        tier_rows.put(connection, self._id, there)
+        there = (record for record in records if work.get(connection, kind, record.id) is None)
+        work.put(connection, there)
 
 
 def _span(year: int) -> tuple[str, str]:

@@ -10,15 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, Refused
-from nanomem_tui.store import atomic, tier_aging, tier_runs
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_aging import START, Due, Place, What
-from nanomem_tui.store.tier_runs import Run, State
-from nanomem_tui.store.tier_store import TierStore
+from nanomem_tui.store import atomic, work, work_aging
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_aging import START, Due, Place, Run, State, What
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 LOCK = "lifecycle.lock"
 AT_ONCE: dict[What, int] = {"moved": 50, "averaged": 250, "deleted": 250}
@@ -38,9 +42,8 @@ WAIT = 5.0
 class Runs:
     """The runs of one workspace."""
 
-    def __init__(self, database: TierStore, workspace_id: str, data: Path) -> None:
+    def __init__(self, database: WorkStore, data: Path) -> None:
         self.database = database
-        self._id = workspace_id
         self._lock = data / LOCK
         self._holder: int | None = None
 
@@ -72,13 +75,13 @@ class Runs:
         """The run of that id."""
         if not self.database.exists:
             return None
-        return self.database.read(lambda connection: tier_runs.get(connection, self._id, run))
+        return self.database.read(lambda connection: work_aging.run_of(connection, run))
 
     def half_done(self) -> list[Run]:
         """The runs of which something was begun and not ended, newest first."""
         if not self.database.exists:
             return []
-        return self.database.read(lambda connection: tier_runs.half_done(connection, self._id))
+        return self.database.read(work_aging.half_done)
 
     def go_on(self) -> Run | None:
         """The run that a killed process left, and that is to be gone on with; what nobody has in the ledger any more is
@@ -91,13 +94,11 @@ class Runs:
 
     def counts(self, run: str) -> dict[tuple[str, What], int]:
         """How many rows a run dealt with, by kind and what was done."""
-        return self.database.read(lambda connection: tier_runs.counts(connection, self._id, run))
+        return self.database.read(lambda connection: work_aging.counts(connection, run))
 
     def keep(self, run: Run, state: State) -> None:
         """Note how far a run is, safe from a power cut, and with it all that was done before."""
-        self.database.write(
-            lambda connection: tier_runs.keep(connection, self._id, run._replace(state=state)), durable=True
-        )
+        self.database.write(lambda connection: work_aging.keep_run(connection, run._replace(state=state)), durable=True)
 
     # -- carried out ------------------------------------------------------------------------------------------------
 
@@ -116,8 +117,8 @@ class Runs:
             while True:
                 if stopped():
                     return False
-                following = partial(tier_aging.following, after=place, most=size, due=due)
-                places = self.database.read(lambda connection, ask=following: ask(connection, self._id))  # type: ignore[misc]
+                following = partial(work_aging.following, after=place, most=size, due=due)
+                places = self.database.read(lambda connection, ask=following: ask(connection))  # type: ignore[misc]
                 if not places:
                     break
                 began = time.perf_counter()
@@ -130,11 +131,11 @@ class Runs:
         return True
 
     def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: Connection) -> int:
-        batch = tier_aging.carry_out(connection, self._id, due, places, now)
+        batch = work_aging.carry_out(connection, due, places, now)
         if batch is None:
             return 0
-        tier_runs.keep(connection, self._id, run)
-        tier_runs.add(connection, self._id, run.id, batch)
+        work_aging.keep_run(connection, run)
+        work_aging.add_batch(connection, run.id, batch)
         return batch.rows
 
     # -- taken back -------------------------------------------------------------------------------------------------
@@ -155,8 +156,8 @@ class Runs:
             raise Conflict("there is nothing of that run to take back", run_id, "nothing was changed")
 
         def later(connection: Connection) -> str:
-            batches = tier_runs.newest_first(connection, self._id, run_id)
-            return tier_aging.moved_on(connection, self._id, (batch for _, batch in batches))
+            batches = work_aging.newest_first(connection, run_id)
+            return work_aging.moved_on(connection, (batch for _, batch in batches))
 
         if hour := self.database.read(later):
             fix = "undo the later run first: see `nanomem log`"
@@ -171,19 +172,56 @@ class Runs:
 
     def _back(self, run: Run, connection: Connection) -> bool:
         ends = time.perf_counter() + TOOK
-        while found := tier_runs.newest(connection, self._id, run.id):
-            tier_aging.take_back(connection, self._id, found[1])
-            tier_runs.drop(connection, self._id, found[0])
+        while found := work_aging.newest_batch(connection, run.id):
+            work_aging.take_back(connection, found[1])
+            work_aging.drop_batch(connection, found[0])
             if time.perf_counter() > ends:
                 return True
         return False
 
     def let_go(self, before: str) -> None:
         """Forget what it takes to undo runs that began before a time (UTC ISO)."""
-        while self.database.write(lambda connection: tier_runs.let_go(connection, self._id, before, 20)):
+        while self.database.write(lambda connection: work_aging.let_go(connection, before, 20)):
             time.sleep(PAUSE)
 
 
 def busy(error: NanomemError) -> bool:
     """Whether it says that another run is under way."""
     return isinstance(error, Refused) and error.where.endswith(LOCK)
+
+
+# -- the room in the file ---------------------------------------------------------------------------------------------
+
+EVERY = timedelta(days=7)
+WORTH = 0.1
+"""The part of the file that has to be free."""
+LEAST_FREE = 1_000_000
+"""Bytes that have to be free."""
+LARGE = 200_000_000
+"""Bytes that hold something beyond which a file is not written anew by itself: others would wait for too long."""
+COMPACTED = "compacted_at"
+
+
+class Room:
+    """The room in the file of one workspace's work."""
+
+    def __init__(self, database: WorkStore) -> None:
+        self._database = database
+
+    def tidy(self) -> int:
+        """Give back what is free, where a week is over and it is worth it; return how many bytes that were. Raises the
+        errors of the database."""
+        size, free = self._database.read(work.room) or (0, 0)  # a server tidies by itself
+        if free < max(LEAST_FREE, WORTH * size) or size - free > LARGE or not self._is_due():
+            return 0
+        self._database.compact()
+        self._database.write(lambda connection: work.set_note(connection, COMPACTED, clock.iso(clock.now())))
+        return max(0, size - (self._database.read(work.room) or (size, 0))[0])
+
+    def _is_due(self) -> bool:
+        noted = self._database.read(lambda connection: work.note(connection, COMPACTED))
+        return noted is None or clock.now() - clock.past(noted) >= EVERY
+
+    def free_bytes(self) -> int:
+        """Return the bytes of the file that hold nothing."""
+        return (self._database.read(work.room) or (0, 0))[1]

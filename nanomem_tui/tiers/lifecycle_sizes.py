@@ -10,23 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.store import sql
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import KINDS, TIERS, Kind, Tier
-from nanomem_tui.store.tier_tables import columns, quoted
+from nanomem_tui.store import work
+from nanomem_tui.store.work_kinds import KINDS, TIERS, Kind, Tier
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 GROWTH_DAYS = 28
 """Days of which the growth is taken."""
-SAMPLED = 200
-"""Rows, the newest, whose length is measured."""
 HORIZON_DAYS = 3650
 """Days that are looked ahead."""
 GB = 1_000_000_000
-_OVERHEAD = 120
-"""Bytes of a row in its indexes and its page, in proportion to its own."""
 MOST = 4.0
 """Times the bytes that a row was reckoned to have: in a small file most pages belong to no row."""
 DAY = timedelta(days=1)
@@ -78,43 +75,20 @@ class Sizes(NamedTuple):
 
 def measure(
     connection: Connection,
-    workspace_id: str,
     kept_days: Mapping[str, int],
     caps_gb: Mapping[str, float],
     now: datetime,
 ) -> Sizes:
     """How large everything is. `kept_days`: days after which a kind leaves its first tier, where it does."""
-    file = _file(connection)
+    room = work.room(connection)
     since = clock.iso(now - GROWTH_DAYS * DAY)
-    found = [
-        _table(connection, workspace_id, kind, tier, table, since)
-        for kind in KINDS.values()
-        for tier, table in kind.tables.items()
-    ]
-    others = _others(connection, workspace_id)
+    found = [Table(kind.name, *numbers) for kind, numbers in work.tables_of(connection, since)]
+    others = work.bytes_beside(connection)
     reckoned = sum(table.rows * table.row_bytes for table in found) + others
-    share = min(file.used / reckoned, MOST) if reckoned and file is not None else 1.0
+    share = min((room[0] - room[1]) / reckoned, MOST) if reckoned and room is not None else 1.0
     tables = tuple(table._replace(row_bytes=table.row_bytes * share) for table in found)
     forecasts = tuple(_forecast(tier, tables, kept_days, caps_gb.get(tier, 0.0), now) for tier in TIERS)
-    return Sizes(file.bytes if file is not None else int(reckoned), tables, forecasts)
-
-
-class _File(NamedTuple):
-    """The bytes of the file, and those of them that hold something."""
-
-    bytes: int
-    used: int
-
-
-def _file(connection: Connection) -> _File | None:
-    """None on a server: what it uses for us alone is reckoned."""
-    if not sql.is_sqlite(connection):
-        return None
-    page, pages, free = (
-        int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-        for name in ("page_size", "page_count", "freelist_count")
-    )
-    return _File(pages * page, (pages - free) * page)
+    return Sizes(room[0] if room is not None else int(reckoned), tables, forecasts)
 
 
 def forecast_line(one: Forecast, size: Callable[[int], str]) -> str:
@@ -128,37 +102,6 @@ def forecast_line(one: Forecast, size: Callable[[int], str]) -> str:
     if one.days is None:
         return f"{name}: {of}; not full within ten years."
     return f"{name}: {of}; " + (f"full about {one.reached}." if one.days else "over its size; nothing is deleted.")
-
-
-def _table(connection: Connection, workspace_id: str, kind: Kind, tier: Tier, table: str, since: str) -> Table:
-    where = f"FROM {table} WHERE workspace_id = ?"
-    rows = connection.execute(f"SELECT count(*) {where}", (workspace_id,)).fetchone()[0]
-    recent = connection.execute(f"SELECT count(*) {where} AND at >= ?", (workspace_id, since)).fetchone()[0]
-    length = " + ".join(sql.size(connection, quoted(name), is_blob=name == "packed") for name in columns(kind, table))
-    mean = _mean(connection, workspace_id, table, length, "number")
-    return Table(kind.name, tier, rows, recent, mean + _OVERHEAD)
-
-
-def _others(connection: Connection, workspace_id: str) -> float:
-    """Bytes of what is no record: the knowledge base, vectors, what agents overwrote, what undoes a run."""
-    total = 0.0
-    every, own = sql.whole(connection, workspace_id)
-    for table, number, length in (
-        ("knowledge_chunks", "number", "2 * length(text)"),
-        ("record_vectors", "number", sql.size(connection, "vector", is_blob=True)),
-        ("record_changes", "seq", "length(before) + length(after)"),
-        ("lifecycle_batches", "seq", sql.size(connection, "packed", is_blob=True)),
-    ):
-        rows = connection.execute(f"SELECT count(*) FROM {table}{every}", own).fetchone()[0]
-        total += rows * (_mean(connection, workspace_id, table, length, number) + _OVERHEAD)
-    return total
-
-
-def _mean(connection: Connection, workspace_id: str, table: str, length: str, number: str) -> float:
-    """The mean length of the newest rows of a table."""
-    every, own = sql.whole(connection, workspace_id)
-    newest = f"SELECT {length} AS bytes FROM {table}{every} ORDER BY {number} DESC LIMIT {SAMPLED}"
-    return float(connection.execute(f"SELECT avg(bytes) FROM ({newest}) AS newest", own).fetchone()[0] or 0.0)
 
 
 def _forecast(

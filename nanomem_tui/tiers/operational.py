@@ -1,25 +1,60 @@
-"""Operational memory: what happens now, as it is asked for (seed 004).
+"""Operational memory: what happens now (seed 004), kept for an hour beside the records that it ages into.
 
-Owns the questions. What keeps it is `happening`.
+Owns what is asked of it, and when an entry leaves: in one transaction it goes from here to the events, metrics and
+tasks of working memory, so that a kill leaves it in one of them.
 """
 
 from __future__ import annotations
 
-import heapq
+import contextlib
+import fcntl
 import itertools
+import json
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
-from nanomem_tui.tiers import aging
-from nanomem_tui.tiers.entries import CATEGORIES, Kept, MetricValue, OperationalEntry, is_active
-from nanomem_tui.tiers.happening import Happening
-from nanomem_tui.tiers.ring import agent_of, canonical
+from nanomem_tui import clock, regular
+from nanomem_tui.errors import BadInput, NanomemError, Problem
+from nanomem_tui.operations import new_key
+from nanomem_tui.settings import Settings
+from nanomem_tui.store import atomic, happening, work
+from nanomem_tui.store.work_kinds import AT_WORK, KINDS
+from nanomem_tui.store.work_values import TierRecord, Where, checked
+from nanomem_tui.tiers import entries
+from nanomem_tui.tiers.entries import (
+    CATEGORIES,
+    MAX_SOURCE,
+    MetricValue,
+    OperationalEntry,
+    agent_of,
+    description_of,
+    is_active,
+    is_critical,
+    name_of,
+    records_of,
+    text_in,
+    text_of,
+)
+from nanomem_tui.tiers.trail import Trail
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+ORIGIN = "operational"
+"""The origin of a task that we know from what was said of it, and not because an agent recorded it."""
+BATCH = 500
+"""Entries that leave in one transaction; so many more than it holds there are at most."""
+MOST = 50_000_000
+"""Characters of the data of all entries. To add them up takes 10 ms, so who only looks does not."""
+MINUTE = 60.0
 RESULTS = 100
 """Results of tools that are told (seed 004)."""
+MOST_TASKS = 1000
+"""Tasks of each state of what is to be done that are looked at, the newest."""
 MEASURED = {
     "cpu_percent": "cpu.percent", "memory_used": "memory.used", "memory_total": "memory.total",
     "disk_used": "disk.used", "disk_total": "disk.total",
@@ -46,8 +81,142 @@ class AgentState(NamedTuple):
     at: str
 
 
-class Operational(Happening):
+class Operational:
     """What happens now, of one workspace, whoever tells it. Every method may be called from any thread."""
+
+    def __init__(self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path) -> None:
+        """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
+        lie that could not be read whole."""
+        self._trail = trail
+        self._limit = settings.operational_entries
+        self._seconds = settings.operational_seconds
+        self._old_files, self._quarantine = old_files, quarantine
+        self._pushed = 0
+        self._aged_at = -float("inf")
+        self._trouble = ""
+
+    # -- telling ------------------------------------------------------------------------------------------------------
+
+    def push(self, category: str, data: Any = None, source: str = "", critical: bool = False) -> str:
+        """Keep what happened; its id. It survives a kill once this returns; a critical entry (an error, an event of
+        security, or one that is called so) is in working memory too then, and survives a power cut.
+
+        Raises BadInput and the store's errors: nothing was kept then.
+        """
+        data = {} if data is None else data
+        entries.checked(category, data, source)
+        text_of(data)
+        grave = critical or is_critical(data, source)
+        entry = OperationalEntry(new_key("ev"), clock.iso(clock.now()), category, source, data, grave)
+        self._trail.database.write(lambda connection: _keep(connection, entry), durable=grave)
+        self._pushed += 1
+        if self._pushed % BATCH == 0:
+            self._age_quietly()
+        else:
+            self.age_if_due()
+        return entry.id
+
+    def set_agent_state(self, agent: str, state: Any) -> str:
+        """Keep what an agent does now; the id of the event. Raises BadInput and the errors of `push`."""
+        if not agent.strip():
+            raise BadInput("an agent needs a name", "", "give it")
+        return self.push("event", {"agent": agent, "state": state}, source=agent)
+
+    # -- aging --------------------------------------------------------------------------------------------------------
+
+    def age(self, now: datetime | None = None, most: int | None = MOST) -> int:
+        """Move what is older than an hour, and what is too much, into working memory; how many entries. `most`: the
+        characters of data that may stay, None for any number.
+
+        Raises the errors of the database; everything stays where it is then.
+        """
+        before = clock.iso((now or clock.now()) - timedelta(seconds=self._seconds))
+        moved = 0
+        try:
+            self._take_in_old_files(before)
+            while upto := self._trail.ask(lambda asked: happening.due(asked, self._limit, before, most), 0):
+                moved += self._trail.database.write(partial(self._age, upto=upto), durable=True)
+            self._trouble = ""
+        except NanomemError as error:
+            self._trouble = error.line()
+            raise
+        return moved
+
+    def _age(self, connection: Connection, upto: int) -> int:
+        """Let one batch leave, up to a number: none where another process was quicker."""
+        taken = happening.take(connection, upto, BATCH)
+        batch = [_entry(row) for row in taken]
+        self._keep_tasks(connection, batch)
+        work.put_new(connection, (record for entry in batch if not entry.critical for record in _records(entry)))
+        return len(batch)
+
+    def _keep_tasks(self, connection: Connection, batch: Sequence[OperationalEntry]) -> None:
+        """Keep what a batch says last of each task, but for those of which an entry that stays says more."""
+        later = {row["name"] for row in happening.newest_of_each(connection, "task")}
+        newest = {entry.data["id"]: entry for entry in batch if entry.category == "task"}
+        for key, entry in newest.items():
+            if key not in later:
+                self._keep_task(connection, entry)
+
+    def _keep_task(self, connection: Connection, entry: OperationalEntry) -> None:
+        """Keep what the last word on a task says of its record: one that is still to be done gets one, so that it stays
+        known; one that has a record gets its state, unless that was changed since."""
+        kind, data = KINDS["task"], entry.data
+        known = work.get(connection, kind, data["id"])
+        fields = {"status": data["status"]}
+        if known is None:
+            if not is_active(data["status"]):
+                return
+            agent = text_in(data, "agent") or entry.source
+            fields |= {"description": description_of(data), "agent": agent, "started_at": entry.at}
+        elif known.fields["status"] == data["status"] or (known.origin != ORIGIN and known.changed_at > entry.at):
+            return
+        with contextlib.suppress(BadInput):  # what can be no record is an event all the same
+            self._trail.keep(connection, kind, data["id"], fields, ORIGIN, overheard=True)
+
+    def age_if_due(self) -> None:
+        """Age once a minute, for who asks all the time; what goes wrong is told by `problems`."""
+        if time.monotonic() - self._aged_at >= MINUTE:
+            self._age_quietly()
+
+    def _age_quietly(self, most: int | None = MOST) -> None:
+        self._aged_at = time.monotonic() if most is not None else self._aged_at
+        with contextlib.suppress(NanomemError):
+            self.age(most=most)
+
+    def _take_in_old_files(self, before: str) -> None:
+        """Take in what earlier releases left in files, but for one whose process still runs."""
+        for path in sorted(self._old_files.glob("*.spool")):
+            with contextlib.suppress(OSError), regular.opened(path) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                data = file.read()
+                left, is_whole = entries.read_spool(data)
+                self._trail.database.write(partial(self._keep_new, left=left, before=before), durable=True)
+                if not is_whole:
+                    atomic.quarantine(self._quarantine, path.name, data)
+                path.unlink()
+
+    def _keep_new(self, connection: Connection, left: Iterable[OperationalEntry], before: str) -> None:
+        """Keep entries that are not here yet, nor in working memory; there alone those from before a time."""
+        aged: list[OperationalEntry] = []
+        for entry in left:
+            kind = KINDS["metric" if entry.category == "metric" else "event"]
+            is_there = not entry.critical and work.get(connection, kind, entry.id) is not None
+            if is_there or next(happening.newest(connection, id=entry.id), None) is not None:
+                continue
+            if entry.at >= before:
+                _keep(connection, entry)
+            else:
+                aged.append(entry)
+                work.put_new(connection, _records(entry))
+        self._keep_tasks(connection, aged)
+
+    def problems(self) -> list[Problem]:
+        """Why entries cannot leave."""
+        what = "entries cannot leave operational memory"
+        return [Problem(what, "operational", fix=self._trouble)] if self._trouble else []
+
+    # -- asking -------------------------------------------------------------------------------------------------------
 
     def recent(
         self,
@@ -62,143 +231,168 @@ class Operational(Happening):
         after = clock.parse(since) if isinstance(since, str) else since
         if since and after is None:
             raise BadInput("no time", str(since)[:40], "give one like 2026-02-15T09:30")
-        self._age_quietly()
-        with self._lock:
-            found = (
-                kept
-                for kept in self._newest_first()
-                if (not category or kept.category == category) and (not source or kept.source == source)
-            )
-            if after is not None:
-                text = clock.iso(after)
-                found = (kept for kept in found if kept.at >= text)
-            taken = list(itertools.islice(found, limit))
-        return [kept.entry() for kept in taken]
+        self._age_quietly(None)
+        least = clock.iso(after) if after is not None else ""
+
+        def look(connection: Connection) -> list[OperationalEntry]:
+            equal = {"source": source} if source else {}
+            found = happening.newest(connection, category or "", since=least, limit=limit, **equal)
+            return [_entry(row) for row in found]
+
+        return self._trail.ask(look, [])
+
+    def get(self, entry_id: str) -> OperationalEntry | None:
+        """The entry of an id; None where it is none of the last hour."""
+
+        def look(connection: Connection) -> OperationalEntry | None:
+            return next(map(_entry, happening.newest(connection, id=entry_id)), None)
+
+        return self._trail.ask(look, None)
 
     def holding(self, parts: Sequence[str], categories: Iterable[str], limit: int) -> list[OperationalEntry]:
         """The newest entries of these categories whose source or data hold one of these parts of words (lower case),
         newest first, at most `limit` of each category; of a task only the newest word. Nothing is moved for it."""
-        with self._lock:
-            self._now()
-            told = [sorted(self._newest("tasks").values(), key=lambda kept: kept.when, reverse=True)]
-            told += [[kept for kept in reversed(ring.entries) if kept.category != "task"] for ring in self._rings()]
-        found: dict[str, list[Kept]] = {category: [] for category in categories}
-        for entries in told:
-            left = dict.fromkeys(found, limit)
-            for kept in entries:
-                if not left.get(kept.category):
-                    continue
-                text = f"{kept.source} {kept.text}".lower()
-                for part in parts:
-                    if part in text:
-                        found[kept.category].append(kept)
-                        left[kept.category] -= 1
-                        break
-        newest = (sorted(one, key=lambda kept: kept.when, reverse=True)[:limit] for one in found.values())
-        return [kept.entry() for entries in newest for kept in entries]
+
+        def look(connection: Connection) -> list[OperationalEntry]:
+            found: list[OperationalEntry] = []
+            for category in categories:
+                of = happening.newest_of_each if category == "task" else happening.newest
+                holding = (
+                    _entry(row)
+                    for row in of(connection, category)
+                    if any(part in f"{row['source']} {row['data_json']}".lower() for part in parts)
+                )
+                found += itertools.islice(holding, limit)
+            return found
+
+        return self._trail.ask(look, [])
 
     def metric(self, name: str) -> MetricValue | None:
         """The newest value of a metric, of now or of what working memory still has; None where there is none."""
-        with self._lock:
-            self._now()
-            told = self._word("metrics", name)
-        return _value(told) if told is not None else aging.last_metric(self._trail(), name)
+
+        def look(connection: Connection) -> MetricValue | None:
+            for row in happening.newest(connection, "metric", name=name):
+                return _value(row)
+            for old in work.rows(connection, KINDS["metric"], None, Where({"name": name}), 1):
+                return MetricValue(name, old.fields["value"], old.fields["unit"] or "", old.at)
+            return None
+
+        return self._trail.ask(look, None)
 
     def metrics(self) -> list[MetricValue]:
         """The newest value of each metric that was told within the hour, by name."""
-        with self._lock:
-            self._now()
-            told = self._newest("metrics")
-        return [_value(kept) for _, kept in sorted(told.items())]
+        return sorted(map(_value, self._newest_of_each("metric")))
 
     def active_tasks(self) -> list[ActiveTask]:
         """The tasks that are pending or in progress, the newest word on each: of now, else of working memory."""
-        with self._lock:
-            self._now()
-            told = self._newest("tasks")
-        found = [_task(kept.entry()) for kept in told.values()]
-        recorded = [task for task in aging.active_tasks(self._trail()) if task.id not in told]
-        tasks = [task for task in found if is_active(task.status)]
-        tasks += [
-            ActiveTask(task.id, task.fields["status"], task.fields["agent"], task.fields["description"],
-                       task.changed_at, dict(task.fields))
-            for task in recorded
-        ]  # fmt: skip
+        told = [_entry(row) for row in self._newest_of_each("task")]
+        tasks = [_task(entry) for entry in told if is_active(entry.data["status"])]
+        known = {entry.data["id"] for entry in told}
+
+        def look(connection: Connection) -> list[TierRecord]:
+            wheres = [Where({"status": status}) for status in AT_WORK]
+            return [
+                one for where in wheres for one in work.rows(connection, KINDS["task"], "working", where, MOST_TASKS)
+            ]
+
+        for task in self._trail.ask(look, list[TierRecord]()):
+            if task.id not in known:
+                status, agent, description = (task.fields[name] for name in ("status", "agent", "description"))
+                tasks.append(ActiveTask(task.id, status, agent, description, task.changed_at, dict(task.fields)))
         return sorted(tasks, key=lambda task: (task.at, task.id), reverse=True)
 
     def tool_results(self, limit: int = RESULTS) -> list[OperationalEntry]:
         """The newest results of tools, newest first, at most a hundred."""
-        with self._lock:
-            self._now()
-            return [kept.entry() for kept in itertools.islice(self._results(), min(limit, RESULTS))]
+
+        def look(connection: Connection) -> list[OperationalEntry]:
+            return [_entry(row) for row in happening.newest(connection, "tool_result", limit=min(limit, RESULTS))]
+
+        return self._trail.ask(look, [])
 
     def cached_result(self, tool: str, given: Any) -> OperationalEntry | None:
         """The newest successful result of a tool with just that input, within the hour; None where there is none.
 
         Raises BadInput for an input that is no JSON."""
         try:
-            wanted = canonical(given)
+            wanted = json.dumps(given, sort_keys=True)
         except (TypeError, ValueError, RecursionError):
             raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
-        with self._lock:
-            self._now()
-            oldest = self._rank(clock.now_ms()) - self._span
-            found = [kept for ring in self._rings() if (kept := ring.cached(tool, wanted)) and kept.rank >= oldest]
-        newest = max(found, key=lambda kept: kept.when, default=None)
-        return newest.entry() if newest is not None else None
+        oldest = clock.iso(clock.now() - timedelta(seconds=self._seconds))
+
+        def look(connection: Connection) -> OperationalEntry | None:
+            for entry in map(_entry, happening.newest(connection, "tool_result", name=tool[:MAX_SOURCE])):
+                data = entry.data
+                is_good = data.get("success", True) is True and not data.get("error") and entry.at >= oldest
+                if is_good and data["tool"] == tool and json.dumps(data.get("input"), sort_keys=True) == wanted:
+                    return entry
+            return None
+
+        return self._trail.ask(look, None)
 
     def agent_states(self) -> list[AgentState]:
         """What each agent said last of itself within the hour, by name."""
-        with self._lock:
-            self._now()
-            told = self._newest("agents")
-        entries = [kept.entry() for _, kept in sorted(told.items())]
-        return [AgentState(agent_of(entry.data) or "", entry.data["state"], entry.at) for entry in entries]
+        told = self._trail.ask(happening.newest_of_agents, list[dict[str, Any]]())
+        return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
         """What there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
-        with self._lock:
-            self._now()
-            rings = self._rings()
-            ends = [ring.entries[0] for ring in rings if ring.entries]
-            oldest = min(ends, key=lambda kept: kept.rank).at if ends else ""
-            entries = sum(len(ring.entries) for ring in rings)
-            counts = {name: len(self._newest(name)) for name in ("metrics", "agents")}
-            tasks = sum(is_active(kept.entry().data["status"]) for kept in self._newest("tasks").values())
-        limits = {"limit": self._limit, "seconds": self._span / 1000}
-        return {"entries": entries, **limits, **counts, "tasks": tasks, "oldest": oldest, "degraded": self._trouble}
+        number, oldest = self._trail.ask(happening.count, (0, ""))
+        tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
+        counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
+        limits = {"limit": self._limit, "seconds": self._seconds}
+        return {"entries": number, **limits, **counts, "tasks": tasks, "oldest": oldest, "degraded": self._trouble}
 
     def snapshot(self) -> dict[str, Any]:
         """The system now, as the newest metrics of the collector tell it; None for what nobody measured."""
         told = {value.name: value.value for value in self.metrics()}
         gpu = {name.removeprefix("gpu."): value for name, value in told.items() if name.startswith("gpu.")}
-        tasks, agents = self.active_tasks(), self.agent_states()
         return {
             "at": clock.iso(clock.now()),
             **{field: told.get(name) for field, name in MEASURED.items()},
             "gpu": gpu or None,
-            "active_tasks": len(tasks),
-            "agents": len(agents),
+            "active_tasks": len(self.active_tasks()),
+            "agents": len(self.agent_states()),
             "entries": self.state()["entries"],
         }
 
-    def _newest_first(self) -> Iterator[Kept]:
-        rings = [reversed(ring.entries) for ring in self._rings()]
-        return heapq.merge(*rings, key=lambda kept: kept.when, reverse=True) if len(rings) > 1 else iter(rings[0])
-
-    def _results(self) -> Iterator[Kept]:
-        return heapq.merge(
-            *(reversed(ring.results) for ring in self._rings()), key=lambda kept: kept.when, reverse=True
-        )
+    def _newest_of_each(self, category: str) -> list[dict[str, Any]]:
+        return self._trail.ask(lambda connection: happening.newest_of_each(connection, category), [])
 
 
-def _value(kept: Kept) -> MetricValue:
-    data = kept.entry().data
-    return MetricValue(data["name"], float(data["value"]), data.get("unit") or "", kept.at)
+def _keep(connection: Connection, entry: OperationalEntry) -> None:
+    """Keep an entry; a critical one in working memory too."""
+    happening.add(connection, _row(entry))
+    if entry.critical:
+        work.put_new(connection, _records(entry))
+
+
+def _row(entry: OperationalEntry) -> dict[str, Any]:
+    is_of_agent = entry.category in ("event", "task")
+    agent = (is_of_agent and agent_of(entry.data)) or ""
+    # An entry of an index of PostgreSQL holds 2,700 bytes at most.
+    more = {"name": name_of(entry.category, entry.data)[:MAX_SOURCE], "agent": agent[:MAX_SOURCE]}
+    named = {"id": entry.id, "at": entry.at, "category": entry.category, "source": entry.source}
+    return {**named, **more, "critical": int(entry.critical), "data_json": text_of(entry.data)}
+
+
+def _entry(row: dict[str, Any]) -> OperationalEntry:
+    data, critical = json.loads(row["data_json"]), bool(row["critical"])
+    return OperationalEntry(row["id"], row["at"], row["category"], row["source"], data, critical)
+
+
+def _records(entry: OperationalEntry) -> Iterator[TierRecord]:
+    """The records as which working memory keeps an entry."""
+    now = clock.iso(clock.now())
+    for kind, fields in records_of(entry):
+        yield TierRecord(kind, entry.id, checked(KINDS[kind], fields), stored_at=now, changed_at=now)
+
+
+def _value(row: dict[str, Any]) -> MetricValue:
+    data = json.loads(row["data_json"])
+    return MetricValue(data["name"], float(data["value"]), data.get("unit") or "", row["at"])
 
 
 def _task(entry: OperationalEntry) -> ActiveTask:
     data = entry.data
-    agent = data.get("agent")
-    named = agent if isinstance(agent, str) and agent else entry.source
-    return ActiveTask(data["id"], data["status"], named, aging.description_of(data), entry.at, data)
+    agent = text_in(data, "agent") or entry.source
+    return ActiveTask(data["id"], data["status"], agent, description_of(data), entry.at, data)

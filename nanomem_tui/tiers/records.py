@@ -12,17 +12,17 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, Perform, new_key, new_operation
-from nanomem_tui.store import tier_layer, tier_rows, tier_search
+from nanomem_tui.store import work, work_layer, work_search
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
-from nanomem_tui.store.tier_rows import Where
-from nanomem_tui.store.tier_store import TierStore
-from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
+from nanomem_tui.store.work_values import Stretch, TierRecord, Where, checked, checked_id, differing
 from nanomem_tui.text import counted
 from nanomem_tui.tiers.trail import Trail, not_there
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from nanomem_tui.tiers.semantic import SemanticAnswer
     from nanomem_tui.vectors.records import RecordMeaning
 
@@ -74,14 +74,13 @@ class TierRecords(Trail):
 
     def __init__(
         self,
-        database: TierStore,
-        workspace_id: str,
+        database: WorkStore,
         perform: Perform,
         log: Callable[[str], Sequence[LogEntry]],
         meaning: Callable[[], RecordMeaning] | None = None,
     ) -> None:
         """`log`: the operations that touched the thing of a key, newest first; `meaning`: gives what finds by it."""
-        super().__init__(database, workspace_id)
+        super().__init__(database)
         self._perform = perform
         self._log = log
         self._meaning = meaning
@@ -93,10 +92,10 @@ class TierRecords(Trail):
         known = kind_of(kind)
 
         def look(connection: Connection) -> tuple[TierRecord | None, list[str]]:
-            found = tier_rows.get(connection, self.workspace_id, known, record_id)
-            near = [] if found or not record_id else tier_rows.begins(connection, self.workspace_id, known, record_id)
+            found = work.get(connection, known, record_id)
+            near = [] if found or not record_id else work.begins(connection, known, record_id)
             if len(near) == 1:
-                found = tier_rows.get(connection, self.workspace_id, known, near[0])
+                found = work.get(connection, known, near[0])
             return found, near
 
         nothing: tuple[TierRecord | None, list[str]] = (None, [])
@@ -121,9 +120,8 @@ class TierRecords(Trail):
         the second not included. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        most = -1 if limit is None else limit
         return self.ask(
-            lambda connection: tier_rows.rows(connection, self.workspace_id, known, _tier(tier), wanted, most, offset),
+            lambda connection: work.rows(connection, known, _tier(tier), wanted, limit, offset),
             [],
         )
 
@@ -138,20 +136,21 @@ class TierRecords(Trail):
         """How many there are, asked for as in `of`. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        return self.ask(
-            lambda connection: tier_rows.count(connection, self.workspace_id, known, _tier(tier), wanted), 0
-        )
+        return self.ask(lambda connection: work.count(connection, known, _tier(tier), wanted), 0)
+
+    def count_within(self, wanted: Stretch) -> int:
+        """How many records a long list has."""
+        return self.ask(lambda connection: work.count_within(connection, wanted), 0)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many of each kind there are in each tier that the kind has."""
 
         def look(connection: Connection) -> dict[str, dict[str, int]]:
             return {
-                name: {tier: tier_rows.count(connection, self.workspace_id, kind, tier) for tier in kind.tables}
-                for name, kind in KINDS.items()
+                name: {tier: work.count(connection, kind, tier) for tier in kind.tiers} for name, kind in KINDS.items()
             }
 
-        return self.ask(look, {name: dict.fromkeys(kind.tables, 0) for name, kind in KINDS.items()})
+        return self.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
 
     def search(
         self,
@@ -168,15 +167,14 @@ class TierRecords(Trail):
         wanted = [kind_of(name) for name in kinds or (*RECORD_KINDS, "event")]
         if where and len(wanted) > 1:
             raise BadInput("which fields there are depends on the kind", "where", "name one kind")
-        narrowed = _where(wanted[0], where or {}, since, until)
-
-        tables = [
-            (kind, table) for kind in wanted for name, table in kind.tables.items() if _tier(tier) in (None, name)
+        narrowed, only = _where(wanted[0], where or {}, since, until), _tier(tier)
+        asked = [
+            work_search.Asked(kind, only if kind.ages else None, narrowed)
+            for kind in wanted
+            if only is None or only in kind.tiers
         ]
-        none: list[tier_search.Rated] = []
-        found = self.ask(
-            lambda connection: tier_search.find(connection, self.workspace_id, tables, question, limit, narrowed), none
-        )
+        none: list[work_search.Rated] = []
+        found = self.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
         return [
             TierHit(one.record, one.score, {"lexical": round(one.score, 6), "words": [*one.words]}) for one in found
         ]
@@ -197,11 +195,11 @@ class TierRecords(Trail):
         fields = record.fields
 
         def up(relation: str, kind: str, key: Any) -> Iterable[Link]:
-            found = tier_rows.get(connection, self.workspace_id, KINDS[kind], key) if key else None
+            found = work.get(connection, KINDS[kind], key) if key else None
             return [(relation, found)] if found else []
 
         def down(relation: str, kind: str, field: str, key: str) -> Iterable[Link]:
-            rows = tier_rows.rows(connection, self.workspace_id, KINDS[kind], None, Where({field: key}), LINKED)
+            rows = work.rows(connection, KINDS[kind], None, Where({field: key}), LINKED)
             return [(relation, row) for row in reversed(rows) if row.key != record.key]
 
         for field, relation, kinds in _LEADS.get(record.kind, ()):
@@ -228,7 +226,7 @@ class TierRecords(Trail):
             return [
                 (field, key, kinds)
                 for field, key, kinds in named
-                if not any(tier_rows.get(connection, self.workspace_id, KINDS[kind], key) for kind in kinds)
+                if not any(work.get(connection, KINDS[kind], key) for kind in kinds)
             ]
 
         return self.ask(look, named) if named else []
@@ -245,10 +243,8 @@ class TierRecords(Trail):
         agents overwrote."""
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
-        none: list[tier_rows.Overwritten] = []
-        overwritten = self.ask(
-            lambda connection: tier_rows.changes(connection, self.workspace_id, known.name, record_id), none
-        )
+        none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
+        overwritten = self.ask(lambda connection: work.changes(connection, known.name, record_id), none)
         past = [
             Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
         ]
@@ -278,7 +274,7 @@ class TierRecords(Trail):
         record_id = checked_id(record_id) if record_id else new_key(known.name.replace("-", "_"))
         record = self._made(known, record_id, None, fields, "manual")
         self._check_references(record, fields)
-        changes = [tier_layer.change(None, record), *self._beside(None, record)]
+        changes = [work_layer.change(None, record), *self._beside(None, record)]
         return self._do("add", changes, [record], actor), record
 
     def edit(
@@ -296,15 +292,15 @@ class TierRecords(Trail):
         if moved:
             raise Conflict(f"{known.name} was changed since ({moved[0]})", before.id, "look again")
         after = self._made(known, before.id, before, given, before.origin)
-        if not tier_rows.differing(before, after):
+        if not differing(before, after):
             raise NothingToDo("nothing to change", before.id)
         self._check_references(after, [name for name in given if before.fields[name] != after.fields[name]])
-        return self._do("edit", [tier_layer.change(before, after), *self._beside(before, after)], [after])
+        return self._do("edit", [work_layer.change(before, after), *self._beside(before, after)], [after])
 
     def delete(self, kind: str, ids: Sequence[str]) -> Operation:
         """Take records away; `undo` brings them back. Raises NotFound."""
         records = list({record.id: record for record in (self.get(kind, one) for one in ids)}.values())
-        changes = [change for one in records for change in (tier_layer.change(one, None), *self._beside(one, None))]
+        changes = [change for one in records for change in (work_layer.change(one, None), *self._beside(one, None))]
         return self._do("delete", changes, records)
 
     def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
@@ -312,7 +308,7 @@ class TierRecords(Trail):
 
         def look(connection: Connection) -> list[Change]:
             return [
-                tier_layer.change(tier_rows.get(connection, self.workspace_id, KINDS[one.kind], one.id), one)
+                work_layer.change(work.get(connection, KINDS[one.kind], one.id), one)
                 for one in self.followed(connection, before, after)
             ]
 

@@ -10,17 +10,21 @@ embed anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.fusion import FAR, nearness
-from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, Kind, kind_of
-from nanomem_tui.store.tier_search import MOST_WORDS
+from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, Kind, kind_of
+from nanomem_tui.store.work_search import MOST_WORDS
 from nanomem_tui.tiers.records import TierHit
 from nanomem_tui.tokens import query_weights
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.knowledge_values import KnowledgeHit
+    from nanomem_tui.tiers.knowledge import KnowledgeBase as Documents
+    from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
 COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
@@ -103,3 +107,47 @@ def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord])
 def _kinds(collections: Sequence[str]) -> list[Kind]:
     """The kinds of collections, of all records where none are named. Raises BadInput."""
     return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())
+
+
+# -- for a program with an event loop ---------------------------------------------------------------------------------
+
+Hit = TypeVar("Hit")
+
+
+class Results(list[Hit]):
+    """Hits, best first, each with a `score` from 0 to 1; `note`: why only words were compared, empty otherwise."""
+
+    def __init__(self, hits: Iterable[Hit], note: str = "") -> None:
+        super().__init__(hits)
+        self.note = note
+
+
+class Memory:
+    """The records of an agent's work, searched by words and meaning."""
+
+    def __init__(self, records: Callable[[], TierRecords]) -> None:
+        self._records = records
+
+    async def semantic_search(
+        self, query: str, collections: Sequence[str] = (), n_results: int = 5
+    ) -> Results[TierHit]:
+        """Return the records most like a question. `collections`: of these alone, such as incidents or procedures.
+
+        Raises BadInput for an empty question, or a collection or number that does not exist.
+        """
+        answer = await asyncio.to_thread(self._records().semantic_search, query, collections, n_results)
+        return Results(answer.hits, answer.note)
+
+
+class KnowledgeBase:
+    """Documents, searched by words."""
+
+    def __init__(self, documents: Callable[[], Documents]) -> None:
+        self._documents = documents
+
+    async def search(self, query: str, n_results: int = 5, sources: Sequence[str] = ()) -> Results[KnowledgeHit]:
+        """Return the chunks that answer a question best. `sources`: of these kinds of documents alone.
+
+        Raises BadInput for a kind that does not exist.
+        """
+        return Results(await asyncio.to_thread(self._documents().search, query, n_results, sources))

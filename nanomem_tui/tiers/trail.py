@@ -6,19 +6,21 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui import clock
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.operations import new_key
-from nanomem_tui.store import tier_rows
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
-from nanomem_tui.store.tier_rows import Where
-from nanomem_tui.store.tier_store import TierStore
-from nanomem_tui.store.tier_values import TierRecord, check_given, checked, checked_id
+from nanomem_tui.store import work, work_search
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
+from nanomem_tui.store.work_values import TierRecord, Where, check_given, checked, checked_id
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 T = TypeVar("T")
 CACHED_SECONDS = 3600.0
@@ -36,9 +38,8 @@ class Stored(NamedTuple):
 class Trail:
     """The records of one workspace, as agents write them."""
 
-    def __init__(self, database: TierStore, workspace_id: str) -> None:
+    def __init__(self, database: WorkStore) -> None:
         self.database = database
-        self.workspace_id = workspace_id
 
     def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
         """The answer of the database, `otherwise` where nothing was ever written. Raises the store's errors."""
@@ -60,7 +61,7 @@ class Trail:
         known = [self._named(record) for record in records]
 
         def write(connection: Connection) -> list[TierRecord]:
-            return [self._keep(connection, *named, origin, overheard=overheard) for named in known]
+            return [self.keep(connection, *named, origin, overheard=overheard) for named in known]
 
         return self.database.write(write, durable=durable)
 
@@ -73,7 +74,7 @@ class Trail:
             record_id = record_id or str(record.fields.get("agent_name") or "")
         return kind, checked_id(record_id) if record_id else new_key(kind.name.replace("-", "_")), record.fields
 
-    def _keep(
+    def keep(
         self,
         connection: Connection,
         kind: Kind,
@@ -83,11 +84,11 @@ class Trail:
         *,
         overheard: bool = False,
     ) -> TierRecord:
-        before = tier_rows.get(connection, self.workspace_id, kind, record_id)
+        before = work.get(connection, kind, record_id)
         after = self._made(kind, record_id, before, given, origin, overheard=overheard)
-        tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at, are_new=before is None)
+        work.put(connection, [after], at=after.changed_at, are_new=before is None)
         for changed in self.followed(connection, before, after):
-            tier_rows.put(connection, self.workspace_id, [changed])
+            work.put(connection, [changed])
         return after
 
     def _made(
@@ -129,7 +130,7 @@ class Trail:
         for run, way in runs:
             procedure = found.get(run.procedure_id)
             if procedure is None:
-                procedure = tier_rows.get(connection, self.workspace_id, KINDS["procedure"], run.procedure_id)
+                procedure = work.get(connection, KINDS["procedure"], run.procedure_id)
             if procedure is not None:  # one that nobody keeps has no counts
                 found[run.procedure_id] = procedure._replace(fields=_counted(procedure.fields, run, way))
         return list(found.values())
@@ -142,9 +143,9 @@ class Trail:
         checked(known, fields, whole=False)
 
         def write(connection: Connection) -> TierRecord:
-            if tier_rows.get(connection, self.workspace_id, known, record_id) is None:
+            if work.get(connection, known, record_id) is None:
                 raise not_there(known, record_id)
-            return self._keep(connection, known, record_id, fields, origin)
+            return self.keep(connection, known, record_id, fields, origin)
 
         if not self.database.exists:
             raise not_there(known, record_id)
@@ -163,14 +164,14 @@ class Trail:
         kind = KINDS["pattern"]
 
         def write(connection: Connection) -> TierRecord:
-            before = tier_rows.get(connection, self.workspace_id, kind, pattern_id)
+            before = work.get(connection, kind, pattern_id)
             if before is None:
                 raise not_there(kind, pattern_id)
             uses, rate = before.fields["uses"], before.fields["success_rate"]
             now = clock.iso(clock.now())
             fields = {"uses": uses + 1, "success_rate": (rate * uses + bool(success)) / (uses + 1), "last_used": now}
             after = before._replace(fields={**before.fields, **fields}, changed_at=now)
-            tier_rows.put(connection, self.workspace_id, [after])
+            work.put(connection, [after])
             return after
 
         if not self.database.exists:
@@ -179,7 +180,7 @@ class Trail:
 
     # -- what an agent asks ---------------------------------------------------------------------------------------
 
-    def goals(self, statuses: Sequence[str] = ACTIVE, limit: int = -1) -> list[TierRecord]:
+    def goals(self, statuses: Sequence[str] = ACTIVE, limit: int | None = None) -> list[TierRecord]:
         """The goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each state, the
         newest."""
 
@@ -188,41 +189,34 @@ class Trail:
             return [
                 record
                 for status in statuses
-                for record in tier_rows.rows(
-                    connection, self.workspace_id, kind, "working", Where({"status": status}), limit
-                )
+                for record in work.rows(connection, kind, "working", Where({"status": status}), limit)
             ]
 
         none: list[TierRecord] = []
         return sorted(self.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
-    def tasks_of(self, goal_id: str, limit: int = -1, offset: int = 0) -> list[TierRecord]:
+    def tasks_of(self, goal_id: str, limit: int | None = None, offset: int = 0) -> list[TierRecord]:
         """The tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
         return self.ask(
-            lambda connection: tier_rows.rows(
-                connection, self.workspace_id, KINDS["task"], None, where, limit, offset, oldest_first=True
-            ),
+            lambda connection: work.rows(connection, KINDS["task"], None, where, limit, offset, oldest_first=True),
             [],
         )
 
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
         """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
         one with the best record. None where none fits: what shares one word of many does not."""
-        from nanomem_tui.store import tier_patterns
-
-        return self.ask(
-            lambda connection: tier_patterns.best(connection, self.workspace_id, trigger, least_success), None
-        )
+        return self.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
         """The newest successful call of a tool with just that input, not older than `within` seconds, among the newest
-        `tier_calls.MOST` of that tool. Raises BadInput for an input that is no JSON."""
-        from nanomem_tui.store import tier_calls
-
-        tier_calls.length(given)
+        `work.MOST_CALLS` of that tool. Raises BadInput for an input that is no JSON."""
+        try:
+            json.dumps(given, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError):
+            raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
         since = clock.iso(clock.now() - timedelta(seconds=within))
-        return self.ask(lambda connection: tier_calls.newest(connection, self.workspace_id, tool, given, since), None)
+        return self.ask(lambda connection: work.cached_call(connection, tool, given, since), None)
 
 
 class _Run(NamedTuple):

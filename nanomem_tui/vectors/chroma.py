@@ -25,9 +25,9 @@ from nanomem_tui.formats.chroma_folder import OURS
 from nanomem_tui.installing import extra_command
 from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import atomic
-from nanomem_tui.store.fact_fields import Fact
+from nanomem_tui.store.values import Fact
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
-from nanomem_tui.vectors.texts import MOST, filed
+from nanomem_tui.vectors.meaning import MOST, filed
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
@@ -122,12 +122,33 @@ class ChromaCopy:
                 client = chromadb.HttpClient(parts.hostname, parts.port, parts.scheme == "https", settings=quiet)
                 client._server._session.timeout = PATIENCE
         else:
-            self._open.enter_context(_ours(self._place.folder, self._workspace_id, mark, anew=anew))
+            self._hold(self._place.folder, mark, anew=anew)
             self._open.callback(_forget, chromadb, self._place.folder)
             with self.told():
                 client = chromadb.PersistentClient(str(self._place.folder), settings=quiet)
         self._open.callback(_close, client)
         return client
+
+    def _hold(self, folder: Path, mark: str, *, anew: bool) -> None:
+        """Hold a folder that is ours, made where there is none; `anew`: emptied. Raises Refused, or what keeps that
+        from being done."""
+        check_owner(folder, self._workspace_id)
+        try:
+            atomic.make_folder(folder)
+            self._open.enter_context(atomic.locked(folder / LOCK, wait=0))
+            for entry in list(folder.iterdir()) if anew else ():
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                elif entry.name not in (LOCK, MARKER):
+                    entry.unlink()
+            if not (folder / MARKER).exists():
+                body = json.dumps({"workspace": self._workspace_id, "collection": mark})
+                atomic.write_atomic(folder / MARKER, body.encode())
+        except Refused as error:
+            what = "another process of ours uses the Chroma folder"
+            raise Refused(what, str(folder), "the rows are searched meanwhile") from error
+        except OSError as error:
+            raise from_os_error(error, "opening the Chroma folder") from error
 
     def _collection(self, name: str, model: str, *, anew: bool) -> Any:
         """The collection of a name, made where there is none, that of ours is of another model, or it is wanted `anew`.
@@ -318,40 +339,17 @@ def _forget(chromadb: Any, folder: Path) -> None:
         getattr(known, part, {}).pop(str(folder), None)
 
 
-@contextlib.contextmanager
-def _ours(folder: Path, workspace_id: str, mark: str, *, anew: bool) -> Iterator[None]:
-    """Hold a folder that is ours, made where there is none; `anew`: emptied. Raises Refused, or what keeps that from
-    being done."""
-    try:
-        check_owner(folder, workspace_id)
-        atomic.make_folder(folder)
-        try:
-            held = atomic.locked(folder / LOCK, wait=0)
-            held.__enter__()
-        except Refused as error:
-            what = "another process of ours uses the Chroma folder"
-            raise Refused(what, str(folder), "the rows are searched meanwhile") from error
-        try:
-            if anew:
-                _empty(folder)
-            body = json.dumps({"workspace": workspace_id, "collection": mark})
-            if not (folder / MARKER).exists():
-                atomic.write_atomic(folder / MARKER, body.encode())
-            yield
-        finally:
-            held.__exit__(None, None, None)
-    except OSError as error:
-        raise from_os_error(error, "opening the Chroma folder") from error
-
-
 def check_owner(folder: Path, workspace_id: str) -> None:
-    """Raise Refused unless a folder is ours, empty, or not there; and BadInput for what is no folder."""
+    """Raise Refused unless a folder is ours, empty, or not there; BadInput for what is no folder, or as
+    `from_os_error`."""
     try:
         names = {entry.name for entry in os.scandir(folder)}
     except FileNotFoundError:
         return
     except NotADirectoryError:
         raise BadInput("no folder", str(folder), "set `chroma_path` to one, or to nothing") from None
+    except OSError as error:
+        raise from_os_error(error, "looking at the Chroma folder") from error
     fix = "leave it as it is, and set `chroma_path` to another folder, or to nothing"
     if not names - {LOCK}:
         return
@@ -361,13 +359,3 @@ def check_owner(folder: Path, workspace_id: str) -> None:
         raise Refused("a Chroma folder that nanomem did not make is not written", str(folder), fix) from None
     if owner != workspace_id:
         raise Refused("the Chroma folder is of another workspace", str(folder), fix)
-
-
-def _empty(folder: Path) -> None:
-    for entry in list(os.scandir(folder)):
-        if entry.name in (LOCK, MARKER):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)

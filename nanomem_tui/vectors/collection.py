@@ -2,33 +2,32 @@
 
 A vector is a cache of its text, and is made anew from it. `vectors.db` holds every vector there is; a collection is
 searched by one product of a float32 matrix in RAM, and what stands in for it outside (Chroma, pgvector) is a copy. The
-file is read and written through `sqlite3` alone, as a search may write it and imports no SQLAlchemy. A commit waits for
-no disk: it survives a kill, and a power cut may cost vectors, never a wrong one, as each is checked when it is read.
+file is read and written through `sqlite3` alone, as a search may write it and imports no SQLAlchemy: its statements are
+those that `store.vectors` declares. A commit waits for no disk: it survives a kill, and a power cut may cost vectors,
+never a wrong one, as each is checked when it is read. Passages of what was said and noted are such a collection too.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
+import hashlib
+import json
 import os
 import sqlite3
-import sys
 import threading
-import time
-from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Sized
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from nanomem_tui.errors import NanomemError, from_os_error
-from nanomem_tui.store import atomic, driver_errors, reader, sql
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.store import atomic, driver_errors
+from nanomem_tui.store.statements import VECTOR_SCHEMA, VECTORS
+from nanomem_tui.vectors.embedders import share_read
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.sql import Connection
-    from nanomem_tui.vectors.embedders import Rows, Vector
+    from nanomem_tui.vectors.embedders import Maker, Rows, Vector
 
 T = TypeVar("T")
 ITEMS, PASSAGES = "items", "passages"
@@ -38,28 +37,18 @@ ROOM = 256
 SPARSE = 8
 """A collection that is asked for less than this part of it looks at that part alone."""
 CHUNK = 1_000
-"""Vectors that are read, or keys that are asked for, at a time."""
+"""Vectors that are read at a time."""
+BATCH = 32
+"""Passages that are embedded and written together."""
+MOST_PASSAGES = 20_000
+"""Passages of a source that get a vector, the newest: two minutes or three of one core, and 30 MB."""
+LONGEST_PASSAGE = 600
+"""Characters of a passage that are embedded."""
 _BUSY = 5.0
 """Seconds to wait for another process that writes."""
-_COARSE = 100_000_000
-"""Nanoseconds in which two writes may have one time."""
-_TABLES = (
-    # A row without a vector is of a text that none can be made of, or, without a hash, of what was taken away: whoever
-    # holds a copy learns of it by its number, which grows with everything that is written.
-    """CREATE TABLE vectors (
-        number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, model TEXT NOT NULL,
-        "key" TEXT NOT NULL, at TEXT NOT NULL, text_hash TEXT NOT NULL, vector BLOB,
-        UNIQUE (collection, model, "key"))""",
-    "CREATE INDEX idx_vectors_at ON vectors (collection, model, at) WHERE vector IS NOT NULL",
-    "CREATE INDEX idx_vectors_none ON vectors (collection, model) WHERE vector IS NULL",
-    "CREATE TABLE marks (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
-)
 _VERSION = 1
 _LAST = "\U0010ffff"
-_WRITTEN = 'SELECT number, "key", text_hash, at, CAST(vector AS BLOB) FROM vectors'
-_PUT = (
-    'INSERT OR REPLACE INTO vectors (collection, model, "key", at, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?)'
-)  # fmt: skip
+_NOTHING = {"collection": "", "model": "", "number": 0, "most": 0, "begins": "", "ends": ""}
 
 
 class Row(NamedTuple):
@@ -132,26 +121,23 @@ class RamCollection:
 
     def upsert(self, rows: Sequence[Row]) -> None:
         """See `Collection.upsert`; one without a vector is forgotten."""
-        self.delete([row.key for row in rows if row.vector is None])
-        self.put([(row.key, row.text_hash) for row in rows if row.vector is not None],
-                 [row.vector for row in rows if row.vector is not None])  # fmt: skip
-
-    def put(self, named: Sequence[tuple[str, str]], vectors: Iterable[Vector]) -> None:
-        """Take vectors under these keys, with the hashes of their texts."""
         import numpy as np
 
         with self._lock:
-            if (rows := len(self._keys) + len(named)) > len(self._matrix):
-                grown = np.empty((max(rows, 2 * len(self._matrix)), self._matrix.shape[1]), np.float32)
+            self.delete([row.key for row in rows if row.vector is None])
+            if (needed := len(self._keys) + len(rows)) > len(self._matrix):
+                grown = np.empty((max(needed, 2 * len(self._matrix)), self._matrix.shape[1]), np.float32)
                 grown[: len(self._keys)] = self._matrix[: len(self._keys)]
                 self._matrix = grown
-            for (key, text_hash), vector in zip(named, vectors, strict=True):
-                place = self._places.get(key)
+            for row in rows:
+                if row.vector is None:
+                    continue
+                place = self._places.get(row.key)
                 if place is None:
-                    place = self._places[key] = len(self._keys)
-                    self._keys.append(key)
-                    self._hashes.append(text_hash)
-                self._matrix[place], self._hashes[place] = vector, text_hash
+                    place = self._places[row.key] = len(self._keys)
+                    self._keys.append(row.key)
+                    self._hashes.append(row.text_hash)
+                self._matrix[place], self._hashes[place] = row.vector, row.text_hash
 
     def delete(self, keys: Sequence[str]) -> None:
         """See `Collection.delete`."""
@@ -208,272 +194,143 @@ class Written(NamedTuple):
 
 
 class VectorFile:
-    """The private file of all collections of one workspace, made at the first write. Every method may be called from
-    any thread. What cannot be read in it is thrown away by the next write: all of it is made anew from the texts."""
+    """The private file of all collections of one workspace, made at the first write and opened for each question. Every
+    method may be called from any thread. What cannot be read in it is thrown away by the next write: all of it is made
+    anew from the texts."""
 
     def __init__(self, path: Path, may_write: Callable[[], bool] = lambda: True) -> None:
         """`may_write`: whether anything may be written beside the memory by now; a search begins no memory."""
         self.path = path
-        self._may_write, self._closed = may_write, False
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._inode: tuple[int, int] | None = None
+        self._may_write, self.is_closed = may_write, False
 
     @property
     def is_writable(self) -> bool:
         """Whether a write is tried."""
-        return not self._closed and self._may_write()
+        return not self.is_closed and self._may_write()
 
-    def read(self, ask: Callable[[Connection], T], otherwise: T) -> T:
+    def read(self, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """The answer of the file; `otherwise` where there is none, or no whole one. Raises StoreError and its kin."""
-        with self._lock:
-            connection = self._opened()
+        if not self.path.exists():
+            return otherwise
+        with driver_errors.translated(self.path, f"reading {self.path.name}"):
             try:
-                return ask(connection) if connection is not None else otherwise
+                with self._opened() as connection:
+                    return ask(connection)
             except sqlite3.Error as error:
                 if _is_lost(error):
                     return otherwise
-                raise driver_errors.in_our_words(error, self.path) from error
+                raise
 
-    def write(self, do: Callable[[Connection], object]) -> None:
+    def write(self, do: Callable[[sqlite3.Connection], object]) -> None:
         """Do something in one transaction; nothing where nothing may be written. Raises StoreError and its kin."""
-        with self._lock:
-            if not self.is_writable:
-                return
+        if not self.is_writable:
+            return
+        with driver_errors.translated(self.path, f"writing {self.path.name}"):
             try:
-                try:
-                    self._transact(do)
-                except sqlite3.Error as error:
-                    if not _is_lost(error):
-                        raise
-                    self.throw_away()
-                    self._transact(do)
+                self._transact(do)
             except sqlite3.Error as error:
-                raise driver_errors.in_our_words(error, self.path) from error
-            except OSError as error:
-                raise from_os_error(error, f"writing {self.path.name}") from error
+                if not _is_lost(error):
+                    raise
+                for end in ("", "-journal"):
+                    self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+                self._transact(do)
 
-    def _transact(self, do: Callable[[Connection], object]) -> None:
-        connection = self._opened(make=True)
-        assert connection is not None
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+    def _transact(self, do: Callable[[sqlite3.Connection], object]) -> None:
+        if not self.path.exists():
+            atomic.make_folder(self.path.parent)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, atomic.PRIVATE_FILE))
+        with self._opened() as connection:
+            for pragma in ("synchronous=OFF", "secure_delete=ON"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute("BEGIN IMMEDIATE")
             if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                for table in ("vectors", "marks"):
-                    connection.execute(f"DROP TABLE IF EXISTS {table}")
-                for statement in (*_TABLES, f"PRAGMA user_version = {_VERSION}"):
+                for statement in (*VECTOR_SCHEMA.values(), f"PRAGMA user_version = {_VERSION}"):
                     connection.execute(statement)
             do(connection)
             connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
 
-    def throw_away(self) -> None:
-        """Remove the file: what was in it is made anew."""
-        with self._lock:
-            self.let_go()
-            for end in ("", "-journal"):
-                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one question; what it did not commit is taken back when it closes."""
+        address = f"{self.path.absolute().as_uri()}?mode=rw"
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None)) as connection:
+            connection.text_factory = driver_errors.decoded  # a bit that flipped costs a vector, not the file
+            yield connection
 
-    def _opened(self, *, make: bool = False) -> sqlite3.Connection | None:
-        inode = self._at_path()
-        if self._connection is not None and inode != self._inode:  # removed or replaced: to write there would do harm
-            self.let_go()
-        if self._connection is None:
-            if inode is None:
-                if not make:
-                    return None
-                atomic.make_folder(self.path.parent)
-                with contextlib.suppress(FileExistsError):
-                    os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-                inode = self._at_path()
-            self._connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None,
-                check_same_thread=False,
-            )  # fmt: skip
-            self._connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the file
-            # No WAL: its readers and checkpoints are more than a cache needs, and none is left to be lost.
-            for pragma in ("journal_mode=DELETE", "synchronous=OFF", "secure_delete=ON"):
-                with contextlib.suppress(sqlite3.Error):  # told by what is asked of it next
-                    self._connection.execute(f"PRAGMA {pragma}").fetchall()
-            self._inode = inode
-        return self._connection
-
-    def _at_path(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
-    def let_go(self) -> None:
-        """Let go of the file until it is used again."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def close(self) -> None:
-        """Write no more, and let go of the file."""
-        self._closed = True
-        self.let_go()
-
-    def stamp(self) -> tuple[int, ...]:
-        """What changes when anybody writes; never twice the same soon after a write, as clocks are coarse."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return (0,)
-        now = time.time_ns()
-        return found.st_ino, found.st_size, found.st_mtime_ns, now if now - found.st_mtime_ns < _COARSE else 0
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+        """What a statement of reading finds; nothing where there is no file, or no whole one."""
         none: list[tuple[Any, ...]] = []
-        return self.read(lambda connection: connection.execute(query, values).fetchall(), none)
+        return self.read(lambda connection: connection.execute(VECTORS[name], values).fetchall(), none)
 
-    def _change(self, query: str, *values: object) -> None:
+    def change(self, name: str, **values: object) -> None:
+        """Run a statement of writing, where there is a file."""
         if self.path.exists():
-            self.write(lambda connection: connection.execute(query, values))
+            self.write(lambda connection: connection.execute(VECTORS[name], values))
 
-    # -- rows -------------------------------------------------------------------------------------------------------
+    def is_whole(self) -> bool:
+        """Whether the file has its tables, and SQLite finds no damage."""
 
-    def since(self, name: str, model: str, number: int, most: int) -> list[Written]:
-        """What was written to a collection after a number, in order."""
-        # By its number alone: through an index of the others every vector would be looked at with each search.
-        query = f"{_WRITTEN} NOT INDEXED WHERE number > ? AND collection = ? AND model = ? ORDER BY number LIMIT ?"
-        return [Written(*row) for row in self._rows(query, number, name, model, most)]
+        def look(connection: sqlite3.Connection) -> bool:
+            for name in ("since", "marks"):
+                connection.execute(VECTORS[name], _NOTHING).fetchone()
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+
+        return self.read(look, False)
 
     def last(self) -> int:
-        """The highest number there is."""
-        return max((number or 0 for (number,) in self._rows("SELECT max(number) FROM vectors")), default=0)
+        """The highest number that was written."""
+        return max((number or 0 for (number,) in self.rows("last")), default=0)
 
-    def each(self, name: str, model: str, most: int, take: Callable[[list[Written]], None]) -> None:
-        """Give the vectors of a collection to `take`, part by part; `most` (0: all): of the newest texts."""
-        query = (
-            f"{_WRITTEN} INDEXED BY idx_vectors_at WHERE collection = ? AND model = ? AND vector IS NOT NULL"
-            " ORDER BY at DESC LIMIT ?"
-        )
+    def hashes(self, collection: str, model: str) -> dict[str, str]:
+        """The hash of each text that has a vector, or that none can be made of, by key."""
+        return dict(self.rows("hashes", collection=collection, model=model))
 
-        def read(connection: Connection) -> None:
-            rows = (Written(*row) for row in connection.execute(query, (name, model, most or -1)))
-            while part := list(islice(rows, CHUNK)):
-                take(part)
-
-        self.read(read, None)
-
-    def hashes(self, name: str, model: str, *, unmade: bool = False) -> dict[str, str]:
-        """The hashes of the texts of a collection that have a vector, or that none can be made of, by key; `unmade`: of
-        these alone."""
-        which = " AND vector IS NULL" if unmade else ""
-        query = f"SELECT \"key\", text_hash FROM vectors WHERE collection = ? AND model = ?{which} AND text_hash != ''"
-        return dict(self._rows(query, name, model))
-
-    def given(self, name: str, model: str, number: int) -> int:
-        """How many vectors of a collection there are up to a number."""
-        query = "SELECT count(*) FROM vectors WHERE collection = ? AND model = ? AND vector IS NOT NULL AND number <= ?"
-        return sum(count for (count,) in self._rows(query, name, model, number))
-
-    def counts(self, names: Sequence[str]) -> list[Held]:
+    def counts(self, collections: Iterable[str]) -> list[Held]:
         """How many vectors there are of each model, most first; reads no vector."""
-        query = (
-            "SELECT a.model, count(*), (SELECT length(v.vector) / 4 FROM vectors v WHERE v.collection = a.collection"
-            " AND v.model = a.model AND v.vector IS NOT NULL LIMIT 1)"
-            f" FROM vectors a WHERE a.collection IN ({_marks(names)}) AND a.vector IS NOT NULL"
-            " GROUP BY a.collection, a.model"
-        )
         found: dict[str, Held] = {}
-        for model, rows, dimension in self._rows(query, *names):
-            found[model] = Held(model, dimension, rows + (found[model].rows if model in found else 0))
+        for name in collections:
+            for model, rows, size in self.rows("counts", collection=name):
+                found[model] = Held(model, size // 4, rows + (found[model].rows if model in found else 0))
         return sorted(found.values(), key=lambda held: (-held.rows, held.model))
 
-    def delete(self, name: str, keys: Sequence[str]) -> None:
-        """Take the vectors under these keys away, of every model; the keys stay until `settle`."""
-
-        def take_away(connection: Connection) -> None:
-            query = 'SELECT model FROM vectors WHERE collection = ? AND "key" = ?'
-            for key in keys:
-                for (model,) in connection.execute(query, (name, key)).fetchall():
-                    connection.execute(_PUT, (name, model, key, "", "", None))
-
-        if keys and self.path.exists():
-            self.write(take_away)
-
-    def settle(self, name: str, model: str, number: int) -> None:
-        """Forget what was taken away, up to a number: whoever has a copy knows it."""
-        gone = "FROM vectors WHERE collection = ? AND model = ? AND vector IS NULL AND text_hash = '' AND number <= ?"
-        if self._rows(f"SELECT 1 {gone} LIMIT 1", name, model, number):
-            self._change(f"DELETE {gone}", name, model, number)
-
-    def trim(self, name: str, model: str, most: int, left: int) -> None:
-        """Take away the vectors that were written first, of more than `most`, until so many are left."""
-        count = self.given(name, model, self.last())
-        first = "SELECT number FROM vectors WHERE collection = ? AND model = ? AND vector IS NOT NULL ORDER BY number"
-        if count > most:
-            self._change(f"DELETE FROM vectors WHERE number IN ({first} LIMIT ?)", name, model, count - left)
-
-    def sweep(self, names: Sequence[str], model: str) -> None:
-        """Take away the vectors of other models."""
-        other = f"FROM vectors WHERE collection IN ({_marks(names)}) AND model != ?"
-        if self._rows(f"SELECT 1 {other} LIMIT 1", *names, model):
-            self._change(f"DELETE {other}", *names, model)
-
-    def clear(self, names: Sequence[str], *, unmade: bool = False) -> None:
-        """Take everything away; `unmade`: what no vector could be made of, so that it is tried again."""
-        which = " AND vector IS NULL" if unmade else ""
-        self._change(f"DELETE FROM vectors WHERE collection IN ({_marks(names)}){which}", *names)
-
-    def bad(self, names: Sequence[str]) -> int:
-        """How many rows hold no vector: of another size than most of their model, with a number that is none, or of
-        another length than 1. Needs no numpy."""
-        sizes = {held.model: held.dimension for held in self.counts(names)}
-        which = f"collection IN ({_marks(names)}) AND vector IS NOT NULL"
-        query = f"SELECT model, CAST(vector AS BLOB) FROM vectors WHERE {which}"
-
-        def count(connection: Connection) -> int:
-            rows = connection.execute(query, tuple(names))
-            return sum(numbers_of(vector, sizes.get(model, 0)) is None for model, vector in rows)
-
-        return self.read(count, 0)
-
-    # -- marks ------------------------------------------------------------------------------------------------------
+    def take_away(self, collection: str, keys: Iterable[str]) -> None:
+        """Take the vectors under these keys away, of every model; the keys stay until no copy outside needs them."""
+        self.change("take away", collection=collection, keys=json.dumps([*keys]))
 
     def marks(self, begins: str) -> dict[str, str]:
         """What was noted under names that begin so."""
-        return dict(self._rows("SELECT name, value FROM marks WHERE name >= ? AND name < ?", begins, begins + _LAST))
+        return dict(self.rows("marks", begins=begins, ends=begins + _LAST))
 
-    def note(self, marks: Mapping[str, str]) -> None:
-        """Note values under names."""
-        query = "INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)"
-        self.write(lambda connection: connection.executemany(query, marks.items()))
+    def note(self, name: str, value: str) -> None:
+        """Note a value under a name."""
+        self.write(lambda connection: connection.execute(VECTORS["note"], {"name": name, "value": value}))
 
     def unmark(self, begins: str) -> None:
         """Forget what was noted under names that begin so."""
-        self._change("DELETE FROM marks WHERE name >= ? AND name < ?", begins, begins + _LAST)
+        self.change("unmark", begins=begins, ends=begins + _LAST)
 
 
 class FileCollection:
     """A collection of one model in the file, whose matrix is read when it is first searched. What others write is
-    followed. What may not be written yet is held until it may."""
+    followed. What cannot be written yet is held until it can."""
 
-    def __init__(self, file: VectorFile, name: str, model: str, dimension: int, most: int = 0) -> None:
-        """`most`: vectors that are held in RAM, those of the newest texts; 0: all."""
+    def __init__(self, file: VectorFile, name: str, model: str, dimension: int, most: int = -1) -> None:
+        """`most`: vectors that are read into RAM, those of the newest texts; -1: all."""
         self.name = name
-        self._file, self._model, self._dimension, self._most = file, model, dimension, most
+        self._file, self._of, self._dimension, self._most = file, {"collection": name, "model": model}, dimension, most
         self._lock = threading.RLock()
         self._ram: RamCollection | None = None
         self._seen = 0
-        self._stamp: tuple[int, ...] = ()
         self._unsaved: dict[str, Row] = {}
 
     def __len__(self) -> int:
         return len(self.loaded())
 
     @property
-    def is_saved(self) -> bool:
-        """Whether the file holds all there is."""
-        return not self._unsaved
+    def is_unsaved(self) -> bool:
+        """Whether something is held that the file lacks."""
+        return bool(self._unsaved)
 
     def upsert(self, rows: Sequence[Row]) -> None:
         """See `Collection.upsert`. Raises what keeps the file from being written; nothing is lost then."""
@@ -489,11 +346,11 @@ class FileCollection:
             if not self._unsaved or not self._file.is_writable:
                 return
             rows = [
-                (self.name, self._model, row.key, row.at, row.text_hash,
-                 None if row.vector is None else row.vector.astype("<f4").tobytes())
+                {**self._of, "key": row.key, "at": row.at, "text_hash": row.text_hash,
+                 "vector": None if row.vector is None else row.vector.astype("<f4").tobytes()}
                 for row in self._unsaved.values()
             ]  # fmt: skip
-            self._file.write(lambda connection: connection.executemany(_PUT, rows))
+            self._file.write(lambda connection: connection.executemany(VECTORS["put"], rows))
             self._unsaved.clear()
 
     def delete(self, keys: Sequence[str]) -> None:
@@ -503,118 +360,80 @@ class FileCollection:
                 self._ram.delete(keys)
             for key in keys:
                 self._unsaved.pop(key, None)
-            self._file.delete(self.name, keys)
+            self._file.take_away(self.name, keys)
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
         """See `Collection.nearest`."""
         return self.loaded().nearest(vector, count, among)
 
     def known(self) -> dict[str, str]:
-        """The hash of each text that has a vector, or that none can be made of, by key."""
+        """The hash of each text that has a usable vector, or that none can be made of, by key."""
         return {**self.loaded().hashes, **self.unmade()}
 
     def unmade(self) -> dict[str, str]:
         """The hash of each text that no vector can be made of, by key."""
-        found = self._file.hashes(self.name, self._model, unmade=True)
+        found = dict(self._file.rows("unmade", **self._of))
         return found | {row.key: row.text_hash for row in self._unsaved.values() if row.vector is None}
 
-    def hashes(self, keys: Sequence[str]) -> dict[str, str]:
-        """`known`, of these keys alone, as the file has it by now."""
-        return {key: row.text_hash for key, row in self.of(keys).items()}
-
-    def of(self, keys: Sequence[str]) -> dict[str, Row]:
-        """The rows under these keys, as the file has them by now; reads no others."""
-        found: dict[str, Row] = {}
-
-        def ask(connection: Connection) -> None:
-            for part in parts(keys):
-                query = f'{_WRITTEN} WHERE collection = ? AND model = ? AND "key" IN ({_marks(part)})'
-                rows = [Written(*row) for row in connection.execute(query, (self.name, self._model, *part))]
-                found.update(
-                    (row.key, Row(row.key, row.text_hash, None)) for row in rows if row.vector is None and row.text_hash
-                )
-                for row, vector in zip(*usable(rows, self._dimension), strict=True):
-                    found[row.key] = Row(row.key, row.text_hash, vector)
-
-        self._file.read(ask, None)
+    def rows(self, keys: Sequence[str]) -> dict[str, Row]:
+        """What is held under these keys, as the file has it by now; reads no others."""
+        written = [Written(*row) for row in self._file.rows("of keys", keys=json.dumps(keys), **self._of)]
+        found = {row.key: Row(row.key, row.text_hash, None) for row in written if row.vector is None and row.text_hash}
+        found |= {row.key: row for row in usable(written, self._dimension)}
         with self._lock:
             return found | {key: self._unsaved[key] for key in keys if key in self._unsaved}
 
+    def since(self, number: int, most: int = CHUNK) -> list[Written]:
+        """What was written after a number, in order."""
+        return [Written(*row) for row in self._file.rows("since", number=number, most=most, **self._of)]
+
     def loaded(self) -> RamCollection:
-        """All of it in RAM, with what others wrote since; one that grew too large is read anew."""
+        """All of it in RAM, with what others wrote since."""
         with self._lock:
-            ram, stamp = self._ram, self._file.stamp()
-            if ram is not None and stamp == self._stamp:
-                return ram
-            self._stamp, last = stamp, self._file.last()
-            self._seen = min(self._seen, last)
-            if ram is None or 0 < self._most * 1.25 < len(ram):
-                ram = self._ram = RamCollection(self._dimension)
-                self._seen = last
-                self._file.each(self.name, self._model, self._most, self._take)
-                ram.upsert([*self._unsaved.values()])
+            last = self._file.last()
+            self._seen = min(self._seen, last)  # who made everything anew began to count again
+            if self._ram is None:
+                self._ram, self._seen = RamCollection(self._dimension), last
+                self._file.read(self._read_newest, None)
+                self._ram.upsert([*self._unsaved.values()])
             while self._seen < last:
-                part = self._file.since(self.name, self._model, self._seen, CHUNK)
+                part = self.since(self._seen)
                 self._take(part)
                 self._seen = part[-1].number if len(part) == CHUNK else max(last, *(row.number for row in part), 0)
-            return ram
+            return self._ram
+
+    def _read_newest(self, connection: sqlite3.Connection) -> None:
+        rows = connection.execute(VECTORS["newest"], {"most": self._most, **self._of})
+        while part := [Written(*row) for row in rows.fetchmany(CHUNK)]:
+            self._take(part)
 
     def _take(self, rows: Sequence[Written]) -> None:
         assert self._ram is not None
         self._ram.delete([row.key for row in rows if row.vector is None and row.key not in self._unsaved])
-        kept, vectors = usable(rows, self._dimension)
-        self._ram.put([(row.key, row.text_hash) for row in kept], vectors)
+        self._ram.upsert(usable(rows, self._dimension))
 
 
-def usable(rows: Sequence[Written], dimension: int) -> tuple[list[Written], Rows]:
-    """Those of the rows that hold a vector of so many numbers and of length 1, and the vectors, one in each row."""
+def usable(rows: Sequence[Written], dimension: int) -> list[Row]:
+    """Those of the rows that hold a vector of so many numbers and of length 1."""
     import numpy as np
 
     fit = [(row, row.vector) for row in rows if row.vector is not None and len(row.vector) == 4 * dimension]
     if not fit:
-        return [], np.empty((0, dimension), np.float32)
+        return []
     matrix = np.frombuffer(b"".join(data for _, data in fit), "<f4").reshape(-1, dimension)
     with np.errstate(all="ignore"):
         good = np.abs(np.linalg.norm(matrix, axis=1) - 1) < 0.02
-    kept = [row for (row, _), fits in zip(fit, good.tolist(), strict=True) if fits]
-    return kept, matrix[good].astype(np.float32, copy=False)
-
-
-def numbers_of(vector: bytes, dimension: int) -> array[float] | None:
-    """The numbers of a vector; None where it is none of so many, or of another length than 1."""
-    if len(vector) != 4 * dimension:
-        return None
-    numbers = array("f", vector)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers if abs(math.hypot(*numbers) - 1) < 0.02 else None
+    return [Row(row.key, row.text_hash, matrix[place], row.at) for place, (row, _) in enumerate(fit) if good[place]]
 
 
 def forget(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
     """Take the vectors of forgotten texts out of a file, by collection; those of passages all go, as nothing tells
     whose they are. Raises StoreError and its kin."""
-    if not any(keys.values()) or not path.exists():
-        return
-    file = VectorFile(path)
-    try:
+    if any(keys.values()) and path.exists():
+        file = VectorFile(path)
         for name, gone in keys.items():
-            file.delete(name, [*gone])
-        file.clear([PASSAGES])
-    finally:
-        file.close()
-
-
-def parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The keys in parts that one query may name."""
-    return (keys[start : start + CHUNK // 2] for start in range(0, len(keys), CHUNK // 2))
-
-
-def _execute_many(query: str, rows: Sequence[Sequence[object]], connection: Connection) -> None:
-    connection.executemany(query, rows)
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
+            file.take_away(name, gone)
+        file.change("clear", collection=PASSAGES)
 
 
 def _is_lost(error: sqlite3.Error) -> bool:
@@ -623,28 +442,101 @@ def _is_lost(error: sqlite3.Error) -> bool:
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
-# -- vectors of earlier releases ------------------------------------------------------------------------------------
+# -- passages ----------------------------------------------------------------------------------------------------------
 
 
-def copy_once(
-    file: VectorFile, table: str, read: Callable[[Callable[[Connection], None]], object], query: str, workspace_id: str
-) -> None:
-    """Copy the vectors that an earlier release kept in the databases of the memory, the first time: to make them anew
-    may cost money. `query` gives collection, model, key, time, hash and vector. It goes with the tables it reads."""
-    mark = f"copied {table}"
-    if not file.is_writable or mark in file.marks(mark):
-        return
+class PassageVectors:
+    """The vectors of what was said and noted in one workspace, wherever that is read from. A passage has no id that
+    lasts, and the same words come again in other files: a hash of the text is its key. Every method may be called from
+    any thread."""
 
-    def copy(connection: Connection) -> None:
-        if sql.is_sqlite(connection):  # the memory takes a query that fails for damage
-            there = "SELECT count(*) FROM pragma_table_info(?) WHERE name IN ('model', 'text_hash', 'vector')"
-            if connection.execute(there, (table,)).fetchone()[0] < 3:
-                return
-        rows = connection.execute(query, (workspace_id,))
-        while part := rows.fetchmany(CHUNK):
-            kept = [(*row[:5], bytes(row[5])) for row in part if isinstance(row[5], bytes | memoryview)]
-            file.write(partial(_execute_many, _PUT.replace("REPLACE", "IGNORE"), kept))
+    def __init__(self, maker: Callable[[], Maker], path: Path) -> None:
+        """`maker`: the embedder, or why there is none; `path`: the file of the vectors, made where its folder is."""
+        self._maker = maker
+        self._file = VectorFile(path, path.parent.is_dir)
+        self._lock, self._working = threading.RLock(), threading.Lock()
+        self._collection: FileCollection | None = None
+        self._known: set[str] = set()
+        self._keys: dict[str, str] = {}
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
 
-    with contextlib.suppress(NanomemError, sqlite3.Error):  # a cache: what cannot be read is made anew
-        read(copy)
-        file.note({mark: ""})
+    def wanting(self, texts: Sequence[str]) -> list[str]:
+        """Which of the newest texts (the last ones) have no vector. Raises why there is no embedder."""
+        with self._lock:
+            self._opened()
+            return [text for text in islice(reversed(texts), MOST_PASSAGES) if self._key(text) not in self._known]
+
+    def make(self, texts: Sequence[str], stop: Callable[[], bool] = lambda: False) -> None:
+        """Embed texts, batch by batch, until `stop` says so; nothing while another thread does. Raises as `wanting`."""
+        if not self._working.acquire(blocking=False):
+            return
+        try:
+            maker, collection = self._maker(), self._opened()
+            for start in range(0, len(texts), BATCH):
+                if stop() or self._closing.is_set():
+                    return
+                part = texts[start : start + BATCH]
+                vectors = maker.texts([text[:LONGEST_PASSAGE] for text in part])
+                rows = [
+                    Row(self._key(text), str(LONGEST_PASSAGE), made) for text, made in zip(part, vectors, strict=True)
+                ]
+                with self._lock, contextlib.suppress(NanomemError):  # a cache: what cannot be kept is made again
+                    self._known.update(row.key for row in rows)
+                    collection.upsert(rows)
+        finally:
+            self._working.release()
+
+    def go_on(self, texts: Sequence[str]) -> None:
+        """Embed texts on a thread of its own, one at a time, until `close`."""
+
+        def work() -> None:
+            with contextlib.suppress(NanomemError):  # the next question tries again, and is told
+                self.make(texts)
+
+        if texts and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=work, name="nanomem-passages", daemon=True)
+            self._thread.start()
+
+    def clear(self) -> None:
+        """Forget every vector."""
+        with self._lock:
+            self._file.change("clear", collection=PASSAGES)
+            self._collection, self._known = None, set()
+
+    def close(self) -> None:
+        """End the thread, once the batch that it is at is done: a process must not end within a run of the model."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def nearest(self, question: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """The places of the texts nearest to a question, at most `limit`, and their cosine distance, nearest first;
+        none where the model does not read the question. Raises as `wanting`."""
+        maker = self._maker()
+        if share_read(maker.name, question) < 0.5:
+            return []
+        keys = list(map(self._key, texts))
+        near = self._opened().nearest(maker.question(question), limit, set(keys))
+        places: dict[str, list[int]] = {one.key: [] for one in near}
+        for place, key in enumerate(keys):
+            if key in places:
+                places[key].append(place)
+        return [(place, one.distance) for one in near for place in places[one.key]][:limit]
+
+    def _key(self, text: str) -> str:
+        key = self._keys.get(text)
+        if key is None:
+            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
+            key = self._keys[text] = digest.hexdigest()
+        return key
+
+    def _opened(self) -> FileCollection:
+        """The collection with what was kept, of which the oldest go where there are too many."""
+        with self._lock:
+            if self._collection is None:
+                maker = self._maker()
+                self._file.change("trim", collection=PASSAGES, model=maker.name, most=2 * MOST_PASSAGES)
+                self._collection = FileCollection(self._file, PASSAGES, maker.name, maker.dimension)
+                self._known = {key for key, of in self._collection.known().items() if of == str(LONGEST_PASSAGE)}
+            return self._collection

@@ -7,10 +7,9 @@ Nothing here downloads anything, or knows a collection.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,8 +33,6 @@ QUESTIONS = 32
 """Questions whose vectors are kept: a person who types asks the same again and again."""
 PLAIN = "what is remembered"
 """A text of which every embedder can make a vector."""
-_SAMPLES, _SAMPLE = 64, 16_384
-"""Places of a file that are read to tell it from another, and bytes of each."""
 _ENGLISH = re.compile(r"minilm-l\d|(?<![a-z])all-minilm|english|[-_]en(?:[-_. ]|$)", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-Z\u00c0-\u024f]")
@@ -73,18 +70,18 @@ def embedder_of(settings: Settings, paths: Paths) -> Embedder:
         raise InvalidConfig("search by meaning is switched off (embedding_enabled)", "the settings")
     backend = settings.embedding_backend
     if backend == "endpoint":
-        from nanomem_tui.vectors.endpoint import endpoint
+        from nanomem_tui.vectors.embedding_models import endpoint
 
         return endpoint(settings)
     if backend == "onnx":
-        from nanomem_tui.vectors.local_models import onnx_model
+        from nanomem_tui.vectors.embedding_models import onnx_model
 
         return onnx_model(_path(settings, paths))
     if backend == "sentence-transformers":
-        from nanomem_tui.vectors.local_models import SentenceTransformers
+        from nanomem_tui.vectors.embedding_models import SentenceTransformers
 
         return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
-    from nanomem_tui.vectors.local_models import mini_lm
+    from nanomem_tui.vectors.embedding_models import mini_lm
 
     return mini_lm()
 
@@ -116,20 +113,6 @@ def missing(what: str) -> MissingExtra:
     return MissingExtra(f"search by meaning needs {what}, which is not installed", "", extra_command("vector"))
 
 
-def fingerprint(files: Iterable[Path], *more: str) -> str:
-    """Return eight characters that tell a model's files, in their order, and `more` from others: by their sizes and a
-    sample of their bytes, as weights of two models differ nearly everywhere. Raises OSError."""
-    found = hashlib.sha256("\0".join(more).encode())
-    for file in files:
-        with file.open("rb") as opened:
-            size = opened.seek(0, 2)
-            found.update(size.to_bytes(8, "little"))
-            for start in range(0, size, max(size // _SAMPLES, _SAMPLE)):
-                opened.seek(start)
-                found.update(opened.read(_SAMPLE))
-    return found.hexdigest()[:8]
-
-
 def share_read(model: str, text: str) -> float:
     """The share of the letters of a text that a model of that name was taught, 0 to 1; 1 where nothing tells."""
     if _ENGLISH.search(model) is None or "multilingual" in model.lower() or text.isascii():
@@ -144,24 +127,19 @@ class Maker:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.name = embedder.name
-        self._questions: OrderedDict[str, Vector] = OrderedDict()
+        self.question = lru_cache(QUESTIONS)(self._question)
+        """The vector of a question. Raises what the embedder does, and BadAnswer when there is none."""
 
     @property
     def dimension(self) -> int:
         """Numbers of a vector. Raises what the embedder does."""
         return self._embedder.dimension
 
-    def question(self, text: str) -> Vector:
-        """The vector of a question. Raises what the embedder does, and BadAnswer when there is none."""
-        found = self._questions.get(text)
-        if found is None:
-            (made,) = self.texts([text])
-            if made is None:
-                raise BadAnswer("no vector can be made of that question", self.name, "ask in other words")
-            found = self._questions[text] = made
-            while len(self._questions) > QUESTIONS:
-                self._questions.popitem(last=False)
-        return found
+    def _question(self, text: str) -> Vector:
+        (made,) = self.texts([text])
+        if made is None:
+            raise BadAnswer("no vector can be made of that question", self.name, "ask in other words")
+        return made
 
     def texts(self, texts: Sequence[str]) -> list[Vector | None]:
         """A vector for each text; None for one of which none can be made, while others can.

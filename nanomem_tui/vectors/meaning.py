@@ -2,24 +2,29 @@
 
 Owns when things are done: what wants a vector gets one by a thread, by a search or by a command, batch by batch. Items
 and records of work go the same way: embedded, written to the file, then given to the copy in Chroma or PostgreSQL that
-the settings name. Of what is near only that is given whose text is still the one that was embedded.
+the settings name. Of what is near only that is given whose text is still the one that was embedded. The doctor's part
+stands here too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import importlib.util
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
+from nanomem_tui.installing import extra_command
 from nanomem_tui.store import atomic
-from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, copy_once, usable
+from nanomem_tui.store.values import Fact, Item, fact_of
+from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, usable
 from nanomem_tui.vectors.embedders import PLAIN, Maker
-from nanomem_tui.vectors.texts import ItemTexts, Key, Step, Texts
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
@@ -30,14 +35,22 @@ if TYPE_CHECKING:
 Found = list[tuple[str, float]]
 """Ids of items, and their cosine distance, 0 to 2, nearest first."""
 Progress = Callable[[int, int], object]
-"""Told how many texts have a vector, and of how many."""
+"""Told how many of the texts that wanted a vector were looked at, and of how many."""
+Key = tuple[str, str]
+"""Collection and key of a text."""
+HashesOf = Callable[[str, Sequence[str]], Mapping[str, str]]
+"""Tells, of some keys of a collection, the hashes of the texts that it has vectors of."""
+MOST = 8_000
+"""Characters of a text that are embedded; models read a few hundred words and leave out the rest."""
+_FORM = 1
+"""Counts the forms that `embedded` gave to texts: a vector of another form is none of this text."""
 BATCH, FEW = 32, 8
 """Texts that are embedded and written together (a fifth of a second with the model that is bundled), and by a search,
 which is waited for."""
 PART = 100
 """Vectors that a copy is given at a time."""
 TAKEN = 1_000
-"""Vectors that are taken at a time from what another process embedded."""
+"""Vectors that are taken at a time from what another process embedded, and changes that are taken up at a time."""
 PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
 WORTH = 100
@@ -65,11 +78,52 @@ class Copy(Protocol):
         """Let go of what is open."""
 
 
-class Outside(Protocol):
-    """Opens the copy that the settings name, for vectors of so many numbers of a model; `anew`: what is broken there,
-    and ours, is removed first. Raises errors of ours."""
+Outside = Callable[[int, str, bool], Copy]
+"""Opens the copy that the settings name, for vectors of so many numbers of a model; if the last is true, what is broken
+there, and ours, is removed first. Raises errors of ours."""
 
-    def __call__(self, dimension: int, model: str, /, *, anew: bool) -> Copy: ...
+
+class Wanted(NamedTuple):
+    """A text that wants a vector: of what it is, the text and its hash, and from when that is (UTC ISO)."""
+
+    collection: str
+    key: str
+    text: str
+    text_hash: str
+    at: str = ""
+
+
+class Step(NamedTuple):
+    """What is to be done next: texts that want a vector, what is gone; how many rows were looked at, the rows that are
+    listed as changed, with the hash of their text, and how far each table was looked through."""
+
+    wanted: Sequence[Wanted]
+    gone: Sequence[Key] = ()
+    looked: int = 0
+    due: Mapping[Key, str] = {}
+    marks: Mapping[str, str] = {}
+
+
+class Texts(Protocol):
+    """The texts of a memory that are to have a vector."""
+
+    def step(self, model: str, most: int, held: HashesOf) -> Step | None:
+        """What is to be done next, at most `most` texts; None where nothing is."""
+
+    def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
+        """A step was done: of each text whether a vector could be made."""
+
+    def rest(self, model: str) -> int:
+        """How many texts are to be looked at, or want a vector."""
+
+
+def text_hash(text: str) -> str:
+    """What tells that a vector is of this text."""
+    data = f"{_FORM}\n{text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+# -- any texts ---------------------------------------------------------------------------------------------------------
 
 
 class Search(ABC):
@@ -87,7 +141,7 @@ class Search(ABC):
         self._opening, self._working, self._starting = threading.RLock(), threading.Lock(), threading.Lock()
         self._collections: dict[str, FileCollection] = {}
         self._copy: Copy | None = None
-        self._lags = True
+        self._lags = outside is not None
         self._silent_until = 0.0
         self._swept = False
         self._troubles: dict[str, NanomemError] = {}
@@ -120,8 +174,6 @@ class Search(ABC):
     def _problem(self) -> str:
         return next((error.line() for error in self._troubles.values()), "")
 
-    # -- embedding --------------------------------------------------------------------------------------------------
-
     def sync(self, progress: Progress | None = None, *, anew: bool = False, everything: bool = False) -> int:
         """Embed every text that has no vector; how many that were. Written batch by batch: where it is cut off, the
         next one goes on. `anew`: everything is looked at once more, and a copy outside is made anew; `everything`: so
@@ -153,20 +205,22 @@ class Search(ABC):
         assert texts is not None
         made = looked = 0
         total = texts.rest(maker.name) if progress is not None else 0
-        self._save()
+        for collection in self._collections.values():
+            self._told("database", collection.save)
         while (step := texts.step(maker.name, most, self._hashes)) is not None:
             vectors = maker.texts([one.text for one in step.wanted]) if step.wanted else []
             self._keep(maker, step, vectors)
             self._pass_on(maker, stop)
             made, looked = made + sum(vector is not None for vector in vectors), looked + step.looked
             if progress is not None and step.wanted:
-                progress(*self._progress(looked, total))
+                progress(min(looked, total), max(looked, total))
             if stop():
                 return made
         self._pass_on(maker, stop, progress)
         if not self._swept and self._file.is_writable and "database" not in self._troubles:
-            self._swept = True
-            self._told("sweep", partial(self._file.sweep, texts.collections, maker.name))
+            self._swept = True  # vectors of other models serve nobody now
+            for name in self._collections:
+                self._told("sweep", partial(self._file.change, "sweep", collection=name, model=maker.name))
         return made
 
     def _keep(self, maker: Maker, step: Step, vectors: Sequence[Vector | None]) -> None:
@@ -187,11 +241,6 @@ class Search(ABC):
         assert self._texts is not None
         self._texts.done(model, step, made)
 
-    def _save(self) -> None:
-        for collection in self._collections.values():
-            if not collection.is_saved:
-                self._told("database", collection.save)
-
     def _told(self, what: str, write: Callable[[], object]) -> None:
         """Write; what fails is told, and takes nothing from a search."""
         try:
@@ -201,11 +250,8 @@ class Search(ABC):
         else:
             self._troubles.pop(what, None)
 
-    def _progress(self, looked: int, total: int) -> tuple[int, int]:
-        return min(looked, total), max(looked, total)
-
     def _hashes(self, name: str, keys: Sequence[str]) -> Mapping[str, str]:
-        return self._collections[name].hashes(keys)
+        return {key: row.text_hash for key, row in self._collections[name].rows(keys).items()}
 
     def _hurry(self, maker: Maker, patience: float) -> None:
         """Embed what is missing for so many seconds, or let who is at it go on that long, where that may be enough.
@@ -213,18 +259,12 @@ class Search(ABC):
         end = time.monotonic() + patience
         assert self._texts is not None
         rest = self._texts.rest(maker.name)
-        unsaved = not all(one.is_saved for one in self._collections.values())
-        if not (rest or unsaved or self._lags):
-            return
-        if not self._working.acquire(timeout=patience if rest <= WORTH else 0.0):
-            return
-        try:
-            self._work(maker, min(FEW, BATCH), lambda: time.monotonic() >= end)
-            self._troubles.pop("embedding", None)
-        except NanomemError as error:
-            self._troubles["embedding"] = error
-        finally:
-            self._working.release()
+        wants = rest or self._lags or any(one.is_unsaved for one in self._collections.values())
+        if wants and self._working.acquire(timeout=patience if rest <= WORTH else 0.0):
+            try:
+                self._told("embedding", lambda: self._work(maker, min(FEW, BATCH), lambda: time.monotonic() >= end))
+            finally:
+                self._working.release()
 
     # -- the thread -------------------------------------------------------------------------------------------------
 
@@ -242,19 +282,18 @@ class Search(ABC):
         self._stop.set()
         if self._thread is not None:
             self._thread.join(LEAVE)
-            if self._thread.is_alive():
-                self._file.close()
+            self._file.is_closed = self._thread.is_alive()
             self._thread = None
 
     def close(self) -> None:
-        """End the thread and let go of the file and of the copy."""
+        """End the thread, write what is unsaved, and let go of the copy."""
         self.stop()
         if not self._opening.acquire(timeout=LEAVE):  # it waits for an endpoint
             return
         try:
-            self._save()
+            for collection in self._collections.values():
+                self._told("database", collection.save)
             self._close_copy()
-            self._file.let_go()
         finally:
             self._opening.release()
 
@@ -265,7 +304,7 @@ class Search(ABC):
             try:
                 maker = self.maker()
                 self._begin(maker)
-                if self._texts is not None:
+                if self._texts is not None and (self._texts.rest(maker.name) or self._lags):
                     with self._working:
                         self._work_alone(maker)
                 self._troubles.pop("embedding", None)
@@ -278,8 +317,6 @@ class Search(ABC):
     def _work_alone(self, maker: Maker) -> None:
         """Embed what is missing, or, while another process does that, take up what it has written."""
         assert self._texts is not None
-        if not (self._texts.rest(maker.name) or self._lags):
-            return
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(self._alone())
@@ -291,20 +328,17 @@ class Search(ABC):
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other processes from embedding the same. Raises Refused while one does."""
-        if not self._file.is_writable:
+        with contextlib.ExitStack() as held:
+            if self._file.is_writable:
+                atomic.make_folder(self._lock_file.parent)
+                try:
+                    held.enter_context(atomic.locked(self._lock_file, wait=0))
+                except Refused as error:
+                    what = f"another process embeds the {self._what}"
+                    raise Refused(
+                        what, str(self._lock_file), "wait for it: what it has done is used at once"
+                    ) from error
             yield
-            return
-        try:
-            atomic.make_folder(self._lock_file.parent)
-            held = atomic.locked(self._lock_file, wait=0)
-            held.__enter__()
-        except Refused as error:
-            what = f"another process embeds the {self._what}"
-            raise Refused(what, str(self._lock_file), "wait for it: what it has done is used at once") from error
-        try:
-            yield
-        finally:
-            held.__exit__(None, None, None)
 
     # -- the copy outside -------------------------------------------------------------------------------------------
 
@@ -315,19 +349,16 @@ class Search(ABC):
                 return None
             if self._copy is None and time.monotonic() >= self._silent_until:
                 try:
-                    self._copy = self._outside(maker.dimension, maker.name, anew=anew)
+                    copy = self._copy = self._outside(maker.dimension, maker.name, anew)
                     self._lags = True
-                    self._check_copy(maker, self._copy)
+                    for name, collection in copy.collections.items():
+                        sent = self._sent(maker, copy, name)
+                        ((given,),) = self._file.rows("up to", collection=name, model=maker.name, number=sent) or [(0,)]
+                        if len(collection) < given:  # it was made anew, and gets everything
+                            self._file.unmark(self._mark(maker, copy, name))
                 except NanomemError as error:
                     self._do_without(error)
             return self._copy
-
-    def _check_copy(self, maker: Maker, copy: Copy) -> None:
-        """Give a copy everything that lacks what it was given: it was made anew."""
-        for name, collection in copy.collections.items():
-            sent = self._sent(maker, copy, name)
-            if sent and len(collection) < self._file.given(name, maker.name, sent):
-                self._file.unmark(self._mark(maker, copy, name))
 
     def _mark(self, maker: Maker, copy: Copy, name: str) -> str:
         return f"sent {copy.name} {copy.place} {name} {maker.name}"
@@ -337,30 +368,27 @@ class Search(ABC):
         return int(self._file.marks(mark).get(mark, 0))
 
     def _pass_on(self, maker: Maker, stop: Callable[[], bool], progress: Progress | None = None) -> None:
-        """Give the copy what it does not have yet, until `stop`. What fails is told, and tried again later."""
+        """Give the copy what it does not have yet, until `stop`, and forget what was taken away once nobody needs to be
+        told. What fails is told, and tried again later."""
         copy = self._opened(maker)
+        if not self._lags or (copy is None and self._outside is not None):
+            return
         try:
-            if copy is None:
-                if self._lags and self._outside is None:
-                    for name in self._collections:
-                        self._file.settle(name, maker.name, self._file.last())
-                    self._lags = False
-                return
-            for name, collection in copy.collections.items():
-                sent, last = self._sent(maker, copy, name), self._file.last()
-                while part := self._file.since(name, maker.name, sent, PART):
-                    collection.delete([row.key for row in part if row.vector is None])
-                    rows, vectors = usable(part, maker.dimension)
-                    collection.upsert(
-                        [Row(row.key, row.text_hash, vector, row.at) for row, vector in zip(rows, vectors, strict=True)]
-                    )
-                    sent = part[-1].number
-                    self._file.note({self._mark(maker, copy, name): str(sent)})
-                    if progress is not None:
-                        progress(sent, max(sent, last))
-                    if stop():
-                        return
-                self._file.settle(name, maker.name, sent)
+            last = self._file.last()
+            for name, ours in self._collections.items():
+                sent = last
+                if copy is not None:
+                    theirs, sent = copy.collections[name], self._sent(maker, copy, name)
+                    while part := ours.since(sent, PART):
+                        theirs.delete([row.key for row in part if row.vector is None])
+                        theirs.upsert(usable(part, maker.dimension))
+                        sent = part[-1].number
+                        self._file.note(self._mark(maker, copy, name), str(sent))
+                        if progress is not None:
+                            progress(sent, max(sent, last))
+                        if stop():
+                            return
+                self._file.change("settle", collection=name, model=maker.name, number=sent)
             self._lags = False
             self._troubles.pop("index", None)
         except NanomemError as error:
@@ -378,6 +406,139 @@ class Search(ABC):
                 self._copy = None
 
 
+def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (ITEMS,)) -> Outside | None:
+    """What opens the copy of some collections that the settings name; None where the file is searched."""
+
+    def chroma(_: int, model: str, anew: bool) -> Copy:
+        from nanomem_tui.vectors.chroma import ChromaCopy, place_of
+
+        items = store.load("item").items if ITEMS in names else None
+        place = place_of(settings, store.paths, is_of_records=items is None)
+        return ChromaCopy(place, store.workspace_id, names, model, items, anew=anew)
+
+    def pgvector(dimension: int, model: str, anew: bool) -> Copy:
+        from nanomem_tui.vectors.pgvector import PgCopy
+
+        return PgCopy(settings.pgvector_url, store.workspace_id, names, dimension, model, anew=anew)
+
+    known: dict[str, Outside] = {"chroma": chroma, "pgvector": pgvector}
+    return known.get(settings.vector_index)
+
+
+# -- items -------------------------------------------------------------------------------------------------------------
+
+
+def filed(item: Item) -> Fact | None:
+    """The fact that an item of kind fact is; None for any other."""
+    return fact_of(item) if item.kind == "fact" else None
+
+
+def embedded(item: Item) -> str:
+    """The text that stands for an item: its own; for a fact with where it belongs."""
+    fact = filed(item)
+    if fact is None:
+        return item.text[:MOST]
+    place = " ".join(dict.fromkeys(filter(None, (fact.domain, fact.category, fact.sub_category))))
+    return f"{place}. {item.text}"[:MOST]
+
+
+class ItemTexts:
+    """The active items of a store, in step with its snapshot, whose lock guards the account. Every method may be called
+    from any thread; none asks a disk while it holds that lock."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._snapshot = store.load("item")
+        self._changed = self._snapshot.watch()
+        self.current: dict[str, str] = {}
+        """The hash of the present text of each active item."""
+        self._todo: dict[str, None] = {}
+        """What wants a vector, or has one and is gone; what came last is last."""
+        self._known: dict[str, str] = {}
+        self._unmade: set[str] = set()
+
+    def close(self) -> None:
+        """Follow the store no more."""
+        self._snapshot.unwatch(self._changed)
+
+    def begin(self, known: Mapping[str, str], unmade: Iterable[str]) -> None:
+        """Look at every item; `known`: the hashes of the texts that have a vector, or none can be made of (those of
+        `unmade`)."""
+        with self._snapshot.lock:
+            self._known, self._unmade = dict(known), set(unmade)
+            keys = iter(dict.fromkeys((*known, *self._snapshot.items)))
+        while part := list(islice(keys, TAKEN)):
+            self._look(part)
+
+    def follow(self) -> None:
+        """Take up what changed since."""
+        while self._changed:
+            with self._snapshot.lock:
+                part = list(islice(self._changed, TAKEN))
+                self._changed.difference_update(part)
+                self._look(part)
+
+    def _look(self, keys: Iterable[str]) -> None:
+        """See what these want. The vector of an item that is switched off stays."""
+        with self._snapshot.lock:
+            for key in keys:
+                item, held = self._snapshot.items.get(key), self._known.get(key)
+                if item is None or item.is_deleted:
+                    self.current.pop(key, None)
+                    is_wanting = held is not None
+                elif not item.enabled:
+                    self.current.pop(key, None)
+                    is_wanting = False
+                else:
+                    self.current[key] = text_hash(embedded(item))
+                    is_wanting = held != self.current[key]
+                self._todo.pop(key, None)
+                if is_wanting:
+                    self._todo[key] = None
+
+    def step(self, model: str, most: int, held: HashesOf) -> Step | None:
+        """See `Texts.step`: what came last first. What another process embedded meanwhile is taken up."""
+        while True:
+            self.follow()
+            with self._snapshot.lock:
+                keys = list(islice(reversed(self._todo), most))
+                texts = {key: embedded(self._snapshot.items[key]) for key in keys if key in self.current}
+            newest = [Wanted(ITEMS, key, text, text_hash(text)) for key, text in texts.items()]
+            there = held(ITEMS, [*texts]) if texts else {}
+            wants = [one for one in newest if there.get(one.key) != one.text_hash]
+            fit = [one for one in newest if there.get(one.key) == one.text_hash]
+            if not fit:
+                gone = [(ITEMS, key) for key in keys if key not in texts]
+                return Step(wants, gone, len(keys)) if keys else None
+            self.done(model, Step(fit), {(ITEMS, one.key): True for one in fit})
+
+    def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
+        """See `Texts.done`. A text that changed meanwhile still wants a vector."""
+        with self._snapshot.lock:
+            for one in step.wanted:
+                self._known[one.key] = one.text_hash
+                (self._unmade.discard if made[ITEMS, one.key] else self._unmade.add)(one.key)
+            for _, key in step.gone:
+                self._known.pop(key, None)
+            self._changed.update(key for _, key in (*made, *step.gone))
+
+    def rest(self, model: str) -> int:
+        """See `Texts.rest`."""
+        self.follow()
+        return len(self._todo)
+
+    def counts(self) -> tuple[int, int]:
+        """How many items have a vector, and how many are to have one."""
+        self.follow()
+        with self._snapshot.lock:
+            total = len(self.current) - self.unmade
+            return total - sum(key in self.current for key in self._todo), total
+
+    @property
+    def unmade(self) -> int:
+        """Of how many of them no vector can be made."""
+        return len((self._unmade & self.current.keys()) - self._todo.keys())
+
+
 class Meaning(Search):
     """What is found by meaning among items."""
 
@@ -387,14 +548,11 @@ class Meaning(Search):
         self, store: MemoryStore, settings: Settings, embedder: Callable[[], Embedder], outside: Outside | None = None
     ) -> None:
         """`embedder`: makes the one that the settings name, or raises why there is none."""
-        super().__init__(VectorFile(store.paths.vectors, lambda: can_keep(store)), "embedding.lock", outside)
+        super().__init__(VectorFile(store.paths.vectors, lambda: store.has_database), "embedding.lock", outside)
         self._store, self._settings, self._embedder = store, settings, embedder
         self._making = threading.Lock()
         self._maker: Maker | None = None
-        self._refusal: NanomemError | None = None
         self._items: ItemTexts | None = None
-
-    # -- what there is ----------------------------------------------------------------------------------------------
 
     @property
     def why_not(self) -> str:
@@ -413,14 +571,8 @@ class Meaning(Search):
     def maker(self) -> Maker:
         """The embedder, which checks what it makes. Raises why there is none."""
         with self._making:
-            if self._refusal is not None:
-                raise self._refusal
             if self._maker is None:
-                try:
-                    self._maker = Maker(self._embedder())
-                except NanomemError as error:
-                    self._refusal = error
-                    raise
+                self._maker = Maker(self._embedder())
             return self._maker
 
     def state(self) -> dict[str, Any]:
@@ -453,12 +605,14 @@ class Meaning(Search):
     def preview(self) -> tuple[int, int]:
         """How many items have a vector of the present model, and how many are to have one; nothing is embedded or
         written. Raises why there is no embedder, and what the store does."""
-        maker, texts = self.maker(), ItemTexts(self._store)
+        maker = self.maker()
         collection = FileCollection(self._file, ITEMS, maker.name, maker.dimension)
-        texts.begin(collection.known(), collection.unmade())
-        return texts.counts()
-
-    # -- asking -----------------------------------------------------------------------------------------------------
+        texts = ItemTexts(self._store)
+        try:
+            texts.begin(collection.known(), collection.unmade())
+            return texts.counts()
+        finally:
+            texts.close()
 
     def nearest(
         self, text: str, limit: int, within: Container[str] | None = None, *, patience: float = PATIENCE
@@ -479,12 +633,10 @@ class Meaning(Search):
         maker = self.maker()
         self._begin(maker)
         self._hurry(maker, PATIENCE)
-        collection = self._collections[ITEMS]
-        found = collection.of([item_id]).get(item_id)
-        vector = found.vector if found is not None and found.text_hash == self._current().get(item_id) else None
-        if vector is None:
+        found = self._collections[ITEMS].rows([item_id]).get(item_id)
+        if found is None or found.vector is None or found.text_hash != self._current().get(item_id):
             return []
-        return [one for one in self._near(maker, vector, limit + 1, within) if one[0] != item_id][:limit]
+        return [one for one in self._near(maker, found.vector, limit + 1, within) if one[0] != item_id][:limit]
 
     def _near(self, maker: Maker, vector: Vector, limit: int, within: Container[str] | None) -> Found:
         """Of the collection that is searched what is still to be found; of the file where the copy fails."""
@@ -498,9 +650,6 @@ class Meaning(Search):
 
     def _present(self, collection: Collection, vector: Vector, limit: int, within: Container[str] | None) -> Found:
         current, size = self._current(), limit
-        assert self._items is not None
-        if isinstance(collection, FileCollection) and self._items.is_settled(len(collection)):
-            return [(one.key, one.distance) for one in collection.nearest(vector, limit, within)]
         while True:
             near = collection.nearest(vector, size, within)
             found = [(one.key, one.distance) for one in near if current.get(one.key) == one.text_hash]
@@ -513,8 +662,6 @@ class Meaning(Search):
         self._items.follow()
         return self._items.current
 
-    # -- its parts --------------------------------------------------------------------------------------------------
-
     @property
     def _texts(self) -> ItemTexts | None:
         return self._items
@@ -523,14 +670,9 @@ class Meaning(Search):
         with self._opening:
             if self._items is not None and not (anew or everything):
                 return
-            if everything:
-                self._file.clear([ITEMS])
-            elif anew:
-                self._file.clear([ITEMS], unmade=True)
-            query = "SELECT 'items', model, key, '', text_hash, vector FROM vectors WHERE workspace_id = ?"
-            copy_once(self._file, "vectors", self._store.read, query, self._store.workspace_id)
-            if anew or everything:  # what it holds in RAM is looked at anew too
-                self._collections.pop(ITEMS, None)
+            if anew or everything:
+                self._file.change("clear" if everything else "clear unmade", collection=ITEMS)
+                self._collections.pop(ITEMS, None)  # what it holds in RAM is looked at anew too
             made = self._collections.setdefault(ITEMS, FileCollection(self._file, ITEMS, maker.name, maker.dimension))
             # Where a copy is searched, no matrix is read: what the file holds is known by the hashes in it.
             known = made.known() if self._outside is None else self._file.hashes(ITEMS, maker.name)
@@ -539,21 +681,9 @@ class Meaning(Search):
             texts.begin(known, made.unmade())
             self._items, self._swept = texts, False
 
-    def _progress(self, looked: int, total: int) -> tuple[int, int]:
-        assert self._items is not None
-        return self._items.counts()
-
-
-def can_keep(store: MemoryStore) -> bool:
-    """Whether vectors of items may be written: a search begins no memory, and mends none."""
-    return store.has_database and store.source.damage is None
-
-
-# -- as the settings want it ----------------------------------------------------------------------------------------
-
 
 def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
-    """Search by meaning over a store; nothing of it is loaded yet."""
+    """Search by meaning over the items of a store; nothing of it is loaded yet."""
 
     def embedder() -> Embedder:
         from nanomem_tui.vectors import embedders
@@ -563,20 +693,57 @@ def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
     return Meaning(store, settings, embedder, outside_of(store, settings))
 
 
-def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (ITEMS,)) -> Outside | None:
-    """What opens the copy of some collections that the settings name; None where the file is searched."""
+# -- what the doctor says ----------------------------------------------------------------------------------------------
 
-    def chroma(_: int, model: str, *, anew: bool) -> Copy:
-        from nanomem_tui.vectors.chroma import ChromaCopy, place_of
 
-        items = store.load("item").items if ITEMS in names else None
-        place = place_of(settings, store.paths, is_of_records=items is None)
-        return ChromaCopy(place, store.workspace_id, names, model, items, anew=anew)
+def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
+    """What is wrong with the vectors of a workspace, and with the copy outside that its settings name. Reads only, and
+    asks no endpoint for a vector."""
+    if settings.embedding_enabled:
+        from nanomem_tui.vectors import embedders
 
-    def pgvector(dimension: int, model: str, *, anew: bool) -> Copy:
-        from nanomem_tui.vectors.pgvector import PgCopy
+        try:
+            embedders.embedder_of(settings, store.paths)
+        except MissingExtra as error:
+            usual = settings.embedding_backend in _BUNDLED
+            yield Problem(error.what, "embedding_backend", None, error.fix, "note" if usual else "warning")
+        except NanomemError as error:
+            yield Problem(f"nothing is found by meaning: {error.what}", error.where, None, error.fix, "warning")
+    yield from _health_of_file(VectorFile(store.paths.vectors))
+    try:
+        if settings.vector_index == "chroma":
+            from nanomem_tui.vectors import chroma
 
-        return PgCopy(settings.pgvector_url, store.workspace_id, names, dimension, model, anew=anew)
+            if importlib.util.find_spec("chromadb") is None:
+                what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
+                yield Problem(what, "the settings", None, extra_command("chroma"), "warning")
+            folder = chroma.place_of(settings, store.paths).folder
+            if folder is not None:
+                chroma.check_owner(folder, store.workspace_id)
+        elif settings.vector_index == "pgvector":
+            from nanomem_tui.vectors.pgvector import PgServer
 
-    known: dict[str, Outside] = {"chroma": chroma, "pgvector": pgvector}
-    return known.get(settings.vector_index)
+            with contextlib.closing(PgServer(settings.pgvector_url)) as server:
+                server.run(server.check)
+    except NanomemError as error:
+        yield Problem(f"{error.what}: the rows are searched", error.where, None, error.fix, "warning")
+
+
+_BUNDLED = frozenset({"auto", "minilm", "reserved_hybrid"})
+"""Backends that nobody chose, or that come with an extra of ours."""
+
+
+def _health_of_file(file: VectorFile) -> Iterator[Problem]:
+    again = "`nanomem memory reindex --vectors`"
+    if not file.path.exists():
+        return
+    where = file.path.name
+    if not file.is_whole():
+        what = "the file of the vectors is damaged, or lacks a table"
+        yield Problem(what, where, None, f"it is a cache: {again} makes it anew", "warning")
+        return
+    held = file.counts([ITEMS])
+    if len(held) > 1:
+        listed = ", ".join(f"{count.rows:,} of {count.model}" for count in held)
+        what = f"vectors of {len(held)} models: {listed}; those of one serve, and the others go when it has all"
+        yield Problem(what, where, None, f"{again} embeds them anew", "note")

@@ -7,13 +7,15 @@ to do is said. All errors of the driver come out as errors of ours; no password 
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from collections.abc import Collection as Sized
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nanomem_tui.errors import InvalidConfig, NanomemError, StoreError
-from nanomem_tui.store.postgres import pool, server
+from nanomem_tui import setting_values
+from nanomem_tui.errors import InvalidConfig, MissingExtra, NanomemError, StoreError
+from nanomem_tui.installing import extra_command
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
 
 if TYPE_CHECKING:
@@ -29,21 +31,38 @@ EXACT = 200
 """Vectors asked for beyond which all are compared, and none is missed."""
 FEW = 10_000
 """Keys up to which the server is asked about these alone."""
-STATEMENT = 30_000
-"""Milliseconds for a statement."""
+_CONNECT = {"connect_timeout": 5, "tcp_user_timeout": 20_000, "application_name": "nanomem"}
+"""What libpq is told where the address does not say it: a network that is cut is noticed within 20 seconds."""
+_LIMITS = "SET LOCAL lock_timeout TO '30s'; SET LOCAL statement_timeout TO '30s'"
 _LOCK = 0x6E616E6F
 """Of the processes that make the table at the same time, one does."""
 AGAIN = "it is done without meanwhile"
 
 
 class PgServer:
-    """A connection to the server at an address, made when it is used, and once more where the server let go of it."""
+    """A connection to the server at an address, made when it is used, and once more where the server let go of it.
+
+    Nothing is prepared and nothing set beyond a transaction: it works behind a pool of transactions (PgBouncer).
+    """
 
     def __init__(self, url: str) -> None:
         """Raises MissingExtra, or InvalidConfig for the address."""
+        try:
+            import psycopg
+        except ImportError as error:
+            what = f"`{SETTING}` needs psycopg, which is not installed"
+            raise MissingExtra(what, SETTING, extra_command("postgres")) from error
+        if not url.strip():
+            fix = f"nanomem config set {SETTING} postgresql://user@host/database"
+            raise InvalidConfig(f"vector_index is pgvector and {SETTING} is not set", "the settings", fix)
+        setting_values.check_address(SETTING, url, "the settings")
+        plain = re.sub(r"^postgres(ql)?(\+psycopg)?://", "postgresql://", url)
+        try:
+            self._settings = _CONNECT | psycopg.conninfo.conninfo_to_dict(plain)
+        except psycopg.Error:  # its words may be those of a password
+            raise setting_values.no_postgres(SETTING, "the settings") from None
+        self._psycopg = psycopg
         self._lock = threading.RLock()
-        self._settings = address(url)
-        self._psycopg = server.driver(SETTING)
         self._connection: Any = None
         self.iterates = False
         """Whether its index goes on until it has enough, which it does since pgvector 0.8."""
@@ -71,8 +90,9 @@ class PgServer:
 
     def _in_transaction(self, do: Callable[[Any], T]) -> T:
         if self._connection is None:
-            self._connection = pool.connected(self._psycopg, self._settings, STATEMENT)
+            self._connection = self._psycopg.connect(autocommit=True, prepare_threshold=None, **self._settings)
         with self._connection.transaction():
+            self._connection.execute(_LIMITS)
             return do(self._connection)
 
     def close(self) -> None:
@@ -221,11 +241,3 @@ def _said(error: Exception) -> str:
 def _written(vector: Vector) -> str:
     """A vector as pgvector reads it."""
     return f"[{','.join(map(repr, vector.tolist()))}]"
-
-
-def address(url: str) -> dict[str, Any]:
-    """The parts of an address. Raises InvalidConfig where there is none, and what `server.address` does."""
-    if not url.strip():
-        fix = f"nanomem config set {SETTING} postgresql://user@host/database"
-        raise InvalidConfig(f"vector_index is pgvector and {SETTING} is not set", "the settings", fix)
-    return server.address(url, SETTING)

@@ -12,20 +12,30 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import BadAnswer, NanomemError, Refused
-from nanomem_tui.store import sql, tier_rows
-from nanomem_tui.store.tier_kinds import KINDS, Kind
-from nanomem_tui.store.tier_tables import columns, embedded, quoted, record_of
-from nanomem_tui.vectors.collection import FileCollection, Near, VectorFile, copy_once
+from nanomem_tui.store import work
+from nanomem_tui.store.work_kinds import KINDS, Kind
+from nanomem_tui.store.work_values import embedded
+from nanomem_tui.vectors.collection import FileCollection, Near, VectorFile
 from nanomem_tui.vectors.embedders import share_read
-from nanomem_tui.vectors.meaning import PATIENCE, Outside, Search, outside_of
-from nanomem_tui.vectors.texts import HashesOf, Key, Step, Wanted, text_hash
+from nanomem_tui.vectors.meaning import (
+    PATIENCE,
+    HashesOf,
+    Key,
+    Outside,
+    Search,
+    Step,
+    Wanted,
+    outside_of,
+    text_hash,
+)  # fmt: skip
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.sql import Connection
-    from nanomem_tui.store.tier_store import TierStore
-    from nanomem_tui.store.tier_values import TierRecord
+    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work_values import TierRecord
     from nanomem_tui.vectors.collection import Collection
     from nanomem_tui.vectors.embedders import Maker
 
@@ -47,8 +57,8 @@ class RecordTexts:
 
     collections = tuple(KINDS[name].table for name in ORDER)
 
-    def __init__(self, database: TierStore, workspace_id: str, file: VectorFile) -> None:
-        self._database, self._id, self._file = database, workspace_id, file
+    def __init__(self, database: WorkStore, file: VectorFile) -> None:
+        self._database, self._file = database, file
         self._noticed: set[Key] = set()
 
     @property
@@ -57,7 +67,7 @@ class RecordTexts:
         return self._database.exists
 
     def notice(self, keys: Iterable[Key]) -> None:
-        """Look at these once more: a vector of theirs is of another text."""
+        """Look at these once more: a vector is of another text, as another machine changed the record."""
         self._noticed.update(keys)
 
     def step(self, model: str, most: int, held: HashesOf) -> Step | None:
@@ -71,17 +81,14 @@ class RecordTexts:
                 return step
             for old in (False, True):
                 for name in ORDER:
-                    for table in KINDS[name].tables.values():
-                        step = self._scan(connection, KINDS[name], table, marks, most, held, old=old)
-                        if step is not None:
-                            return step
+                    if (step := self._scan(connection, KINDS[name], marks, most, held, old=old)) is not None:
+                        return step
             return None
 
         return self._database.read(find)
 
     def _due(self, connection: Connection, most: int, held: HashesOf) -> Step | None:
-        query = "SELECT kind, id FROM record_vectors_due WHERE workspace_id = ? LIMIT ?"
-        listed = [(KINDS[kind].table, key) for kind, key in connection.execute(query, (self._id, most))]
+        listed = [(KINDS[kind].table, key) for kind, key in work.due(connection, most)]
         keys = list(dict.fromkeys([*islice(self._noticed, most), *listed]))[:most]
         if not keys:
             return None
@@ -91,28 +98,19 @@ class RecordTexts:
         return Step(wants, gone, len(keys), {key: texts[key].text_hash if key in texts else "" for key in keys})
 
     def _scan(
-        self, connection: Connection, kind: Kind, table: str, marks: Mapping[str, str], most: int, held: HashesOf,
-        *, old: bool,
-    ) -> Step | None:  # fmt: skip
-        """What the next rows of a table want: new ones, or those that were there before the first look."""
-        low, high = self._seen(connection, marks, table)
-        compared, order = ("<", "DESC") if old else (">", "ASC")
-        names = ", ".join(map(quoted, columns(kind, table)))
-        every, own = sql.whole(connection, self._id)
-        mine = f"{every} AND" if every else " WHERE"
-        query = f"SELECT number, {names} FROM {table}{mine} number {compared} ? ORDER BY number {order} LIMIT {LOOKED}"
+        self, connection: Connection, kind: Kind, marks: Mapping[str, str], most: int, held: HashesOf, *, old: bool
+    ) -> Step | None:
+        """What the next rows of a kind want: new ones, or those that were there before the first look."""
+        low, high = self._seen(connection, marks, kind)
         wants: list[Wanted] = []
         looked = 0
-        rows = connection.execute(query, (*own, low if old else high))
-        while len(wants) < most and (part := rows.fetchmany(most)):
-            texts = []
-            for number, workspace_id, *row in part:
-                low, high = (number, high) if old else (low, number)
-                if workspace_id == self._id:
-                    texts.append(_of_record(record_of(kind, table, (workspace_id, *row))))
+        rows = work.beside(connection, kind, low if old else high, LOOKED, before=old)
+        while len(wants) < most and (part := list(islice(rows, most))):
+            low, high = (part[-1][0], high) if old else (low, part[-1][0])
+            texts = [_of_record(record) for _, record in part]
             wants += _without([one for one in texts if one.text], held)
             looked += len(part)
-        return Step(wants, looked=looked, marks={table: f"{low} {high}"}) if looked else None
+        return Step(wants, looked=looked, marks={kind.table: f"{low} {high}"}) if looked else None
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
         """See `Texts.done`. What changed meanwhile stays listed."""
@@ -120,17 +118,16 @@ class RecordTexts:
         for name in self._file.marks("records "):
             if not name.startswith(begins):  # what another model looked at, or in other tables, is not looked at
                 self._file.unmark(name)
-        if step.marks:
-            self._file.note({begins + table: numbers for table, numbers in step.marks.items()})
+        for table, numbers in step.marks.items():
+            self._file.note(begins + table, numbers)
         if not step.due:
             return
 
         def settle(connection: Connection) -> None:
             texts = self._texts(connection, step.due)
-            query = "DELETE FROM record_vectors_due WHERE workspace_id = ? AND kind = ? AND id = ?"
             for key, known in step.due.items():
                 if (texts[key].text_hash if key in texts else "") == known:
-                    connection.execute(query, (self._id, KIND_OF[key[0]], key[1]))
+                    work.set_due(connection, KINDS[KIND_OF[key[0]]], key[1], due=False)
 
         self._database.write(settle)
         self._noticed.difference_update(step.due)
@@ -142,19 +139,13 @@ class RecordTexts:
         marks = self._marks(model)
 
         def count(connection: Connection) -> int:
-            query = "SELECT count(*) FROM record_vectors_due WHERE workspace_id = ?"
-            total = int(connection.execute(query, (self._id,)).fetchone()[0]) + len(self._noticed)
-            for name in ORDER:
-                for table in KINDS[name].tables.values():
-                    low, high = self._seen(connection, marks, table)
-                    total += low - 1 + max(0, self._newest(connection, table) - high)
+            total = work.count_due(connection) + len(self._noticed)
+            for kind in (KINDS[name] for name in ORDER):
+                low, high = self._seen(connection, marks, kind)
+                total += low - 1 + max(0, work.newest_number(connection, kind) - high)
             return total
 
         return self._database.read(count)
-
-    def look_again(self) -> None:
-        """Let every record be looked at once more."""
-        self._file.unmark("records ")
 
     def records(self, keys: Iterable[Key]) -> dict[Key, tuple[TierRecord, str]]:
         """Records with the hash of what is embedded of them."""
@@ -162,7 +153,7 @@ class RecordTexts:
         return {key: (record, _of_record(record).text_hash) for key, record in found.items()}
 
     def _found(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, TierRecord]:
-        found = {key: tier_rows.get(connection, self._id, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
+        found = {key: work.get(connection, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
         return {key: record for key, record in found.items() if record is not None}
 
     def _texts(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, Wanted]:
@@ -178,17 +169,13 @@ class RecordTexts:
         begins = self._begins(model)
         return {name.removeprefix(begins): numbers for name, numbers in self._file.marks(begins).items()}
 
-    def _seen(self, connection: Connection, marks: Mapping[str, str], table: str) -> tuple[int, int]:
-        """From and to which number a table was looked through."""
-        if found := marks.get(table):
+    def _seen(self, connection: Connection, marks: Mapping[str, str], kind: Kind) -> tuple[int, int]:
+        """From and to which number a kind was looked through."""
+        if found := marks.get(kind.table):
             low, _, high = found.partition(" ")
             return int(low), int(high)
-        newest = self._newest(connection, table)
+        newest = work.newest_number(connection, kind)
         return newest + 1, newest
-
-    def _newest(self, connection: Connection, table: str) -> int:
-        every, own = sql.whole(connection, self._id)
-        return int(connection.execute(f"SELECT max(number) FROM {table}{every}", own).fetchone()[0] or 0)
 
 
 class NearRecord(NamedTuple):
@@ -205,12 +192,12 @@ class RecordMeaning(Search):
     _what = "records"
 
     def __init__(
-        self, store: MemoryStore, database: TierStore, maker: Callable[[], Maker], outside: Outside | None = None
+        self, store: MemoryStore, database: WorkStore, maker: Callable[[], Maker], outside: Outside | None = None
     ) -> None:
         """`maker`: the embedder, or why there is none."""
         super().__init__(VectorFile(store.paths.vectors), "records-embedding.lock", outside)
-        self._records = RecordTexts(database, store.workspace_id, self._file)
-        self._database, self._workspace_id, self._maker = database, store.workspace_id, maker
+        self._records = RecordTexts(database, self._file)
+        self._maker = maker
         self._model = ""
 
     def maker(self) -> Maker:
@@ -275,14 +262,9 @@ class RecordMeaning(Search):
             if self._texts is None or (self._model == maker.name and not (anew or everything)):
                 return
             if anew or everything:
-                self._file.clear(self._records.collections, unmade=not everything)
-                self._records.look_again()
-            tables = "".join(f" WHEN '{name}' THEN '{kind.table}'" for name, kind in KINDS.items())
-            query = (
-                f"SELECT CASE kind{tables} ELSE kind END, model, id, at, text_hash, vector FROM record_vectors"
-                " WHERE workspace_id = ? AND vector IS NOT NULL"
-            )
-            copy_once(self._file, "record_vectors", self._database.read, query, self._workspace_id)
+                for name in self._records.collections:
+                    self._file.change("clear" if everything else "clear unmade", collection=name)
+                self._file.unmark("records ")  # how far they were looked through
             for name in self._records.collections:
                 self._collections[name] = FileCollection(self._file, name, maker.name, maker.dimension, HELD_RECORDS)
             self._model, self._swept = maker.name, False
@@ -294,7 +276,7 @@ class RecordMeaning(Search):
 
 
 def record_meaning_of(
-    database: TierStore, store: MemoryStore, settings: Settings, maker: Callable[[], Maker]
+    database: WorkStore, store: MemoryStore, settings: Settings, maker: Callable[[], Maker]
 ) -> RecordMeaning:
     """Search by meaning over the records of a workspace, with the embedder that `maker` gives."""
     return RecordMeaning(store, database, maker, outside_of(store, settings, RecordTexts.collections))

@@ -32,7 +32,7 @@ from nanomem_tui.widgets.preview import Preview
 
 KEY_WIDTH = 13
 WAITING = (
-    "N to checkpoint: N changes are safe on the disk, in the ledger, and go into the database by themselves.",
+    "N to checkpoint: N changes are in the database, and go into the agent's own files by themselves.",
     "agent's files to follow: the agent's own files get what the database has within flush_interval_seconds (120),",
     "or at once by the key that flushes, and when the console ends.",
 )

@@ -148,7 +148,7 @@ def turn_speed(found: Figures) -> Iterator[Measure]:
     """What a turn writes, and what it costs."""
     floors = {"update in RAM": (JSON_LINE, 3.0), "explicit durable write": ("a bare SQLite FULL upsert", 2.0)}
     words = {
-        "update in RAM": "a change in RAM with its ledger line",
+        "update in RAM": "a use of an item, counted in RAM",
         "explicit durable write": "a durable change",
         "session append": "a message appended to a session",
         "begin of a turn": "the begin of a turn",

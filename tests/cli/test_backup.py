@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui.errors import AccessDenied
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.paths import locate
-from nanomem_tui.store import backup, backup_files, presence
+from nanomem_tui.store import backup, presence
 from nanomem_tui.store.presence import Presence
 from tests.cli.conftest import Run
 
@@ -196,7 +196,7 @@ def test_what_could_not_be_read_is_named_when_it_is_made_and_when_it_is_checked(
     run: Run, ramfirst: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ramfirst / "USER.md").write_text("# User\n")
-    parts_of = backup_files.parts_of
+    parts_of = backup.parts_of
 
     def refusing(path: Path) -> Iterator[bytes]:
         if path.name == "USER.md":
@@ -204,7 +204,7 @@ def test_what_could_not_be_read_is_named_when_it_is_made_and_when_it_is_checked(
         return parts_of(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(backup_files, "parts_of", refusing)
+        patched.setattr(backup, "parts_of", refusing)
         told = run("backup", "make")
     lacks = "It lacks workspace/USER.md, which could not be read: permission denied"
     assert (told.code, lacks in told.out) == (1, True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
-from tests.store.test_undo import told
+from tests.store.test_undo_of_a_person import told
 
 AHEAD = datetime(2030, 1, 1, 10, tzinfo=UTC)
 

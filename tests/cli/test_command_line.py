@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -346,7 +345,8 @@ def database_of(workspace: Path, run: Callable[..., object]) -> Path:
 def test_a_database_of_a_later_version_is_left_alone(ramfirst: Path, run) -> None:
     file = database_of(ramfirst, run)
     with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute("UPDATE alembic_version SET version_num = '0099'")
+        connection.commit()
     connection.close()
     for line in (["memory", "list"], ["memory", "add", "--text", "another"]):
         result = run(*line)
@@ -362,16 +362,9 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     file.write_bytes(b"this is no database" * 300)
     before = file.read_bytes()
     result = run("memory", "list")
-    assert (result.code, result.err.count("\n")) == (0, 1)
-    assert "shown is the copy" in result.err
-    assert "makes the database" in result.out, "from the copy and the operations since"
-    assert any("shown is the copy" in problem["what"] for problem in run("memory", "status", "--json").json["problems"])
-    assert file.read_bytes() == before
-    for folder in ("backups", "ledger"):
-        shutil.rmtree(file.with_name(folder))
-    result = run("memory", "list")
     assert result.code == 2
     assert "cannot be read" in result.err
+    assert "doctor --fix" in result.err
     assert result.err.count("\n") == 1
     status = run("memory", "status")
     assert (status.code, status.err.count("\n")) == (2, 1)
@@ -383,6 +376,8 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     assert listed.err.startswith("Imported conversations are left out: ")
     assert run("doctor").code == 1
     assert file.read_bytes() == before
+    assert run("doctor", "--fix", "--yes").code == 0
+    assert "makes the database" in run("memory", "list").out, "from the copy and the operations since"
 
 
 def test_ctrl_c_at_the_question_is_130(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:

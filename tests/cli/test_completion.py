@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.cli.manual import manual
-from nanomem_tui.formats.man_page import parse_man_page
 from nanomem_tui.workspace import open_workspace
 from tests.cli.conftest import Run
 
@@ -87,9 +86,6 @@ def test_the_manual_tells_every_command_and_holds_no_request_of_a_text() -> None
 
 
 def test_the_manual_is_read_by_man_without_a_warning() -> None:
-    read = parse_man_page(manual(), "nanomem(1)")
-    sections = {heading for block in read.blocks for heading in block.section}
-    assert any(heading.startswith("memory add") for heading in sections), "the reader of the knowledge base reads it"
     if shutil.which("groff") is None:
         return
     done = subprocess.run(

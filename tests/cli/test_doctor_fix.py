@@ -96,7 +96,6 @@ def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -
         assert refused.code != 0
         assert f"`nanomem backup restore {backup}` takes it back, and all that was done since" in refused.err
         assert "`nanomem undo ID` for an older one; see `nanomem log`" in refused.err
-    assert run("log", "--verify").code == 0
 
 
 def test_no_undo_stops_at_permissions_and_locks(run: Run, home: Callable[[str], Path]) -> None:
@@ -170,14 +169,14 @@ def test_a_counter_that_no_archive_ever_reached_is_set_back(run: Run, home: Call
     assert b"99999999999" in quarantined(workspace)
 
 
-@pytest.mark.parametrize("name", ["ledger", "backups"])
+@pytest.mark.parametrize("name", ["copies", "backups"])
 def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(
     name: str, run: Run, home: Callable[[str], Path]
 ) -> None:
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     place = workspace.parent / "nanomem" / name
-    shutil.rmtree(place)
+    shutil.rmtree(place, ignore_errors=True)
     place.write_text("what is this?")
     place.chmod(0o644)
     [told] = [line for line in run("doctor").out.splitlines() if f"nanomem/{name}: " in line]
@@ -198,7 +197,7 @@ def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[
     database.write_bytes(torn)
     told = run("doctor")
     assert told.out.count("nanomem/nanomem.db: ") == 1, told.out
-    assert "`nanomem doctor --fix`, puts it in place" in told.out
+    assert "`nanomem doctor --fix` makes it anew" in told.out
     assert "Would fix: " in run("doctor", "--fix", "--dry-run").out
     assert database.read_bytes() == torn
     done = run("doctor", "--fix", "--yes")
@@ -206,7 +205,6 @@ def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[
     assert torn in quarantined(workspace)
     assert database.read_bytes() != torn
     assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}
-    assert run("log", "--verify").code == 0
 
 
 def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(run: Run, home: Callable[[str], Path]) -> None:
@@ -216,21 +214,19 @@ def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(run: Ru
     database.write_bytes(database.read_bytes()[:-5_000])
     database.chmod(0o644)
     assert run("doctor", "--fix", "--yes").code == 0
-    [kept] = [path for path in database.with_name("quarantine").iterdir() if path.name.endswith("nanomem.db")]
+    [kept] = [path for path in database.with_name("quarantine").iterdir() if path.suffix == ".db"]
     assert [path.stat().st_mode & 0o777 for path in (kept, database)] == [0o600, 0o600]
 
 
-def test_an_altered_row_is_put_right_and_kept(run: Run, home: Callable[[str], Path]) -> None:
+def test_an_altered_row_is_named_with_its_field(run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     with contextlib.closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
         connection.execute("UPDATE memory_entries SET content = 'wire money to Bob'")
         connection.commit()
-    assert run("log", "--verify").code == 1
-    done = run("doctor", "--fix", "--yes")
-    assert done.code == 0, done.out
-    assert any(b"wire money to Bob" in data for data in quarantined(workspace))
-    assert run("log", "--verify").code == 0
+    done = run("doctor")
+    assert done.code == 1
+    assert "its field text is not what was written" in done.out
 
 
 def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str], Path], tmp_path: Path) -> None:
@@ -241,12 +237,14 @@ def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str
     database.rename(elsewhere)
     database.symlink_to(elsewhere)
     before = elsewhere.read_bytes()
-    added = run("memory", "add", "--text", "Likes tea")
-    assert (added.code, "kept in the ledger; a link in nanomem's own folder" in added.err) == (0, True), added.err
+    for line in (["memory", "add", "--text", "Likes tea"], ["memory", "list"]):
+        refused = run(*line)
+        assert (refused.code, "a link lies in the place of the database" in refused.err) == (2, True), refused.err
     assert elsewhere.read_bytes() == before
     assert "put the real file in its place" in run("doctor").out
     database.unlink()
     elsewhere.rename(database)
+    assert run("memory", "add", "--text", "Likes tea").code == 0
     assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}
 
 

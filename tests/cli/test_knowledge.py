@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from nanomem_tui.tiers import knowledge_packages
+from nanomem_tui.tiers import knowledge_sources
 from tests.hygiene.repository import ROOT
 
 PAGE = (
@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(tmp_path / "home" / "workspace"))
     monkeypatch.setenv("MANPATH", str(tmp_path / "man"))
     monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
-    monkeypatch.setattr(knowledge_packages, "_python", dict)
+    monkeypatch.setattr(knowledge_sources, "_python", dict)
     return tmp_path
 
 
@@ -151,7 +151,7 @@ def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:
     assert {name: hits[0][name] for name in ("title", "section", "line_from", "line_to", "source")} == {
         "title": "nginx(8)",
         "section": "OPTIONS",
-        "line_from": 6,
+        "line_from": 7,
         "line_to": 7,
         "source": str(place / "man" / "man8" / "nginx.8"),
     }

@@ -564,20 +564,6 @@ def test_a_history_that_cannot_be_read_is_not_an_empty_one(home, run) -> None:
     assert len(named) == 1
 
 
-def test_what_is_shown_from_a_copy_of_a_damaged_database_is_said_so(ramfirst, run) -> None:
-    for text in ("one", "two"):
-        assert run("memory", "add", "--text", text).code == 0
-        assert run("memory", "flush").code in (0, 1)
-    (database,) = ramfirst.parent.rglob("nanomem.db")
-    database.write_bytes(b"no database" * 1_000)
-    for line in (["memory", "list"], ["log"]):
-        result = run(*line)
-        assert result.code == 0
-        assert result.err.startswith("Note: ")
-        assert "nanomem.db" in result.err
-        assert result.err.count("\n") == 1
-
-
 def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(workspace: Path, run) -> None:
     done = run("memory", "add", "--text", "my password is hunter2Blue!")
     assert "kept as you typed it; it holds a password: `nanomem scrub --mask` takes it out" in done.err

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import Conflict
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
@@ -200,3 +201,95 @@ def test_versions_that_cannot_be_read_leave_the_rest_of_the_past(run: Run, home:
     since = run("moments", "diff", then)
     assert (since.code, "Drinks coffee" in since.out) == (0, True)
     assert "a git object that cannot be read" in since.err
+
+
+@pytest.fixture
+def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> str:
+    """Goals of which one was edited since, one deleted, and one added; the operation before."""
+    made = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
+    with open_workspace(made) as ws:
+        ws.records.add("goal", {"description": "Keep the site up", "priority": 3}, "g1")
+        ws.records.add("goal", {"description": "Write the handbook"}, "g2")
+        ws.items.add("The harbour is cold")
+        then = ws.log(1)[0].operation.id
+        ws.records.edit("goal", "g1", {"description": "Keep the site fast"})
+        ws.records.delete("goal", ["g2"])
+        ws.records.add("goal", {"description": "Learn Dutch"}, "g3")
+    return then
+
+
+def goals(run: Run) -> dict[str, str]:
+    return {one["id"]: one["description"] for one in run("record", "goal", "list", "--json").json}
+
+
+EARLY = {"g1": "Keep the site up", "g2": "Write the handbook"}
+LATE = {"g1": "Keep the site fast", "g3": "Learn Dutch"}
+
+
+def test_a_difference_tells_what_became_of_work_records(worked: str, run: Run) -> None:
+    found = run("moments", "diff", worked, "--json").json["differences"]
+    assert {one["id"]: (one["layer"], one["fate"], one["fields"]) for one in found} == {
+        "goal/g1": ("work", "changed", ["description"]),
+        "goal/g2": ("work", "removed", []),
+        "goal/g3": ("work", "added", []),
+    }
+    (edited,) = [one for one in found if one["id"] == "goal/g1"]
+    assert (edited["then"]["description"], edited["now"]["description"]) == ("Keep the site up", "Keep the site fast")
+    lines = run("moments", "diff", worked).out.splitlines()
+    assert "~ work goal/g1: “Keep the site fast”" in lines
+    assert "    description: “Keep the site up” → “Keep the site fast”" in lines
+    assert "- work goal/g2: “Write the handbook”" in lines
+    assert "+ work goal/g3: “Learn Dutch”" in lines
+    shown = run("moments", "show", worked, "--layer", "work", "--json").json["rows"]
+    assert {row["id"]: row["description"] for row in shown} == EARLY
+    assert run("moments", "diff", worked, "--layer", "item", "--json").json["differences"] == []
+
+
+def test_work_records_come_back_as_one_operation_and_undo_takes_that_back(worked: str, run: Run) -> None:
+    for wanted, left in (
+        (["--id", "g1"], {**LATE, "g1": EARLY["g1"]}),
+        (["--id", "goal/g2"], {**LATE, "g2": EARLY["g2"]}),
+        (["--kind", "goal"], EARLY),
+        (["--layer", "work"], EARLY),
+        (["--all"], EARLY),
+    ):
+        assert run("moments", "restore", worked, *wanted, "--dry-run").code == 0
+        assert goals(run) == LATE
+        assert run("moments", "restore", worked, *wanted, "--yes").code == 0
+        assert goals(run) == left
+        assert run("undo").code == 0
+        assert goals(run) == LATE
+    assert run("moments", "restore", worked, "--layer", "lesson", "--yes").code == 1
+
+
+def test_rows_and_work_come_back_together(worked: str, run: Run) -> None:
+    run("memory", "add", "--text", "The lake is warm")
+    assert run("moments", "restore", worked, "--all", "--yes").code == 0
+    assert goals(run) == EARLY
+    assert "The lake is warm" not in texts(run)
+    assert run("undo").code == 0
+    assert goals(run) == LATE
+    assert "The lake is warm" in texts(run)
+
+
+def test_what_an_agent_told_of_its_work_since_stays(worked: str, run: Run) -> None:
+    with open_workspace() as ws:
+        ws.records.store("goal", {"status": "active", "priority": 1}, "g1")
+        ws.records.store("goal", {"description": "Told by the agent"}, "g4")
+    assert {one["id"] for one in run("moments", "diff", worked, "--json").json["differences"]} == {
+        "goal/g1", "goal/g2", "goal/g3",
+    }  # fmt: skip
+    assert run("moments", "restore", worked, "--all", "--yes").code == 0
+    assert goals(run) == {**EARLY, "g4": "Told by the agent"}
+    (goal,) = [one for one in run("record", "goal", "list", "--json").json if one["id"] == "g1"]
+    assert (goal["status"], goal["priority"]) == ("active", 1)
+
+
+def test_a_record_that_changed_since_the_plan_is_not_overwritten(worked: str) -> None:
+    with open_workspace() as ws:
+        plan = ws.moments.plan(ws.moments.named(worked))
+        ws.records.edit("goal", "g1", {"description": "Another one"})
+        with pytest.raises(Conflict, match="changed since you looked"):
+            ws.moments.restore(plan)
+        assert ws.records.get("goal", "g1").fields["description"] == "Another one"

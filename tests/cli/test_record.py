@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.store.tier_kinds import RECORD_KINDS
+from nanomem_tui.store.work_kinds import RECORD_KINDS
 from nanomem_tui.tiers.trail import Stored
 
 LEAST = {
@@ -281,7 +281,11 @@ def test_a_name_that_is_given_twice_is_refused(data: str, name: str, place: Path
 
 
 def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
-    before = {path: path.read_bytes() for path in sorted(place.parent.rglob("*")) if path.is_file()}
+    def files() -> dict[Path, bytes]:
+        every = (path for path in place.parent.rglob("*") if path.is_file())
+        return {path: path.read_bytes() for path in every if path.suffix not in (".db-wal", ".db-shm")}
+
+    before = files()
     added = run("record", "goal", "add", "--data", '{"description": "tea", "metadata": {"a": 1}}', "--dry-run")
     assert added.out.splitlines()[:2] == ["Would add goal “tea”", "  description: “tea”"]
     edited = run("record", "goal", "edit", "g0", "--data", '{"result": "better", "metadata": {"b": [2]}}', "--dry-run")
@@ -290,7 +294,7 @@ def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
     body = run("record", "goal", "edit", "g0", "--data", '{"result": "better"}', "--dry-run", "--json").json
     assert body["dry_run"] is True
     assert body["record"]["result"] == "better"
-    assert {path: path.read_bytes() for path in sorted(place.parent.rglob("*")) if path.is_file()} == before
+    assert files() == before
 
 
 def test_an_edit_that_changes_nothing_says_so(aios, run) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import TierRecord
 from tests.cli.conftest import Run
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

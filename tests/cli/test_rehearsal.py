@@ -10,6 +10,7 @@ import click
 import pytest
 
 from nanomem_tui.cli.main import root
+from tests.store.homes import files
 
 CHANGING = [
     "memory add", "memory edit", "memory enable", "memory disable", "memory delete", "memory flush", "memory compact",
@@ -32,8 +33,7 @@ def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Co
 
 def content(workspace: Path) -> dict[str, bytes]:
     """Every file of the agent's home, ours too."""
-    home = workspace.parent
-    return {str(path.relative_to(home)): path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()}
+    return files(workspace.parent)
 
 
 def an_item(run) -> str:
@@ -133,9 +133,9 @@ def test_a_rehearsed_undo_meets_the_conflict_of_the_real_one(ramfirst: Path, run
     first = run("memory", "edit", key, "--text", "first", "--json").json["operation"]["id"]
     run("memory", "edit", key, "--text", "second")
     rehearsed, real = run("undo", first, "--dry-run"), run("undo", first)
-    assert (rehearsed.code, rehearsed.err) == (real.code, real.err)
-    assert real.code == 2
-    assert "changed since" in real.err
+    assert (rehearsed.code, real.code) == (2, 2)
+    assert "changed since" in rehearsed.err
+    assert "changed since by human: edit “second”" in real.err
 
 
 def test_a_rehearsal_in_a_folder_that_cannot_be_written_is_refused(ramfirst: Path, run, monkeypatch) -> None:
@@ -143,3 +143,12 @@ def test_a_rehearsal_in_a_folder_that_cannot_be_written_is_refused(ramfirst: Pat
     result = run("memory", "add", "--text", "tea", "--dry-run")
     assert result.code == 2
     assert "no permission" in result.err
+
+
+def test_what_is_to_stay_forgotten_is_refused_in_a_rehearsal_too(ramfirst: Path, run) -> None:
+    key = an_item(run)
+    run("memory", "edit", key, "--text", "Rides a blue bicycle")
+    run("forget", "--text", "blue bicycle", "--yes")
+    line = ("memory", "add", "--text", "Rides a blue bicycle")
+    assert (run(*line).code, run(*line, "--dry-run").code) == (2, 2)
+    assert run(*line).err == run(*line, "--dry-run").err

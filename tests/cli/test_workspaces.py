@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace, paths
-from nanomem_tui.store import remembered
+from nanomem_tui.store import user_files
 from tests.cli.conftest import Run
+from tests.store.homes import files
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    return {str(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.rglob("*") if one.is_file()}
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files(folder).items()}
 
 
 def test_a_workspace_is_added_listed_named_and_forgotten(bots: Path, run: Run) -> None:
@@ -158,13 +159,13 @@ def test_the_list_of_opened_ones_is_private_and_one_that_cannot_be_read_is_left_
     paths.user_settings().write_text("remember_workspaces = true\n")
     places = [bots / name / ".nanobot" / "workspace" for name in ("ana", "ไทย🐘")]
     for place in places:
-        remembered.note(place)
+        user_files.note_workspace(place)
     assert file.stat().st_mode & 0o777 == 0o600
     assert [one["path"] for one in run("workspaces", "list", "--json").json] == [str(one) for one in places[::-1]]
     assert run("workspaces", "forget", "ana").code == 0
-    assert remembered.read() == [str(places[1])]
+    assert user_files.opened_workspaces() == [str(places[1])]
     file.write_text("{broken")
-    remembered.note(places[0])
+    user_files.note_workspace(places[0])
     assert file.read_text() == "{broken"
     assert "the list of workspaces cannot be read" in run("workspaces", "list").err
 

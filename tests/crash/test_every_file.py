@@ -16,6 +16,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NanomemError, NotYetWritten, Problem
 from nanomem_tui.memory import repairs
+from nanomem_tui.workspace import Workspace
 from tests.crash import writers
 from tests.crash.damages import DAMAGES, gone, seen
 from tests.crash.trials import copy
@@ -41,19 +42,16 @@ PLAIN = {
 }
 """Files of the agent, without a checksum: what another hand could have written into them is taken for its doing, in
 these parts alone."""
-OUR_LOGS = ("*.ledger", "*.spool")
-"""Logs of ours. A tail that is gone looks like the line that a kill cut off, which was never acknowledged."""
 OUR_ID = "home/nanomem/ids/workspace"
 """The database tells the same."""
 RECORD = f"home/sessions/{writers.ID}/.workspace"
 """Where the agent notes whose sessions these are."""
 DRAWN = ("a flipped bit", "a torn tail", "junk", "zeros", "a lone surrogate", "a line of 10 MB")
 """Kinds of damage that fall somewhere else each time."""
-TAIL_GONE = ("a torn tail", "zeros", "emptied")
 
 
 def filled(base: Path) -> Path:
-    """A home with something of everything, a ledger that waits among it."""
+    """A home with something of everything, a segment that waits and a WAL among it."""
     writers.full_home(base)
     workspace = workspace_of(base)
     (base / RECORD).write_text(f"{workspace}\n")
@@ -62,7 +60,7 @@ def filled(base: Path) -> Path:
         writers.add_document(ws)
         ws.lifecycle.run()
     ws = open_workspace(workspace)
-    ws.items.add("waits in the ledger")
+    ws.items.add("lies in the WAL")
     ws.operational.push("event", {"message": "waits in a segment"}, "tests")
     kill(ws)
     return base
@@ -89,12 +87,21 @@ def told(problems: list[Problem], name: str) -> set[str]:
     return {re.sub(r"\b[0-9a-f]{64}\b", "HEAD", text) for text in texts}  # which each change moves on
 
 
+def remembered(ws: Workspace, text: str) -> str:
+    """Why a text cannot be remembered; "" where it is."""
+    try:
+        ws.items.add(text)
+        ws.flush()
+    except NanomemError as error:
+        return error.line()
+    return ""
+
+
 class Trial:
     """One file, damaged once."""
 
     def __init__(self, base: Path, name: str, damage: str) -> None:
         self.base, self.name = base, name
-        self.unseen = damage in TAIL_GONE and any(fnmatch(name, one) for one in OUR_LOGS)
         self.workspace = workspace_of(base)
         self.wrong: list[str] = []
 
@@ -108,24 +115,25 @@ class Trial:
         own = next((parts for pattern, parts in PLAIN.items() if fnmatch(self.name, pattern)), None)
         for part, rows in before.items():
             lost = gone(rows, found[part])
-            if lost and not (own is not None and part in own) and not told(problems, self.name) and not self.unseen:
+            if lost and not (own is not None and part in own) and not told(problems, self.name):
                 self.note(False, f"{lost} rows of {part} are gone, and nobody says why: {found[part]!s:.200}")
         with open_workspace(self.workspace) as ws:
-            try:
-                ws.items.add("after the damage")
-                ws.flush()
-            except NanomemError as error:
-                self.note(False, f"nothing can be remembered: {error.line()}")
+            refused = remembered(ws, "after the damage")
+            self.note(not refused or "nanomem.db" in self.name, f"nothing can be remembered: {refused}")
         after, still = self.look()
         kept = (path for path in self.base.rglob("*") if path.is_file() and path.stat().st_size >= len(damaged))
         wrong = told(problems, self.name)
         in_place = self.name.endswith("nanomem.db") and wrong <= told(still, self.name)  # other pages were written
-        if wrong and not in_place and self.name != OUR_ID:
+        if wrong and not in_place and self.name != OUR_ID and not refused:
             self.note(any(damaged in path.read_bytes() for path in kept), "its bytes are not kept")
         self.worse(found, after, "the next change")
         with open_workspace(self.workspace) as ws:
             failed = [f"{one.what}: {why}" for one, why in repairs.mend(ws, repairs.repairs(ws)) if why]
             self.note(not failed, f"not put right: {failed}")
+        if refused:
+            with open_workspace(self.workspace) as ws:
+                again = remembered(ws, "after the repair")
+            self.note(not again, f"nothing can be remembered after the repair: {again}")
         mended, _ = self.look()
         self.worse(after, mended, "putting it right")
         return self.wrong

@@ -86,12 +86,6 @@ def sweep(tmp_path: Path, every: int) -> int:
     return kills
 
 
-@pytest.fixture(autouse=True)
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of three entries, so that some go while others stay."""
-    monkeypatch.setattr("nanomem_tui.tiers.spool.ROLL_BYTES", 500)
-
-
 @pytest.mark.slow
 def test_kills_at_some_steps(tmp_path: Path) -> None:
     assert sweep(tmp_path, 11) > 3

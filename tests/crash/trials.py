@@ -116,7 +116,8 @@ class Bench:
                 if (left := digest(base, acknowledged)) in checked:
                     continue
                 checked.add(left)
-                with told(f"{self.name}: power cut ({system}) after call {number}: {call.kind} {call.path}"):
+                after = f"after call {number}, {call.kind} {call.path}, with {acknowledged} acknowledged"
+                with told(f"{self.name}: power cut ({system}) {after}"):
                     self.check(base, tuple(acknowledged), cut=True)
         return cuts
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.formats.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.memory.turn_values import turn_end
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store.migrations import TRIGGERS
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.store.git_samples import git, write
@@ -240,7 +238,7 @@ def schema(ws: Workspace) -> Look:
 
 def backups(ws: Workspace) -> Look:
     from nanomem_tui.store import backup
-    from nanomem_tui.store.backup_files import folder_of
+    from nanomem_tui.store.backup import folder_of
 
     found = backup.listed(folder_of(ws.paths))
     for made in found:
@@ -281,24 +279,12 @@ def no_git(workspace: Path) -> None:
     shutil.rmtree(workspace / ".git")
 
 
-def left_in_ledger(workspace: Path) -> None:
-    """Changes that no checkpoint has written: their process was killed."""
+def left_by_a_kill(workspace: Path) -> None:
+    """Changes that no checkpoint came after: their process was killed."""
     ws = open_workspace(workspace)
-    ws.items.add("in the ledger yet")
+    ws.items.add("left by a kill")
     ws.lessons.set_enabled(["lesson_1"], False)
     kill(ws)
-
-
-def old_schema(workspace: Path) -> None:
-    """A database of the first schema."""
-    with contextlib.closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection, connection:
-        for trigger in TRIGGERS:
-            connection.execute(f"DROP TRIGGER {trigger}")
-        for (view,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
-            connection.execute(f"DROP VIEW {view}")
-        connection.execute("DROP TABLE records")
-        connection.execute("DROP TABLE vectors")
-        connection.execute("PRAGMA user_version = 1")
 
 
 def another_memory(form: str) -> Callable[[Path], None]:
@@ -370,9 +356,9 @@ def documents_beside(workspace: Path) -> None:
 
 
 def add_document(ws: Workspace) -> None:
-    from nanomem_tui.tiers import knowledge_files
+    from nanomem_tui.tiers import knowledge_sources
 
-    ws.knowledge.add(knowledge_files.added(ws.paths.workspace.parents[1] / "page.md"))
+    ws.knowledge.add(knowledge_sources.read_path(ws.paths.workspace.parents[1] / "page.md"))
 
 
 def mirrored(workspace: Path) -> None:
@@ -434,8 +420,8 @@ ARCHIVE = ("workspace/memory/history.jsonl*", "workspace/memory/.cursor", "works
 SESSIONS = ("sessions/*",)
 
 WRITERS: dict[str, Writer] = {
-    "ledger": Writer(texts, lambda ws: ws.items.add("the change itself")),
-    "checkpoint": Writer(lambda ws: (texts(ws), lessons(ws)), lambda ws: ws.flush(), prepare=left_in_ledger),
+    "change": Writer(texts, lambda ws: ws.items.add("the change itself")),
+    "checkpoint": Writer(lambda ws: (texts(ws), lessons(ws)), lambda ws: ws.flush(), prepare=left_by_a_kill),
     "facts": Writer(texts, lambda ws: ws.facts.set("about", "city", "Porto")),
     "LTM_SNAPSHOT.json": Writer(snapshot_file, exports, beside=True),
     "LESSONS.jsonl": Writer(lessons_file, teach, beside=True),
@@ -465,17 +451,14 @@ WRITERS: dict[str, Writer] = {
         lambda ws: ws.consolidator.consolidate(KEY, budget=120), touches=(*SESSIONS, *ARCHIVE), beside=True,
     ),
     "session rescue": Writer(sessions_listed, rescue, prepare=upgraded, touches=SESSIONS),
-    "schema": Writer(
-        lambda ws: (texts(ws), [entry.text for entry in ws.journal.entries()]),
-        lambda ws: ws.journal.add("the first of the new schema"), prepare=old_schema,
-    ),
     "import": Writer(texts, take_in, prepare=another_memory("jsonl")),
     "import of a database": Writer(texts, take_in, prepare=another_memory("scoped-db")),
     "export": Writer(
         exported, lambda ws: ws.transfer.export("jsonl", ws.paths.workspace.parents[1] / "out.jsonl", force=True)
     ),
     "records": Writer(
-        records, lambda ws: ws.records.store("task", {"description": "look at disk 2"}, "t2")
+        records, lambda ws: ws.records.store("task", {"description": "look at disk 2"}, "t2"),
+        survives=texts,  # an agent told it of its work: see docs/trust.md
     ),
     "operational": Writer(
         happened, lambda ws: ws.operational.push("event", {"message": "the power failed"}, "tests", True),
@@ -532,7 +515,7 @@ def command(*line: str) -> None:
 
     if line[:2] == ("backup", "restore"):
         from nanomem_tui.store import backup
-        from nanomem_tui.store.backup_files import folder_of
+        from nanomem_tui.store.backup import folder_of
 
         with open_workspace(os.environ["NANOMEM_WORKSPACE"]) as ws:
             line = (*line, backup.listed(folder_of(ws.paths))[-1].path.name)

@@ -12,7 +12,7 @@ from nanomem_tui.curation import macros
 from nanomem_tui.curation.macros import Plan, recorded, run
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.rehearsal import Rehearsal
-from nanomem_tui.store.habits import Macro, Step
+from nanomem_tui.store.user_files import Macro, Step
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
@@ -38,7 +38,7 @@ def ids(ws: Workspace, word: str) -> list[str]:
 
 
 def state(ws: Workspace) -> dict[str, object]:
-    return {row.id: row for row in (*ws.items.all(), *ws.lessons.all())}
+    return {row.id: row._replace(revision=0) for row in (*ws.items.all(), *ws.lessons.all())}
 
 
 def test_what_was_done_by_a_filter_is_done_to_what_the_filter_lets_through_later(ws: Workspace) -> None:

@@ -15,7 +15,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.errors import NothingToDo, Refused
-from nanomem_tui.store import git_index
+from nanomem_tui.store import git_repository
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.workspace import Workspace
@@ -80,7 +80,7 @@ def written(workspace: Path) -> None:
 
 
 def committed(workspace: Path) -> None:
-    killed(workspace, git_index, "update")
+    killed(workspace, git_repository, "stage")
 
 
 def cursor_moved(workspace: Path) -> None:
@@ -117,11 +117,8 @@ def test_a_killed_dream_is_named_by_the_doctor_and_finished_by_the_next(
     with open_workspace(workspace) as ws:
         (what,) = begun(ws)
         assert what.endswith("recorded and never begun" if kill is recorded else "before it was done")
-        if kill is recorded:
+        with pytest.raises(NothingToDo):
             ws.dream.run()
-        else:
-            with pytest.raises(NothingToDo):
-                ws.dream.run()
     whole(workspace)
 
 

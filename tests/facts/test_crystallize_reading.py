@@ -14,7 +14,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NotFound, Refused
 from nanomem_tui.facts.crystallize import Decision
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import markers
+from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from tests.facts.talking import START, keep_all, say, talking, values, verdicts
@@ -120,7 +120,7 @@ def test_a_kill_between_keeping_and_moving_on_keeps_no_fact_twice(
         os._exit(9)
 
     if (child := os.fork()) == 0:
-        monkeypatch.setattr(markers, "write", killed)
+        monkeypatch.setattr(MemoryStore, "set_marker", killed)
         ws = open_workspace(workspace)
         plan = ws.crystallizer.plan()
         ws.crystallizer.keep(plan, [Decision(plan.open[0], "keep"), Decision(plan.open[1], "inbox")])
@@ -153,7 +153,7 @@ def test_a_place_that_is_no_place_is_read_from_the_beginning(tmp_path: Path) -> 
         keep_all(ws)
         for broken in ("no json", "[]", '{"cli:direct": 7}', json.dumps({"cli:direct": [99, "x", ""]}), "{" * 9000):
             ws.flush()
-            markers.write(ws.store, "crystallize:v1", broken)
+            ws.store.set_marker("crystallize:v1", broken)
             assert ws.crystallizer.plan(new_only=True).dialogue.messages == 1
 
 

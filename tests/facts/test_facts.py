@@ -200,6 +200,8 @@ def test_facts_of_different_chats_are_not_merged(ws: Workspace) -> None:
 
 def test_many_writers_of_one_fact_all_succeed(tmp_path: Path) -> None:
     place = made(tmp_path)
+    with open_workspace(place) as ws:
+        ws.items.add("the memory is begun")
     code = (
         "import sys; from nanomem_tui import open_workspace\n"
         "from nanomem_tui.errors import NothingToDo\n"

@@ -18,20 +18,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui import config, demo, open_workspace
+from nanomem_tui import config, demo
 from nanomem_tui.cli.shared import json_object
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats import (
     agent_home,
     audit,
+    documents,
     history,
     jsonl,
     lessons,
     ltm_snapshot,
-    man_page,
     markdown,
-    prose,
-    saved_page,
     sessions,
     wal_state,
 )  # fmt: skip
@@ -40,10 +38,12 @@ from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import git_objects, git_refs, ledger
+from nanomem_tui.store import git_repository
 from nanomem_tui.store.backup import check as check_backup
 from nanomem_tui.store.backup import make as make_backup
-from nanomem_tui.tiers import spool
+from nanomem_tui.store.first_edition import read_ledgers
+from nanomem_tui.store.recovery import Line
+from nanomem_tui.tiers.entries import read_spool
 
 RUNS = 10_000
 SECONDS = 2.0
@@ -86,7 +86,7 @@ def home_of(path: Path) -> object:
 
 
 def head_of(path: Path) -> object:
-    return git_refs.read_ref(path.parent, git_refs.read_head(path.parent).name)
+    return git_repository.read_head(path.parent)
 
 
 PARSERS: dict[str, tuple[str, Parse]] = {
@@ -101,22 +101,19 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "audit log": ("memory/LTM_AUDIT.jsonl", lambda data, _: audit.parse_audit(data, "x")),
     "Markdown": ("memory/MEMORY.md", lambda data, _: markdown.decode(data, "x")),
     "mirror": ("memory/MEMORY.md", lambda data, _: markdown.parse_mirror(data, "x")),
-    "prose": ("memory/MEMORY.md", lambda data, _: prose.parse_markdown(text(data), "x")),
-    "plain text": ("memory/MEMORY.md", lambda data, _: prose.parse_text(text(data), "x")),
-    "man page": ("man", lambda data, _: man_page.parse_man_page(text(data), "x")),
-    "saved page": ("html", lambda data, _: saved_page.parse_saved_page(saved_page.decode_page(data), "x")),
+    "prose": ("memory/MEMORY.md", lambda data, _: documents.parse_markdown(text(data), "x")),
+    "plain text": ("memory/MEMORY.md", lambda data, _: documents.parse_text(text(data), "x")),
+    "man page": ("man", lambda data, _: documents.parse_man_page(text(data), "x")),
+    "saved page": ("html", lambda data, _: documents.parse_saved_page(documents.decode_page(data), "x")),
     "import": ("memory/LTM_SNAPSHOT.json", lambda data, _: detect.read_bytes(data, "LTM_SNAPSHOT.json", "x", "w")),
     "import of Markdown": ("memory/MEMORY.md", lambda data, _: detect.read_bytes(data, "a.md", "x", "w")),
     "import of lines": ("memory/LESSONS.jsonl", lambda data, _: detect.read_bytes(data, "a.jsonl", "x", "w")),
     "filter": ("filter", lambda data, _: filters.parse(text(data))),
-    "tree of git": ("tree", lambda data, _: git_objects.parse_tree(data)),
-    "commit of git": ("commit", lambda data, _: git_objects.parse_commit(data, "0" * 40)),
     "HEAD of git": (".git/HEAD", in_file(".git/HEAD", head_of)),
-    "line of the ledger": ("ledger", lambda data, _: ledger.decode(data.rstrip(b"\n"))),
-    "line with a right checksum": ("operation", lambda data, _: ledger.decode(summed(data))),
-    "segment with right checksums": ("body of a segment", lambda data, _: spool.read_lines(summed(data) + b"\n", None)),
-    "ledger": ("ledger", in_file("a.ledger", ledger.read_file)),
-    "operational segment": ("spool", lambda data, _: spool.read_lines(data, None)),
+    "line of our log": ("operation", lambda data, _: Line.parse(data)),
+    "line of what happened": ("body of a line of what happened", lambda data, _: read_spool(summed(data) + b"\n")),
+    "ledger": ("ledger", in_file("a.ledger", lambda path: read_ledgers(path.parent))),
+    "file of what happened": ("spool", lambda data, _: read_spool(data)),
     "settings": ("toml", in_file("nanomem/config.toml", settings_of)),
     "agent's settings": ("../config.json", in_file("config.json", home_of)),
     "saved questions": ("questions", in_file("questions.json", regressions.read)),
@@ -153,8 +150,6 @@ def samples_in(folder: Path) -> Samples:
     workspace = home if home.name == "workspace" else home / "workspace"
     paths = locate(workspace)
     made = make_backup(paths, agent_home.detect(paths), folder / "backup").path.read_bytes()
-    with open_workspace(workspace) as ws:
-        ws.operational.push("event", {"a": 1}, "x")
     turn = {"session_key": "telegram:1", "text": "hi", "assistant": "yes", "tools": [{"name": "x", "result": "y"}]}
     change = ["item", "ltm_1", None, {"text": "a"}]
     operation = {
@@ -171,12 +166,9 @@ def samples_in(folder: Path) -> Samples:
         "html": b"<!DOCTYPE html><html><head><title>T</title></head><body><h1>A</h1><p>b &amp;"
         b"<pre>d</pre></body></html>",
         "filter": b'kind:fact age>30d !enabled "two words" hits>=3 /re.*gex/ scope:chat',
-        "tree": b"100644 a\0" + b"\x11" * 20 + b"40000 memory\0" + b"\x22" * 20,
-        "commit": b"tree " + b"1" * 40 + b"\nparent " + b"2" * 40 + b"\nauthor A <a@b> 1 +0000\n"
-        b"committer A <a@b> 1 +0000\n\nmsg\n",
-        "ledger": ledger.encode(Operation.from_json(operation)) * 3,
-        "spool": next(iter((paths.data / "operational").rglob("*.spool"))).read_bytes(),
-        "body of a segment": b'{"from": 3, "aged": "2026-01-01", "category": "event", "data": {"a": 1}}',
+        "ledger": (summed(line) + b"\n") * 3,
+        "spool": summed(b'{"id":"ev_1","at":"2026-01-01","category":"event","source":"x","critical":false,"data":{}}'),
+        "body of a line of what happened": b'{"from": 3, "aged": "2026-01-01", "category": "event", "data": {"a": 1}}',
         "toml": b'max_items = 9\ncapture_scopes.fact = "chat"\n[keys]\ndelete = "f6"\n',
         "questions": b'{"message": "tea", "expect": ["ltm_1"]}\n',
         "backup": made, "turn": json.dumps(turn).encode(), "operation": line,

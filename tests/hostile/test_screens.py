@@ -48,6 +48,7 @@ def on(workspace: Path, screen: str, columns: int) -> Iterator[Terminal]:
         sys.executable, words, env=env, dimensions=(36, columns), timeout=PATIENCE, echo=False, cwd=str(ROOT)
     )
     child.delaybeforesend = None
+    child.ptyproc.delayafterterminate = 0.5  # a busy machine reaps late
     try:
         yield Terminal(child, columns, 36)
     finally:

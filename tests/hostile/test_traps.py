@@ -116,7 +116,7 @@ SOFT = (
 )  # fmt: skip
 PLACES: dict[str, tuple[str, ...]] = {
     "each of its own": SOFT, "agent's settings": ("../config.json",), "our settings": ("../nanomem/config.toml",),
-    "database": ("../nanomem/nanomem.db",), "tiers": ("../nanomem/tiers.db",), "HEAD": (".git/HEAD",),
+    "database": ("../nanomem/nanomem.db",), "tiers": ("../nanomem/work.db",), "HEAD": (".git/HEAD",),
     "git's settings": (".git/config",), "identity": (".nanobot/workspace-id",),
 }  # fmt: skip
 

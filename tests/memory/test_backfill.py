@@ -13,7 +13,7 @@ from nanomem_tui.errors import NothingToDo
 from nanomem_tui.memory import backfill, retention
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import markers
+from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import files, kill, make_home
 
@@ -189,8 +189,7 @@ def test_the_first_turn_takes_all_in_once(ws: Workspace, workspace: Path) -> Non
     operation = run_once(ws)
     assert operation is not None
     assert (operation.kind, operation.label) == ("memory.backfill", "backfill 11 items from 3 Markdown files")
-    assert markers.read(ws.store, backfill.MARKER) == backfill.done_at(ws.store) == operation.at
-    assert markers.key(ws.store, backfill.MARKER) == f"workspace:{ws.id}:backfill:v1"
+    assert ws.store.marker(backfill.MARKER) == backfill.done_at(ws.store) == operation.at
     assert run_once(ws) is None
     (workspace / "memory" / "MEMORY.md").write_text("- something new\n")
     assert run_once(ws) is None
@@ -215,7 +214,7 @@ def test_what_was_taken_back_does_not_come_by_itself_again(ws: Workspace) -> Non
 
 def test_a_kill_before_the_marker_makes_no_second_backfill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ws = open_workspace(workspace)
-    monkeypatch.setattr(markers, "write", lambda *_: None)
+    monkeypatch.setattr(MemoryStore, "set_marker", lambda *_: None)
     assert run_once(ws) is not None
     kill(ws)
     monkeypatch.undo()

@@ -21,7 +21,7 @@ from nanomem_tui.memory.health_store import has_wal_reset_fix
 from nanomem_tui.memory.wal import OpenTurn, may_go_on
 from nanomem_tui.operations import new_key
 from nanomem_tui.paths import locate
-from nanomem_tui.store import backup_files
+from nanomem_tui.store import backup
 from nanomem_tui.store.presence import Presence
 from tests.store.homes import make_home
 
@@ -141,7 +141,7 @@ def test_a_lost_id_where_several_folders_may_be_it(home):
     assert known in problem.what
     assert other in problem.what
     left = []
-    backup_files.found(locate(home), detect(locate(home)), lambda *told: left.append(told))
+    backup.all_files(locate(home), detect(locate(home)), lambda *told: left.append(told))
     [(_, why)] = [told for told in left if told[0] == "sessions"]
     assert known in why
     second = home / "second" / ".nanobot" / "workspace-id"  # another workspace of this home has that id
@@ -423,6 +423,15 @@ def test_a_git_lock_left_behind(home):
     assert report(home, agent=Presence(True, 1, "nanobot gateway", dreaming=True)) == []
 
 
+def test_a_git_lock_that_a_killed_process_of_ours_left_is_told_as_ours(home):
+    git = home / "workspace" / ".git"
+    for name, text in (("nanomem-locks", "index"), ("index.lock", "")):
+        (git / name).write_text(text)
+        os.utime(git / name, (OLD, OLD))
+    found = one(report(home), ".git/index.lock")
+    assert ("killed process of nanomem" in found.what, found.fix) == (True, "the next commit of nanomem removes it")
+
+
 @pytest.mark.parametrize("name", ["HEAD", "refs/heads/master"])
 def test_a_lock_of_the_branch_is_told_at_once_and_is_an_error_once_it_is_old(home, name):
     lock = home / "workspace" / ".git" / f"{name}.lock"
@@ -503,9 +512,11 @@ def database(home):
 
 
 def findings(home):
-    return [problem for problem in report(home) if "SQLite" not in problem.what]
+    with open_workspace(home / "workspace") as ws:
+        return [problem for problem in ws.doctor() if "SQLite" not in problem.what]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_sound_database_has_no_finding(home, database):
     assert findings(home) == []
 
@@ -513,7 +524,8 @@ def test_a_sound_database_has_no_finding(home, database):
 @pytest.mark.sqlite("the file itself")
 def test_a_database_from_a_newer_version(home, database):
     with sqlite3.connect(database) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute("UPDATE alembic_version SET version_num = '0099'")
+        connection.commit()
     connection.close()
     (problem,) = findings(home)
     assert "99" in problem.what
@@ -545,6 +557,7 @@ def test_files_of_ours_that_others_can_read(home, database):
     assert all("chmod" in problem.fix for problem in findings(home))
 
 
+@pytest.mark.sqlite("what lies beside the file")
 def test_links_in_our_own_folder(home, database, tmp_path):
     (database.parent / "ledger").symlink_to(tmp_path)
     (database.parent / "x.log").symlink_to(tmp_path / "y")
@@ -587,7 +600,7 @@ def test_a_database_that_lacks_an_index_or_a_column(home, database, statement, t
     connection.execute(statement)
     connection.commit()
     connection.close()
-    assert [problem.what for problem in findings(home)] == [told]
+    assert told in [problem.what for problem in findings(home)]
 
 
 def test_a_token_log_that_cannot_be_read_is_named(home):

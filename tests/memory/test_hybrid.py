@@ -253,7 +253,9 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_near(
         f"i{n}": Item(f"i{n}", text, kind, *where, enabled=enabled, expires_at=long_ago if old else None)
         for n, (text, where, kind, enabled, old) in enumerate(rows)
     }
-    ws.store.load("item").replace_all(list(items.values()), [])
+    snapshot = ws.store.load("item")
+    snapshot.clear()
+    snapshot.put("item", items.values())
     question = Question(query, "", audience, scope, kinds, whole=whole)
     found = recall.ask(question)
     allowed = {"chat": audience.chat_key, "user": audience.user_key, "global": "workspace:w:global"}

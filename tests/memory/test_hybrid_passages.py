@@ -14,10 +14,9 @@ from nanomem_tui.errors import MissingExtra
 from nanomem_tui.memory import fusion
 from nanomem_tui.memory.conversations import Conversations
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
-from nanomem_tui.vectors import passages as kept
-from nanomem_tui.vectors.collection import VectorFile
+from nanomem_tui.vectors import collection as kept
+from nanomem_tui.vectors.collection import PassageVectors, VectorFile
 from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.passages import PassageVectors
 from tests.memory.senses import Senses
 from tests.memory.test_conversations import FILLER, Home
 
@@ -103,17 +102,11 @@ def test_a_vector_that_is_broken_is_made_again(tmp_path: Path) -> None:
 
 
 def test_the_oldest_of_far_too_many_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST", 2)
+    monkeypatch.setattr(kept, "MOST_PASSAGES", 2)
     texts = [f"text {n}" for n in range(9)]
     vectors_of(tmp_path).make(texts)
     assert vectors_of(tmp_path).wanting(texts) == []  # of the newest two
     assert [held.rows for held in VectorFile(tmp_path / "vectors.db").counts(["passages"])] == [4]
-
-
-def test_files_of_an_earlier_release_go(tmp_path: Path) -> None:
-    (tmp_path / "passages-1234.vectors").write_bytes(b"1234")
-    vectors_of(tmp_path).make(["tea"])
-    assert [path.name for path in tmp_path.iterdir()] == ["vectors.db"]
 
 
 def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:

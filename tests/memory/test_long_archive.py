@@ -92,7 +92,7 @@ def test_it_answers_as_one_that_is_held(history: Callable[[bytes], tuple[History
 
 
 def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
-    history: Callable[[bytes], tuple[History, History]]
+    history: Callable[[bytes], tuple[History, History]],
 ) -> None:
     every = lines(120)
     every[20:20] = [b"torn {\n", b"\n", b'{"cursor": "x", "timestamp": "t", "content": "c"}\n']

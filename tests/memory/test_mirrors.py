@@ -157,10 +157,20 @@ def test_characters_that_a_terminal_obeys_do_not_get_in(tmp_path: Path) -> None:
         assert not set("\x1b\x07\x9b\u202e") & set(read(ws, "semantic/facts.md"))
 
 
+class _Killed(BaseException):
+    """Nothing in the process may answer to it."""
+
+
 def test_a_killed_process_leaves_item_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ws = opened(tmp_path)
-    monkeypatch.setattr(MirrorLayer, "apply", lambda *_: None)  # killed between the record and the file
-    item = add(ws, "survives")
+
+    def kill_now(*_: object) -> None:
+        raise _Killed
+
+    monkeypatch.setattr(MirrorLayer, "apply", kill_now)  # between the record and the file
+    with pytest.raises(_Killed):
+        add(ws, "survives")
+    [item] = [row for row in ws.items.all() if row.text == "survives"]
     workspace = ws.paths.workspace
     kill(ws)
     monkeypatch.undo()

@@ -81,8 +81,9 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_recalled(
         Item(f"i{n}", text, kind, scope_type, scope_key, enabled=enabled)
         for n, (text, (scope_type, scope_key), kind, enabled) in enumerate(rows)
     ]
-    shared.store.load("item")
-    shared.store.snapshot.replace_all(items, [])
+    snapshot = shared.store.load("item")
+    snapshot.clear()
+    snapshot.put("item", items)
     recall = recall_of(shared)
     recalled = recall.ask(Question(query, "", audience, scope, limit=50, profile=profile, whole=whole))
     own = {audience.chat_key, audience.user_key}

@@ -10,8 +10,8 @@ import pytest
 
 from nanomem_tui.memory import scoring
 from nanomem_tui.memory.scoring import PROFILES
-from nanomem_tui.store.search import Candidate
 from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import Candidate
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 A_DAY_AGO = "2026-02-28T12:00:00+00:00"

@@ -13,7 +13,7 @@ from nanomem_tui.errors import Conflict
 from nanomem_tui.formats import session_long
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import reading, session_files, session_parts
-from nanomem_tui.store import blobs
+from nanomem_tui.store import atomic
 
 KEY = "cli:long"
 
@@ -66,9 +66,7 @@ def test_of_a_long_one_the_end_is_shown_where_nothing_is_said(workspace: Path, m
     assert total == 500
 
 
-def test_a_long_one_is_compacted_as_a_short_one_and_put_back(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_one_is_compacted_as_a_short_one_and_put_back(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_workspace(workspace) as ws:
         folder = ws.layout.sessions_dir
         assert folder is not None
@@ -113,14 +111,14 @@ def test_what_is_said_while_a_long_one_is_read_is_not_lost(workspace: Path, monk
         folder = ws.layout.sessions_dir
         assert folder is not None
         path = folder / key_to_name(KEY)
-        keep = blobs.put_pieces
+        keep = atomic.put_blob_pieces
 
         def late(backups: Path, pieces: Iterable[bytes]) -> str:
             with path.open("ab") as file:
                 file.write(b'{"role": "user", "content": "wait"}\n')
             return keep(backups, pieces)
 
-        monkeypatch.setattr(blobs, "put_pieces", late)
+        monkeypatch.setattr(atomic, "put_blob_pieces", late)
         with pytest.raises(Conflict):
             ws.sessions.compact(KEY, 40)
         assert path.read_bytes().endswith(b'"wait"}\n')

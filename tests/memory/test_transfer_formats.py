@@ -366,6 +366,6 @@ def test_conflicting_changes_since_the_preview_stop_the_import(ws: Workspace, tm
         plan = other.transfer.preview(ws.transfer.export("jsonl", tmp_path / "x").path)
         row = Item("ltm_2", "meanwhile")
         other.perform(new_operation("items.add", "x", [change_of("item", None, row)]))
-        with pytest.raises(Exception, match="already there"):
+        with pytest.raises(Exception, match="there already"):
             other.transfer.run(plan)
         assert [item.id for item in other.items.all()] == ["ltm_2"], "all or nothing"

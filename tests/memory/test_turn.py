@@ -35,7 +35,7 @@ def test_a_turn_leaves_what_it_should_and_nothing_else(workspace: Path) -> None:
         )
         before = {hit.item.id: hit.item.hits for hit in begun.hits}
         ended = end(ws, begun.turn, "It is the second.", pending_actions=["look again"])
-        assert ended.operation
+        assert ended.operation == "", "counters alone are no change"
         for key, hits in before.items():
             row = ws.items.get(key)
             assert row.hits == hits + 1
@@ -44,9 +44,7 @@ def test_a_turn_leaves_what_it_should_and_nothing_else(workspace: Path) -> None:
             f"- assistant: It is the second.\n- turn: {begun.turn}\n- pending_actions:\n  - look again\n\n"
         )
         assert ws.wal.check() == []
-        entry = ws.log()[0].operation
-        assert (entry.id, entry.actor, entry.kind) == (ended.operation, "agent", "turn")
-        assert entry.meta["turn"] == begun.turn
+        assert ws.log() == []
     with open_workspace(workspace) as ws:
         assert {key: ws.items.get(key).hits for key in before} == {key: hits + 1 for key, hits in before.items()}
         with pytest.raises(NothingToDo):
@@ -302,7 +300,7 @@ def test_counters_outlive_a_kill(workspace: Path) -> None:
         ws.items.add("x marks the spot")
     with open_workspace(workspace) as ws:
         found = ws.traces.counters.read()
-        assert (found["checkpoints"], found["checkpoint_operations"]) == (1, 2)
+        assert (found["checkpoints"], found["checkpoint_operations"]) == (1, 1)
         assert ws.status()["counters"] == found
 
 

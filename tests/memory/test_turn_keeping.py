@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import DiskFull
 from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.turn_values import turn_input
+from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn
 from tests.store.homes import kill, make_home
@@ -25,14 +26,21 @@ def workspace(tmp_path: Path) -> Path:
 # -- capture -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("how a transaction of the file is begun")
 def test_what_a_person_asks_for_is_saved_at_once_and_durable(workspace: Path, monkeypatch) -> None:
     with open_workspace(workspace) as ws:
-        synced = []
-        monkeypatch.setattr(os, "fsync", lambda handle, real=os.fsync: (synced.append(handle), real(handle))[1])
-        turn(ws, "what time is it?")
-        quiet = len(synced)
+        asked: list[bool] = []
+        writing = SqliteDatabase.writing
+
+        def noted(self: SqliteDatabase, *, durable: bool) -> object:
+            asked.append(durable)
+            return writing(self, durable=durable)
+
+        monkeypatch.setattr(SqliteDatabase, "writing", noted)
+        turn(ws, "I prefer trains to planes")
+        assert asked[-1] is False
         ended = turn(ws, "Please remember that I prefer window seats.", message_id="m9")
-        assert len(synced) > quiet
+        assert asked[-1] is True
         (saved,) = ended.saved
         row = ws.items.get(saved.item.id)
         assert (row.scope_type, row.scope_key, row.sender_id) == ("user", "channel:telegram:user:ana", "ana")
@@ -47,6 +55,48 @@ def test_what_a_person_asks_for_is_saved_at_once_and_durable(workspace: Path, mo
             turn_input({"session_key": "telegram:77", "sender_id": "bo", "text": "which seat?"})
         )
         assert "window seats" not in other.block
+
+
+@pytest.mark.sqlite("fails the disk under the file")
+def test_what_a_turn_cannot_write_now_waits_in_ram_and_is_kept_by_the_next_checkpoint(
+    workspace: Path, monkeypatch
+) -> None:
+    with open_workspace(workspace) as ws:
+        ws.items.all()
+        ws.store.stays = True
+        turn(ws, "I prefer trains to planes")
+
+        def full(*_: object, **__: object) -> object:
+            raise DiskFull("no space left for the database", "nanomem.db", "free some space")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteDatabase, "writing", full)
+            ended = turn(ws, "I prefer tea to coffee")
+            assert any("waits in RAM" in problem for problem in ended.problems)
+            assert any("tea to coffee" in row.text for row in ws.items.all())
+            with pytest.raises(DiskFull):
+                ws.store.checkpoint()
+            assert "no space left" in ws.degraded
+        with open_workspace(workspace) as other:
+            assert not any("tea to coffee" in row.text for row in other.items.all())
+        ws.store.checkpoint()
+        with open_workspace(workspace) as other:
+            assert any("tea to coffee" in row.text for row in other.items.all())
+        assert sum("tea to coffee" in row.text for row in ws.items.all()) == 1
+
+
+@pytest.mark.sqlite("fails the disk under the file")
+def test_a_turn_of_a_process_that_ends_fails_where_nothing_can_be_written(workspace: Path, monkeypatch) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "I prefer trains to planes")
+
+        def full(*_: object, **__: object) -> object:
+            raise DiskFull("no space left for the database", "nanomem.db", "free some space")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteDatabase, "writing", full)
+            with pytest.raises(DiskFull):
+                turn(ws, "I prefer tea to coffee")
 
 
 def test_the_same_again_confirms_the_item_that_is_there(workspace: Path) -> None:

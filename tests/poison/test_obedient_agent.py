@@ -14,7 +14,7 @@ from nanomem_tui.memory import learning, prompt
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item, Lesson
-from nanomem_tui.tiers import context_block
+from nanomem_tui.tiers import context_fitting
 from tests.poison.attacks import PLAIN, orders
 from tests.poison.obedient import obeyed
 
@@ -63,7 +63,7 @@ BLOCKS: dict[str, Callable[[str], str]] = {
     "tools": lambda text: prompt.render([], [failed(text, "Error: not found")], max_chars=9_000).text,
     "errors": lambda text: prompt.render([], [failed("exec", text)], max_chars=9_000).text,
     "pending": lambda text: prompt.render([], pending=[text], max_chars=9_000).text,
-    "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_block.entry(text, text), CLOSES]),
+    "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.entry(text, text), CLOSES]),
     "attached": lambda text: fenced([{"item": {"text": text, "kind": text, "source": text}}]),
 }
 

@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from nanomem_tui import clock, open_workspace, paths
+from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.errors import Moved
-from nanomem_tui.store import tier_schema
-from nanomem_tui.store.moving.tables import WORK
-from nanomem_tui.store.postgres import tier_schema as on_server
-from nanomem_tui.tiers import knowledge_files
-from nanomem_tui.tiers.knowledge_files import Found
+from nanomem_tui.tiers import knowledge_sources
+from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.tiers.trail import Stored
-from tests.postgres.moving import command, filled
 from tests.postgres_server import PostgresServer
+from tests.store.homes import make_home
 
 pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
 WORDS = ["nginx", "disk", "certificate", "restart", "backup", "cron", "kernel", "latency", "proxy", "reload", "token"]
@@ -28,6 +26,10 @@ NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 def said(draw: random.Random, most: int) -> str:
     return " ".join(draw.choices(WORDS, k=draw.randint(2, most)))
+
+
+def command(workspace: Path, *line: str) -> int:
+    return run_line([*line, "--workspace", str(workspace)])
 
 
 def worked(workspace: Path, draw: random.Random, name: str) -> None:
@@ -39,7 +41,7 @@ def worked(workspace: Path, draw: random.Random, name: str) -> None:
         ws.records.store("task", {"description": "said anew by the proxy"}, f"{name}t004")
         ws.records.delete("task", [f"{name}t{n:03}" for n in range(0, 60, 7)])
         texts = [(f"{name} {draw.choice(WORDS)} {n}", f"# {said(draw, 3)}\n\n{said(draw, 40)}") for n in range(12)]
-        ws.knowledge.add(Found([knowledge_files.text_document(text, "", title) for title, text in texts], []))
+        ws.knowledge.add(Found([knowledge_sources.text_document(text, "", title) for title, text in texts], []))
         ws.knowledge.remove([ws.knowledge.get(texts[2][0]).id])
 
 
@@ -58,19 +60,9 @@ def found(workspace: Path) -> dict[str, Any]:
         }
 
 
-def test_every_table_and_column_moves() -> None:
-    columns = on_server.tables()
-    made_anew = {name for name in columns if name.endswith("_words") or name in ("knowledge_terms", "tier_meta")}
-    assert {table.name for table in WORK} | made_anew == {*columns}
-    assert tier_schema.VERSION == 1
-    for table in WORK:
-        assert {"workspace_id", *table.columns, *filter(None, (table.number,))} == columns[table.name], table.name
-        assert {*table.light} <= {*table.columns}
-
-
 def test_there_and_back(tmp_path: Path, postgres: PostgresServer) -> None:
     draw = random.Random(3)
-    workspace = filled(tmp_path, items=2)
+    workspace = make_home(tmp_path, items=2)
     worked(workspace, draw, "a")
     _, url = postgres.fresh()
     for number, way in enumerate((("sqlite", url), (url, "sqlite"), ("sqlite", url))):
@@ -86,7 +78,7 @@ def test_there_and_back(tmp_path: Path, postgres: PostgresServer) -> None:
 
 
 def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres: PostgresServer) -> None:
-    workspace = filled(tmp_path, items=2)
+    workspace = make_home(tmp_path, items=2)
     _, url = postgres.fresh()
     with open_workspace(workspace) as ws, clock.at(NOON):
         old = [Stored("task", {"description": f"old {n}", "status": "completed"}, f"o{n}") for n in range(30)]
@@ -103,11 +95,13 @@ def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres
 
 
 def test_who_has_the_old_one_open_is_told(tmp_path: Path, postgres: PostgresServer) -> None:
-    workspace = filled(tmp_path, items=2)
+    workspace = make_home(tmp_path, items=2)
     _, url = postgres.fresh()
+    with open_workspace(workspace) as ws:
+        ws.items.add("a memory that lies in the file")
     old = open_workspace(workspace)
     assert command(workspace, "migrate-store", "sqlite", url, "--yes") == 0
-    with pytest.raises(Moved, match="has moved to"):
+    with pytest.raises(Moved, match="lie elsewhere now"):
         old.records.store("task", {"description": "nobody would see it"}, "t1")
     old.close()
     with open_workspace(workspace) as ws:
@@ -118,28 +112,8 @@ def test_who_has_the_old_one_open_is_told(tmp_path: Path, postgres: PostgresServ
         ws.records.store("task", {"description": "and it goes on"}, "t2")
 
 
-def test_a_backup_holds_it_and_brings_it_back(tmp_path: Path, postgres: PostgresServer) -> None:
-    draw = random.Random(4)
-    workspace = filled(tmp_path, items=2)
-    (workspace.parent / "config.json").write_text("{}")
-    worked(workspace, draw, "a")
-    _, url = postgres.fresh()
-    assert command(workspace, "migrate-store", "sqlite", url, "--yes") == 0
-    before = found(workspace)
-    assert command(workspace, "backup", "make") == 0
-    assert command(workspace, "backup", "check") == 0
-    worked(workspace, draw, "b")
-    assert found(workspace) != before
-    assert command(workspace, "backup", "restore", "latest", "--yes") == 0
-    assert found(workspace) == before
-    place = tmp_path / "looked at"
-    made = min((workspace.parent / "nanomem-backups").glob("*.nanomem-backup"))
-    assert command(workspace, "backup", "restore", str(made), "--to", str(place)) == 0
-    assert found(place / workspace.name) == before
-
-
 def test_what_is_forgotten_is_in_no_file_that_a_move_left(tmp_path: Path, postgres: PostgresServer) -> None:
-    workspace = filled(tmp_path, items=2)
+    workspace = make_home(tmp_path, items=2)
     secret = "the platypus password"
     with open_workspace(workspace) as ws:
         ws.items.add(secret)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import random
+import sqlite3
 import threading
-import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import NanomemError, Refused
-from nanomem_tui.store import tier_aging, tier_rows, tier_words
-from nanomem_tui.store.postgres import leases
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_pages import Among, Stretch, count, page
-from nanomem_tui.store.tier_words import Rows
-from nanomem_tui.tiers import knowledge_files
-from nanomem_tui.tiers.knowledge_files import Found
+from nanomem_tui.errors import Refused
+from nanomem_tui.store import backup, leases, migrations, work, work_models
+from nanomem_tui.store.reading import OlderSchema
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import Among, Stretch
+from nanomem_tui.tiers import knowledge_sources
+from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer, schema_in
@@ -93,9 +94,9 @@ def test_documents_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch:
     for where in ("", url):
         monkeypatch.setenv("NANOMEM_DATABASE_URL", where)
         with open_workspace(empty(tmp_path / ("server" if where else "file"))) as ws:
-            documents = [knowledge_files.text_document(text, "", title) for title, text in texts]
+            documents = [knowledge_sources.text_document(text, "", title) for title, text in texts]
             ws.knowledge.add(Found(documents, []))
-            ws.knowledge.add(Found([knowledge_files.text_document("all of it anew: w7", "", texts[3][0])], []))
+            ws.knowledge.add(Found([knowledge_sources.text_document("all of it anew: w7", "", texts[3][0])], []))
             ws.knowledge.remove([ws.knowledge.get(texts[5][0]).id])
             hits = [[(hit.id, hit.score) for hit in ws.knowledge.search(question, 8)] for question in asked]
             hits += [[(hit.id, hit.score) for hit in ws.knowledge.search(q, 5, ["solution"])] for q in asked[:5]]
@@ -104,27 +105,6 @@ def test_documents_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch:
     assert sum(same) / len(same) >= 0.9, "the index alone may choose otherwise where more hold a word than are rated"
     firsts = [[hits[0] if hits else None for hits in part] for part in answers]
     assert firsts[0] == firsts[1]
-
-
-def test_words_are_counted_and_cut_anew_with_the_documents(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.store import knowledge_rows
-
-    ws.knowledge.add_text("the ferry leaves at nine", "", "Ferries")
-    terms = "SELECT word, held, titled FROM knowledge_terms WHERE workspace_id = ? ORDER BY word"
-    words = "SELECT word, block, held, title FROM knowledge_words WHERE workspace_id = ? ORDER BY word"
-
-    def kept() -> list[list[tuple[object, ...]]]:
-        return ws.tier_database.read(lambda c: [c.execute(q, (ws.id,)).fetchall() for q in (terms, words)])
-
-    before = kept()
-    ws.knowledge.add_text("another text", "", "Others")
-    ws.undo()
-    assert kept() == before
-    monkeypatch.setattr(knowledge_rows, "VERSION", 1_000)  # another release cuts words in another way
-    ws.tier_database.write(lambda connection: knowledge_rows.begin(connection, ws.id))
-    assert kept() == before
-    ws.undo()
-    assert kept() == [[], []]
 
 
 def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
@@ -138,12 +118,12 @@ def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
         with open_workspace(empty(tmp_path / ("server" if where else "file"))) as ws:
             ws.records.store_many([Stored("task", {"description": text}, f"t{n}") for n, text in enumerate(texts)])
 
-            def look(connection: Connection, own: str = ws.id) -> list[object]:
+            def look(connection: Connection) -> list[object]:
                 found: list[object] = []
                 for patterns in filters:
                     wanted = Stretch(KINDS["task"], among=(Among("description", patterns),))
-                    rows = page(connection, own, wanted, 50)
-                    found.append((count(connection, own, wanted), {row.id for row in rows}))
+                    rows = work.page(connection, wanted, 50)
+                    found.append((work.count_within(connection, wanted), {row.id for row in rows}))
                 return found
 
             answers.append(ws.tier_database.read(look))
@@ -151,49 +131,6 @@ def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
 
 
 # -- the words of records ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_index_knows_the_rows_of_each_word(ws: Workspace, seed: int) -> None:
-    draw = random.Random(seed)
-    held: dict[int, set[str]] = {}
-    ws.records.store("goal", {"description": "x"})  # the tables are there
-
-    def change(connection: Connection) -> None:
-        for _ in range(400):
-            number = draw.randint(1, 300)
-            words = set(draw.choices(WORDS, k=draw.randint(1, 5)))
-            now = " ".join(sorted(words))
-            if number not in held:
-                tier_words.add(connection, "patterns", number, now)
-            else:
-                was = " ".join(sorted(held[number]))
-                if draw.random() < 0.3:
-                    tier_words.forget(connection, "patterns", number, was)
-                    del held[number]
-                    continue
-                tier_words.replace(connection, "patterns", number, was, now)
-            held[number] = words
-
-    ws.tier_database.write(change)
-
-    def rows(words: set[str]) -> list[int]:
-        return sorted((number for number, some in held.items() if words <= some), reverse=True)
-
-    def look(connection: Connection) -> None:
-        looked = tier_words.look(connection, ws.id, "patterns", WORDS, Rows(20))
-        assert {word: looked._newest_of(word) for word in WORDS} == {word: rows({word})[:20] for word in WORDS}  # type: ignore[attr-defined]
-        for _ in range(30):
-            some = draw.sample(WORDS, draw.randint(1, 3))
-            since = draw.randint(-5, 300)
-            newest = [number for number in rows(set(some)) if number >= since][:20]
-            assert looked.together(some, since) == newest
-            any_of = sorted((number for number, words in held.items() if words & {*some}), reverse=True)
-            assert tier_words.of_any(connection, ws.id, "patterns", some, 1_000) == any_of
-        left = connection.execute("SELECT count(*) FROM patterns_words WHERE held = 0").fetchone()[0]
-        assert left == 0
-
-    ws.tier_database.read(look)
 
 
 def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) -> None:
@@ -214,14 +151,13 @@ def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) ->
 
 def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws: Workspace) -> None:
     def number() -> int:
-        query = "SELECT max(number) FROM goals WHERE workspace_id = ?"
-        return int(ws.tier_database.read(lambda c: c.execute(query, (ws.id,)).fetchone()[0]))
+        return ws.tier_database.read(lambda connection: work.newest_number(connection, KINDS["goal"]))
 
     ws.records.store_many([Stored("goal", {"description": f"goal {n}"}, f"g{n}") for n in range(3)])
-    assert number() == 3
+    before = number()
     ws.records.delete("goal", ["g2", "g1"])
     ws.records.store("goal", {"description": "a new one"}, "g9")
-    assert number() == 4
+    assert number() > before
 
 
 # -- several at once --------------------------------------------------------------------------------------------------
@@ -253,8 +189,6 @@ def test_processes_and_threads_lose_and_double_nothing(place: Path) -> None:
     with open_workspace(place) as ws:
         assert ws.records.count("task") == 3 * 20 + 4 * 20
         assert ws.records.get("procedure", "p").fields["success_count"] == 3 * 20, "each was counted, by whom ever"
-        query = "SELECT count(*), count(DISTINCT number), max(number) FROM tasks WHERE workspace_id = ?"
-        assert ws.tier_database.read(lambda c: c.execute(query, (ws.id,)).fetchone()) == (140, 140, 140)
         found = {hit.record.id for hit in ws.records.search("process1 step", ["task"], limit=200)}
         assert {f"process1-{n}" for n in range(20)} <= found
         assert not [problem for problem in ws.doctor() if problem.severity == "error"]
@@ -266,9 +200,7 @@ def _in_a_thread(ws: Workspace, thread: int) -> None:
 
 
 def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.store.postgres import tiers
-
-    monkeypatch.setattr(tiers, "LOOK", 0.0)
+    monkeypatch.setattr(work, "LOOK", 0.0)
     with open_workspace(place) as here, open_workspace(place) as there:
         assert "tiers" not in here.refresh()
         there.records.store("goal", {"description": "x"})
@@ -276,72 +208,14 @@ def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.Monk
         assert "tiers" not in here.refresh()
 
 
-def test_what_fails_is_rolled_back_alone(ws: Workspace) -> None:
-    ws.records.store("goal", {"description": "first"}, "g")
-    begun = threading.Event()
-    go_on = threading.Event()
-
-    def slow(connection: Connection) -> None:
-        begun.set()
-        go_on.wait(20)
-
-    def writes(connection: Connection, *, fails: bool) -> None:
-        record = tier_rows.get(connection, ws.id, KINDS["goal"], "g")
-        assert record is not None
-        tier_rows.put(connection, ws.id, [record._replace(id="bad" if fails else "good")])
-        if fails:
-            raise ValueError("its own fault")
-
-    raised: list[Exception] = []
-
-    def write(*, fails: bool) -> None:
-        try:
-            ws.tier_database.write(lambda connection: writes(connection, fails=fails))
-        except ValueError as error:
-            raised.append(error)
-
-    threads = [threading.Thread(target=ws.tier_database.write, args=(slow,))]
-    threads[0].start()
-    assert begun.wait(20)
-    threads += [threading.Thread(target=write, kwargs={"fails": n % 2 == 0}) for n in range(4)]
-    for thread in threads[1:]:
-        thread.start()
-    time.sleep(0.2)
-    go_on.set()
-    for thread in threads:
-        thread.join()
-    assert len(raised) == 2
-    assert {row.id for row in ws.records.of("goal")} == {"g", "good"}
-
-
 def test_one_machine_at_a_time_runs_the_lifecycle(ws: Workspace) -> None:
     ws.records.store("goal", {"description": "x", "status": "completed"}, "g")
-    assert ws.store.server is not None
-    other = leases.Lease(ws.store.server, "lifecycle")
-    other.holder = "another-machine:1:abc"
-    assert other.take()
-    with pytest.raises(Refused, match="under way on another machine"):
-        ws.lifecycle.run()
-    assert ws.lifecycle.step().kind == "busy"
-    other.let_go()
+    with leases.held(ws.tier_database.database, "lifecycle") as held:
+        assert held
+        with pytest.raises(Refused, match="under way on another machine"):
+            ws.lifecycle.run()
+        assert ws.lifecycle.step().kind == "busy"
     ws.lifecycle.run()
-
-
-def _takes(url: str) -> None:
-    from nanomem_tui.store.postgres.server import Server
-
-    assert leases.Lease(Server(url, "w"), "lifecycle").take(600)
-
-
-def test_what_a_killed_process_of_this_machine_held_is_taken_over_at_once(ws: Workspace, url: str) -> None:
-    job = multiprocessing.get_context("spawn").Process(target=_takes, args=(url,))
-    job.start()
-    job.join(60)
-    assert job.exitcode == 0
-    from nanomem_tui.store.postgres.server import Server
-
-    assert leases.Lease(Server(url, "w"), "lifecycle").take()
-    assert not leases.Lease(Server(url, "w"), "lifecycle").take(), "who holds it now runs"
 
 
 # -- one database, several workspaces ---------------------------------------------------------------------------------
@@ -370,70 +244,6 @@ def filled(home: Path, name: str, secret: str) -> str:
         return ws.id
 
 
-def test_a_member_of_one_workspace_reaches_the_work_of_no_other(
-    tmp_path: Path, url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import psycopg
-
-    from nanomem_tui.store.postgres import tier_schema
-
-    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
-    mine, theirs = (filled(tmp_path, name, f"secret of {name}") for name in ("mine", "theirs"))
-    monkeypatch.setenv("NANOMEM_DATABASE_URL", as_member(url, postgres, mine))
-    with open_workspace(tmp_path / "mine/workspace") as ws:
-        assert ws.records.get("task", "same-id").fields["description"] == "secret of mine"
-        ws.records.store("task", {"description": "by a worker"}, "t2")
-        assert [hit.record.id for hit in ws.records.search("secret worker", ["task"])] == ["t2", "same-id"]
-        assert ws.knowledge.search("secret", own=False)[0].text == "secret of mine"
-        ws.lifecycle.run(force=True)
-        ws.records.delete("task", ["same-id"])
-        ws.undo()
-    with open_workspace(tmp_path / "theirs/workspace") as ws:
-        assert ws.records.of("task") == []
-        with pytest.raises(NanomemError, match="a right is missing"):
-            ws.records.store("task", {"description": "from outside"})
-    tables = tier_schema.tables()
-    with psycopg.connect(url.replace("postgres@", "worker@"), autocommit=True) as raw:
-        for workspace_id in (mine, theirs, ""):
-            raw.execute("SELECT set_config('nanomem.workspace', %s, false)", (workspace_id,))
-            for table in tables:
-                rows = str(raw.execute(f"SELECT * FROM {table}").fetchall())
-                assert theirs not in rows
-                assert "secret of theirs" not in rows
-                assert raw.execute(f"DELETE FROM {table} WHERE workspace_id = %s", (theirs,)).rowcount == 0
-    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
-    with open_workspace(tmp_path / "theirs/workspace") as ws:
-        assert [row.fields["description"] for row in ws.records.of("task")] == ["secret of theirs"]
-        assert [hit.text for hit in ws.knowledge.search("secret", own=False)] == ["secret of theirs"]
-
-
-def test_a_search_of_a_member_reads_keys_and_no_table(
-    tmp_path: Path, url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The walls keep an index of PostgreSQL's own for words from being used (its operator may tell what it saw)."""
-    import psycopg
-
-    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
-    for name in ("one", "two"):
-        with open_workspace(empty(tmp_path / name)) as ws:
-            many = [Stored("event", {"category": "c", "data": {"said": f"disk {n % 40} w{n}"}}) for n in range(2_000)]
-            ws.records.store_many(many)
-            own = ws.id
-    member = as_member(url, postgres, own)
-    with psycopg.connect(url, autocommit=True) as raw:
-        raw.execute("ANALYZE events")
-        raw.execute("ANALYZE events_words")
-    with psycopg.connect(member, autocommit=True) as raw:
-        raw.execute("SELECT set_config('nanomem.workspace', %s, false)", (own,))
-        where = "WHERE workspace_id = %s AND word = %s"
-        query = f"SELECT block, held FROM events_words {where} ORDER BY block DESC LIMIT 128"
-        plan = str(raw.execute(f"EXPLAIN {query}", (own, "w7")).fetchall())
-        assert "events_words_pkey" in plan
-        assert "Seq Scan on events_words" not in plan
-        query = "SELECT max(number) FROM events WHERE workspace_id = %s"
-        assert "events_pkey" in str(raw.execute(f"EXPLAIN {query}", (own,)).fetchall())
-
-
 def test_two_workspaces_number_and_count_for_themselves(tmp_path: Path, place: Path) -> None:
     with open_workspace(place) as one, open_workspace(empty(tmp_path / "second")) as two:
         one.records.store_many([Stored("task", {"description": f"task {n}"}, f"t{n}") for n in range(5)])
@@ -443,9 +253,6 @@ def test_two_workspaces_number_and_count_for_themselves(tmp_path: Path, place: P
         two.records.delete("task", ["t1"])
         assert one.records.count("task") == 5
         assert len(one.records.search("task", ["task"])) == 5
-        due = tier_aging.Due(KINDS["task"], "moved", "2999")
-        numbers = one.tier_database.read(lambda c: tier_aging.following(c, one.id, due, tier_aging.START, 10))
-        assert numbers == []  # none has ended
 
 
 # -- what goes wrong --------------------------------------------------------------------------------------------------
@@ -455,53 +262,15 @@ def test_looking_makes_no_table(ws: Workspace, postgres: PostgresServer, url: st
     assert ws.records.search("nginx") == []
     assert ws.lifecycle.plan().sizes is None
     assert ws.knowledge.documents(own=False) == []
-    name = schema_in(url)
+    name = ws.id
     assert postgres.run("postgres", f"SELECT tablename FROM pg_tables WHERE schemaname = '{name}'") == []
 
 
-def test_a_memory_of_before_gets_the_tables_of_the_work(ws: Workspace, url: str) -> None:
-    import psycopg
-
-    from nanomem_tui.store.postgres import tier_schema
-
-    ws.items.add("kept by an older release")
-    ws.flush()
-    with psycopg.connect(url, autocommit=True) as raw:
-        raw.execute(f"DROP TABLE memory_postings, {', '.join(tier_schema.tables())} CASCADE")
-        raw.execute("ALTER TABLE memory_entries ADD COLUMN words TSVECTOR")
-        raw.execute("CREATE INDEX idx_memory_words ON memory_entries USING gin (words)")
-        raw.execute("DROP POLICY nanomem_members_of_one_role ON nanomem_members")
-        raw.execute("UPDATE nanomem_schema SET version = 3")
-    assert ws.records.of("task") == []
-    with open_workspace(ws.paths.workspace) as now:
-        now.records.store("task", {"description": "by this release"}, "t")
-        assert [item.text for item in now.items.all()] == ["kept by an older release"]
-        assert now.records.get("task", "t").title == "by this release"
-
-
-def test_a_text_with_a_nul_is_kept_with_its_sign_and_is_whole(ws: Workspace) -> None:
+def test_a_text_with_a_nul_comes_back_as_it_was(ws: Workspace) -> None:
     ws.records.store("task", {"description": "a\0b", "output": {"said": "c\0d"}}, "t")
-    assert ws.records.get("task", "t").fields["description"] == "a␀b"
-    ws.records.edit("task", "t", {"description": "e\0f"})
+    assert ws.records.get("task", "t").fields["description"] == "a\0b"
+    assert ws.records.get("task", "t").fields["output"] == {"said": "c\0d"}
     assert not [problem for problem in ws.doctor() if problem.severity == "error"]
-    ws.undo()
-    assert ws.records.get("task", "t").fields["description"] == "a␀b"
-
-
-def test_the_doctor_names_a_table_and_a_wall_that_are_gone(ws: Workspace, url: str) -> None:
-    import psycopg
-
-    ws.records.store("task", {"description": "x"})
-    ws.flush()
-    with psycopg.connect(url, autocommit=True) as raw:
-        raw.execute("ALTER TABLE decisions NO FORCE ROW LEVEL SECURITY")
-        raw.execute("DROP TABLE knowledge_terms")
-        raw.execute("ALTER TABLE incidents DROP COLUMN symptoms")
-        raw.execute("DROP INDEX idx_tasks_at")
-    told = " ".join(problem.text() for problem in ws.doctor())
-    wall = "row level security is off for decisions"
-    for name in (wall, "knowledge_terms", "incidents lacks symptoms", "idx_tasks_at"):
-        assert name in told
 
 
 def test_the_records_of_a_file_come_to_the_server_by_an_export(
@@ -524,7 +293,7 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
 
 
 def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
-    from nanomem_tui.purge import work_rows
+    from nanomem_tui.purge import cleaning
     from nanomem_tui.purge.wanted_words import Words
 
     ws.records.store("task", {"description": "call Rosalind Quigley back"}, "t")
@@ -532,14 +301,82 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     ws.knowledge.add_text("Rosalind Quigley knows the password", "", "Contacts")
     words = Words(["Rosalind Quigley"])
     ws.tier_database.write(
-        lambda connection: work_rows.clean(connection, ws.id, words, lambda *_: None, write=True), durable=True
+        lambda connection: cleaning.clean_work(connection, words, lambda *_: None, write=True), durable=True
     )
 
     def everything(connection: Connection) -> str:
-        from nanomem_tui.store.postgres import tier_schema
-
-        return " ".join(str(connection.execute(f"SELECT * FROM {name}").fetchall()) for name in tier_schema.tables())
+        names = [table.name for table in work_models.METADATA.sorted_tables] + ["tasks_words", "knowledge_words"]
+        return " ".join(str(connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names)
 
     held = ws.tier_database.read(everything).lower()
     assert "rosalind" not in held
     assert "quigley" not in held
+
+
+def test_what_the_first_edition_left_on_a_server_is_shown_and_taken_over(
+    ws: Workspace, postgres: PostgresServer, url: str
+) -> None:
+    sql = (Path(__file__).parents[1] / "data" / "first-edition-work.sql").read_text(encoding="utf-8")
+    said = {
+        "e7f8582bba9e059b": ws.id, " AUTOINCREMENT": "", "BLOB": "BYTEA", "BOOLEAN": "SMALLINT", "char(10)": "chr(10)",
+        " WITHOUT ROWID": "", "PRAGMA user_version = 1;": "", " x'": " '\\x",
+    }  # fmt: skip
+    for old, new in said.items():
+        sql = sql.replace(old, new)
+    sql += f"ALTER TABLE tier_meta ADD COLUMN workspace_id TEXT NOT NULL DEFAULT '{ws.id}';"
+    postgres.run("postgres", f"SET search_path TO {schema_in(url)}; {sql}")
+    for number in range(2):
+        assert {row.id: row.tier for row in ws.records.of("goal")} == {"g1": "longterm", "g2": "working"}
+        assert "task/t1" in [hit.record.key for hit in ws.records.search("nginx")]
+        assert [one.title for one in ws.knowledge.documents(own=False)] == ["The guide"]
+        ws.records.store("task", {"description": "after it"}, f"new{number}")
+    assert ws.records.count("task") == 4
+
+
+def test_what_happens_now_is_seen_by_all_and_ages(ws: Workspace, place: Path) -> None:
+    ws.operational.push("metric", {"name": "load", "value": 1})
+    ws.operational.push("event", {"message": "nul \0 kept", "level": "error"}, "ops")
+    with open_workspace(place) as other:
+        other.operational.push("metric", {"name": "load", "value": 2})
+        assert [value.value for value in ws.operational.metrics()] == [2.0]
+        assert [entry.data["message"] for entry in other.operational.recent(category="event")] == ["nul \0 kept"]
+    assert ws.records.count("event") == 1, "a critical one is there at once"
+    assert ws.operational.age(clock.now() + timedelta(hours=2)) == 3
+    assert ws.operational.recent() == []
+    assert (ws.records.count("metric"), ws.records.count("event")) == (2, 1)
+
+
+def test_names_longer_than_an_index_of_a_server_takes_are_kept(ws: Workspace) -> None:
+    long = "".join(chr(random.Random(n).randrange(0x4E00, 0x9FFF)) for n in range(5000))
+    ws.operational.push("tool_result", {"tool": long, "input": 1, "output": 2})
+    ws.operational.push("event", {"agent": long, "state": "idle"})
+    found = ws.operational.cached_result(long, 1)
+    assert found is not None
+    assert found.data["output"] == 2
+    assert [one.state for one in ws.operational.agent_states()] == ["idle"]
+
+
+def test_records_of_an_earlier_release_are_migrated_by_who_writes_and_by_no_reader_nor_backup(
+    ws: Workspace, place: Path
+) -> None:
+    ws.records.store("goal", {"description": "Ship it"}, "g1")
+    with ws.tier_database.database.making() as connection:
+        for table in ("happening", migrations.WORK.table.name):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
+        connection.exec_driver_sql("UPDATE work_meta SET version = 1")
+
+    def schema() -> str:
+        with ws.tier_database.database.reading() as connection:
+            return migrations.version_of(connection, migrations.WORK)
+
+    with open_workspace(place) as again:
+        with pytest.raises(OlderSchema, match="doctor --fix"):
+            again.records.get("goal", "g1")
+        with backup.as_file(again.paths, again.settings.database_url, again.paths.work_database) as kept:
+            assert kept is not None
+            with contextlib.closing(sqlite3.connect(kept)) as file:
+                assert file.execute("SELECT id FROM goals").fetchall() == [("g1",)]
+        assert schema() == "0001"
+        again.operational.push("event", {"message": "after it"})
+        assert again.records.get("goal", "g1").fields["description"] == "Ship it"
+        assert schema() == migrations.WORK.newest

@@ -13,7 +13,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NotFound, Refused
 from nanomem_tui.operations import Change, new_operation
 from nanomem_tui.paths import locate
-from nanomem_tui.store import forgotten, openers
+from nanomem_tui.store import processes
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -62,9 +62,9 @@ def test_who_only_looks_is_seen_and_named(engine: subprocess.Popen[bytes], home_
 def test_looking_is_no_hindrance_and_changes_no_byte(home_of_one: Path) -> None:
     paths = locate(home_of_one)
     before = {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))}
-    with openers.staying(paths), openers.staying(paths):
+    with processes.staying(paths), processes.staying(paths):
         pass
-    with openers.alone(paths), pytest.raises(Refused), openers.staying(paths):
+    with processes.alone(paths), pytest.raises(Refused), processes.staying(paths):
         pass
     assert {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))} == before
 
@@ -79,7 +79,7 @@ def test_what_is_in_ram_elsewhere_is_read_anew_and_not_written_back(home_of_one:
             other.items.add(SAID)
         other.items.add("tea is green")
         assert row.id not in other.store.load().items
-    assert planted.holding(home_of_one.parent) == []
+    assert planted.outside_git(home_of_one.parent) == []
     assert "tea is green" in run("memory", "list", "--json").out
 
 
@@ -90,31 +90,10 @@ def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path
         change = Change("item", row.id, {"text": SAID}, {"text": "nothing of it"})
         with pytest.raises((Conflict, NotFound)):
             other.perform(new_operation("memory.edit", "edit", (change,), actor="agent"))
-    assert planted.holding(home_of_one.parent) == []
-
-
-@pytest.mark.skipif(planted.SECOND_EDITION, reason="no change waits for a checkpoint there")
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-@pytest.mark.parametrize("looks", [True, False])
-def test_what_waits_for_a_checkpoint_is_not_written_once_it_is_to_be_forgotten(
-    looks: bool, home_of_one: Path, run: Run
-) -> None:
-    with open_workspace(home_of_one) as other:
-        other.items.add(f"I saw {SAID}, too")
-        other.items.add("tea is green")
-        forgotten.add(other.paths, "receipt_1", {"text": [SAID]})
-        if looks:
-            other.refresh()
-            assert "I saw" not in "".join(item.text for item in other.store.load().items.values())
-            assert b"I saw" not in b"".join(path.read_bytes() for path in other.paths.ledger.rglob("*.ledger"))
-    assert planted.holding(home_of_one.parent, "I saw") == []
-    assert run("forget", "--text", SAID, "--yes").code == 0
-    assert planted.holding(home_of_one.parent) == []
-    assert "tea is green" in run("memory", "list", "--json").out
-    assert run("log", "--verify").code == 0
+    assert planted.outside_git(home_of_one.parent) == []
 
 
 def test_who_stays_hinders_no_dream(home_of_one: Path, run: Run) -> None:
-    with openers.staying(locate(home_of_one)):
+    with processes.staying(locate(home_of_one)):
         assert "busy" not in run("dream", "run").err
         assert run("forget", "--text", SAID, "--yes").code == 2

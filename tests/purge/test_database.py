@@ -1,4 +1,4 @@
-"""`forget` and `scrub` on the database of the second edition: no byte of it is left below the data folder, in rows,
+"""`forget` and `scrub` on the database: no byte of it is left below the data folder, in rows,
 operations, the log, copies or the quarantine; and nothing brings it back."""
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
-from nanomem_tui.database import takeover
-from nanomem_tui.database.engine import SqliteDatabase
-from nanomem_tui.database.recovery import Recovery
+from nanomem_tui import open_workspace
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -24,11 +23,6 @@ from tests.purge import planted
 Run = Callable[..., Result]
 SECRET = "sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
 pytestmark = pytest.mark.sqlite("files of SQLite, and what lies beside them")
-
-
-@pytest.fixture(autouse=True)
-def second_edition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NANOMEM_TEST_STORE", "database")
 
 
 @pytest.fixture
@@ -117,7 +111,7 @@ def test_undo_and_redo_bring_nothing_back(data: Path, run: Run) -> None:
     for line in (["redo"], ["undo"], *(["undo", key] for key in held)):
         assert run(*line).code in (1, 2)
     assert planted.WORD not in run("log", "--limit", "50", "--json").out
-    assert planted.holding(data) == []
+    assert planted.outside_git(data) == []
     assert "tea is black" in said(run)
 
 
@@ -131,7 +125,7 @@ def test_a_repair_brings_nothing_back(data: Path, run: Run) -> None:
     done = recovery(data).repair()
     assert done.copy
     assert sorted(said(run)) == sorted(before)
-    assert planted.holding(data) == []
+    assert planted.outside_git(data) == []
 
 
 def test_an_import_brings_nothing_back(data: Path, run: Run, tmp_path: Path) -> None:
@@ -141,7 +135,7 @@ def test_an_import_brings_nothing_back(data: Path, run: Run, tmp_path: Path) -> 
     assert planted.WORD in exported.read_text()
     assert run("forget", "--text", planted.TEXT, "--yes").code == 0
     run("memory", "import", exported, "--restore", "--trust", "--yes")
-    assert planted.holding(data) == []
+    assert planted.outside_git(data) == []
 
 
 def test_a_backup_brings_nothing_back(data: Path, run: Run) -> None:
@@ -150,23 +144,8 @@ def test_a_backup_brings_nothing_back(data: Path, run: Run) -> None:
     assert run("forget", "--text", planted.TEXT, "--yes").code == 1  # the backup is left
     done = run("backup", "restore", "latest", "--yes")
     assert "Forgotten, and taken out again: nanomem.db, memory_entries" in done.out
-    assert planted.holding(data) == []
+    assert planted.outside_git(data) == []
     assert "tea is black" in said(run)
-
-
-def test_what_is_kept_of_the_first_edition_goes(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NANOMEM_TEST_STORE")
-    for text in (f"Remember: {planted.TEXT}.", "tea is green", f"Twice {planted.TEXT}"):
-        assert run("memory", "add", "--text", text).code == 0
-    assert run("memory", "flush").code == 0
-    found = paths.locate(data.parent / "workspace")
-    taken = takeover.take_over(found, paths.workspace_id(found))
-    monkeypatch.setenv("NANOMEM_TEST_STORE", "database")
-    assert taken.copy is not None
-    assert planted.holding(taken.copy) != []
-    assert run("forget", "--text", planted.TEXT, "--yes").code == 0
-    assert planted.holding(data) == []
-    assert "tea is green" in said(run)
 
 
 def test_a_process_that_had_it_in_ram_writes_nothing_of_it(
@@ -182,7 +161,7 @@ def test_a_process_that_had_it_in_ram_writes_nothing_of_it(
     other.items.add("milk is white")
     other.flush()
     assert all(planted.WORD not in one.text for one in other.items.all())
-    assert planted.holding(data.parent) == []
+    assert planted.outside_git(data.parent) == []
     assert {"milk is white", "tea is black"} <= set(said(run))
 
 
@@ -190,7 +169,7 @@ def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
     data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted_in(data, run)
-    monkeypatch.setattr("nanomem_tui.database.engine.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("nanomem_tui.store.engine.BUSY_SECONDS", 0.2)
     with contextlib.closing(sqlite3.connect(data / "nanomem.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM memory_entries").fetchone()
@@ -199,7 +178,7 @@ def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
         assert "while another process reads" in done.out
         reader.execute("COMMIT")
     assert run("forget", "--text", planted.TEXT, "--yes").code == 0
-    assert planted.holding(data) == []
+    assert planted.outside_git(data) == []
 
 
 def test_a_secret_is_masked_in_rows_and_taken_from_operations_and_copies(data: Path, run: Run) -> None:

@@ -42,7 +42,7 @@ def test_every_text_of_the_home_is_looked_through(scattered: Path, run: Run) -> 
     told = run("scrub").out
     assert not [name for name in NAMES if name not in told]
     assert run("scrub", "--mask", "--yes").code in (0, 1)
-    assert planted.holding(scattered.parent, SECRET) == []
+    assert planted.outside_git(scattered.parent, SECRET) == []
     assert "print(KEY)" in (scattered / "sub" / "hello.py").read_text()
 
 
@@ -71,7 +71,7 @@ def beside(home: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_pat
     planted.git(workspace, "remote", "add", "origin", f"https://ana:{SECRET}@quxwhalery.example/x.git")
     settings = tmp_path / "config.toml"
     settings.write_text("# the Quxwhalery\n")
-    monkeypatch.setattr("nanomem_tui.store.backup_files.user_settings", lambda: settings)
+    monkeypatch.setattr("nanomem_tui.store.backup.user_settings", lambda: settings)
     return workspace
 
 
@@ -106,21 +106,6 @@ def test_the_keys_that_an_agent_needs_are_never_masked(home: Callable[[str], Pat
     assert run("scrub", "--mask", "--yes").code == 1
     assert SECRET in config.read_text()
     assert "config.json (line 1): OpenAI key" in run("scrub").out
-
-
-def test_what_a_history_holds_packed_or_in_utf_16_goes_from_it(workspace: Path, run: Run) -> None:
-    planted.git(workspace, "init", "-q")
-    (workspace / "old.gz").write_bytes(gzip.compress(LINE.encode()))
-    (workspace / "note.txt").write_bytes(LINE.encode("utf-16"))
-    planted.git(workspace, "add", "-A", "-f")
-    planted.git(workspace, "commit", "-q", "-m", "packed")
-    for name in ("old.gz", "note.txt"):
-        (workspace / name).unlink()
-    planted.git(workspace, "commit", "-q", "-a", "-m", "none")
-    run("forget", "--text", "Quxwhalery", "--git", "--backups", "--yes")
-    assert "packed file that held" in planted.git(workspace, "show", "HEAD~1:old.gz")
-    assert planted.holding(workspace.parent) == []
-    planted.git(workspace, "fsck", "--full", "--strict")
 
 
 def test_a_text_to_forget_too_and_no_picture_is_touched(scattered: Path, run: Run) -> None:
@@ -220,7 +205,7 @@ def test_by_id_a_short_text_goes_from_the_log_of_the_agent_and_from_copies(works
     audit = workspace / "memory" / "LTM_AUDIT.jsonl"
     assert key in audit.read_text()
     assert run("forget", "--id", key, "--yes").code == 0
-    assert planted.holding(workspace.parent, "Quxwhal") == []
+    assert planted.outside_git(workspace.parent, "Quxwhal") == []
     assert key not in audit.read_text()
 
 
@@ -252,30 +237,5 @@ def test_in_the_bytes_of_a_database_other_fields_stand_right_beside_it(
         planted.git(workspace, "rm", "-q", "--cached", "old.db")
         planted.git(workspace, "commit", "-q", "-m", "none")
         (workspace / "old.db").unlink()
-    assert run("forget", "--text", planted.TEXT, "--git", "--backups", "--yes").code == 0
-    assert planted.holding(workspace.parent) == []
-
-
-@pytest.mark.skipif(planted.SECOND_EDITION, reason="a database holds one workspace there")
-@pytest.mark.sqlite("two workspaces in one file")
-def test_the_rows_of_another_workspace_are_named_and_left(
-    home: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = home("nb035")
-    (before / ".nanobot" / "workspace-id").unlink()
-    assert run("memory", "add", "--text", LINE).code == 0
-    assert run("memory", "flush").code == 0
-    after = before.with_name("moved")
-    before.rename(after)
-    monkeypatch.setenv("NANOMEM_WORKSPACE", str(after))
-    for _ in range(2):
-        done = run("forget", "--text", "Quxwhalery", "--yes")
-        left = [one for one in done.out.splitlines() if one.startswith("Left: ")]
-        assert (done.code, left[0].startswith("Left: nanomem.db, rows of the workspace ")) == (1, True)
-        assert all("another workspace's, or this one's from before it was moved" in one for one in left)
-    assert "nanomem.db, rows of the workspace" in run("scrub").out
-    assert "nanomem.db, rows of the workspace" not in run("forget", "--session", "cli:direct", "--dry-run").out
-    after.rename(before)
-    monkeypatch.setenv("NANOMEM_WORKSPACE", str(before))
-    assert run("forget", "--text", "Quxwhalery", "--yes").code == 0
-    assert planted.holding(before.parent) == []
+    assert run("forget", "--text", planted.TEXT, "--backups", "--yes").code == 1  # git
+    assert planted.outside_git(workspace.parent) == []

@@ -22,28 +22,28 @@ def test_an_agents_snapshot_loses_the_item_and_cannot_bring_it_back(home: Callab
     first = json.loads(before)["items"][0]
     others = [one["id"] for one in json.loads(before)["items"][1:]]
     assert run("memory", "edit", others[0], "--text", "something else").code == 0
-    result = run("forget", "--id", first["id"], "--git", "--yes", "--backups")
+    result = run("forget", "--id", first["id"], "--yes", "--backups")
     assert result.code == 0, result.out + result.err
     assert first["id"] not in [one["id"] for one in json.loads(snapshot.read_bytes())["items"]]
-    assert planted.holding(workspace.parent, first["text"]) == []
+    assert planted.outside_git(workspace.parent, first["text"]) == []
     snapshot.write_bytes(before)  # the agent writes what it had in memory
     listed = [one["id"] for one in run("memory", "list", "--json").json]
     assert first["id"] not in listed
     assert set(others) <= set(listed)
     assert run("memory", "flush").code == 0
     assert first["text"].encode() not in snapshot.read_bytes()
-    assert planted.holding(workspace.parent, first["text"]) == []  # nor in what we remember of its file
+    assert planted.outside_git(workspace.parent, first["text"]) == []  # nor in what we remember of its file
 
 
 def test_an_agents_lesson_goes_from_its_file_and_its_log(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("ramfirst")
     lesson = run("memory", "lessons", "list", "--limit", "1", "--json").json[0]
     assert planted.holding(workspace.parent, lesson["better_action"])
-    result = run("forget", "--id", lesson["id"], "--yes", "--git", "--backups")
+    result = run("forget", "--id", lesson["id"], "--yes", "--backups")
     assert result.code == 0, result.out + result.err
     assert lesson["id"] not in [one["id"] for one in run("memory", "lessons", "list", "--json").json]
     if len(lesson["better_action"]) >= 12:
-        assert planted.holding(workspace.parent, lesson["better_action"]) == []
+        assert planted.outside_git(workspace.parent, lesson["better_action"]) == []
 
 
 @pytest.mark.parametrize(("command", "left"), [("forget", "[forgotten]"), ("scrub", "[")])
@@ -57,11 +57,11 @@ def test_what_an_agent_did_and_the_knowledge_base(
     made = run("record", "goal", "add", "--data", json.dumps({"description": f"rotate {secret}"}))
     assert made.code == 0, made.err
     assert run("knowledge", "add", str(page)).code == 0
-    assert ON_POSTGRES or "tiers.db" in " ".join(planted.holding(workspace.parent, secret))
+    assert ON_POSTGRES or "work.db" in " ".join(planted.holding(workspace.parent, secret))
     line = ["forget", "--text", secret] if command == "forget" else ["scrub", "--mask"]
-    result = run(*line, "--yes", "--git", "--backups")
+    result = run(*line, "--yes", "--backups")
     assert result.code == 0, result.out + result.err
-    assert planted.holding(workspace.parent, secret) == []
+    assert planted.outside_git(workspace.parent, secret) == []
     found = run("knowledge", "search", "deploying key", "--json")
     assert left in found.out
     goals = run("record", "goal", "list", "--json").json
@@ -98,7 +98,7 @@ def test_what_was_packed_for_the_undo_of_documents_goes_too(
     other.write_text("# Tea\n\nTea grows on hills.\n")
     assert run("knowledge", "add", str(page), str(other)).code == 0
     assert run("forget", "--text", "Quxwhalery", "--yes").code == 0
-    assert planted.holding(workspace.parent) == []
+    assert planted.outside_git(workspace.parent) == []
     assert run("doctor").code == 0
     assert "Tea grows" in run("knowledge", "search", "tea hills", "--json").out
     assert run("knowledge", "add", str(other)).code == 0

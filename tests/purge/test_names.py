@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.purge import names
+from nanomem_tui.purge import untouched
 from nanomem_tui.purge.wanted_words import Words
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -40,7 +40,7 @@ def test_files_and_folders_are_told_and_stay(workspace: Path, run: Run) -> None:
     told = ["the name of workspace/memory/walrus-parade.md", "the name of workspace/skills/Walrus Parade"]
     assert (done.code, left_of(done)) == (1, told)
     assert (workspace / "memory" / "walrus-parade.md").read_text() == ""
-    assert planted.holding(workspace.parent, "walrus") == []  # no receipt says the name
+    assert planted.outside_git(workspace.parent, "walrus") == []  # no receipt says the name
     (workspace / "memory" / "walrus-parade.md").rename(workspace / "memory" / "other.md")
     assert left_of(run("forget", "--again", "--yes")) == told[1:]
     (workspace / "skills" / "Walrus Parade").rename(workspace / "skills" / "other")
@@ -78,7 +78,7 @@ def test_branches_tags_and_paths_of_a_history_are_told(workspace: Path, run: Run
     planted.git(workspace, "tag", "-a", "-m", "x", "v1-walrus-parade")
     planted.git(workspace, "pack-refs", "--all")
     planted.git(workspace, "gc", "-q")
-    done = run("forget", "--text", TEXT, "--yes", "--git", "--backups")
+    done = run("forget", "--text", TEXT, "--yes", "--backups")
     assert (done.code, left_of(done)) == (
         1,
         [
@@ -90,7 +90,8 @@ def test_branches_tags_and_paths_of_a_history_are_told(workspace: Path, run: Run
     assert "`git branch -m walrus/walrus-parade NEW` renames it" in done.out
     planted.git(workspace, "branch", "-m", "walrus/walrus-parade", "other")
     planted.git(workspace, "tag", "-d", "v1-walrus-parade")
-    assert left_of(run("forget", "--again", "--yes", "--git")) == ["the path memory/walrus-parade in .git"]
+    left = [".git", "the path memory/walrus-parade in .git"]  # the reflog tells that the branch was renamed
+    assert left_of(run("forget", "--again", "--yes")) == left
 
 
 def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path, run: Run) -> None:
@@ -105,6 +106,6 @@ def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path,
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "memory", "2026-02-15.md", "sessions", "history.jsonl", "master"])
 def test_a_name_that_every_memory_has_is_nobodys_words(name: str) -> None:
-    assert not names.holds(name, Words([name.partition(".")[0]]))
-    assert names.holds(f"my {name}", Words([name.partition(".")[0]]))
-    assert names.masked(f"workspace/{name}", Words([name.partition(".")[0]])) == f"workspace/{name}"
+    assert not untouched.name_holds(name, Words([name.partition(".")[0]]))
+    assert untouched.name_holds(f"my {name}", Words([name.partition(".")[0]]))
+    assert untouched.masked_name(f"workspace/{name}", Words([name.partition(".")[0]])) == f"workspace/{name}"

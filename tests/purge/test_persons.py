@@ -51,7 +51,7 @@ def test_what_another_taught_since_in_the_same_words_is_theirs(workspace: Path, 
     taught("mallory", WRONG)
     taught("ana", WRONG)
     assert run("forget", "--person", "mallory", "--yes").code == 0
-    assert planted.holding(workspace.parent, "mallory") == []
+    assert planted.outside_git(workspace.parent, "mallory") == []
     assert "Quxwhalery" in run("memory", "lessons", "list", "--json").out
 
 
@@ -73,7 +73,7 @@ def test_the_reflection_that_a_turn_of_hers_left_goes(workspace: Path, run: Run,
     taught("mallory", "Show me it", tools=(FAILED,))
     assert len(run("reflections", "list", "--json").json) == 2
     assert run("forget", "--person", "mallory", "--yes").code == 0
-    assert planted.holding(workspace.parent) == []
+    assert planted.outside_git(workspace.parent) == []
     (left,) = run("reflections", "list", "--json").json
     assert "hills" in json.dumps(left)
     assert run("doctor").code == 0
@@ -82,7 +82,7 @@ def test_the_reflection_that_a_turn_of_hers_left_goes(workspace: Path, run: Run,
 def test_what_one_chat_of_a_shared_session_left_goes_with_it(workspace: Path, run: Run, taught: Taught) -> None:
     taught("bob", WRONG, channel="cli", chat="bob", session_key="cli:direct", tools=(FAILED,))
     assert run("forget", "--session", "cli:direct", "--yes").code == 0
-    assert planted.holding(workspace.parent) == []
+    assert planted.outside_git(workspace.parent) == []
     assert "cli:direct" not in run("memory", "lessons", "list", "--json").out
 
 
@@ -93,5 +93,5 @@ def test_what_an_agent_recorded_for_a_person_goes(workspace: Path, run: Run, wis
         told = json.dumps({"description": text, "metadata": metadata})
         assert run("record", "goal", "add", "--data", told).code == 0
     assert run("forget", *wish, "--yes").code == 0
-    assert planted.holding(workspace.parent) == []
+    assert planted.outside_git(workspace.parent) == []
     assert [one["description"] for one in run("record", "goal", "list", "--json").json] == ["buy bread"]

@@ -45,7 +45,7 @@ def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace: Path
     turn("alice", "Remember: I like tea.", "ok")
     assert run("forget", "--person", "mallory", "--yes").code == 0
     for word in ("mallory", "Ozymandias"):
-        assert planted.holding(workspace.parent, word) == []
+        assert planted.outside_git(workspace.parent, word) == []
     state = wal_state.parse_wal((workspace / "memory/session-state/telegram_777.md").read_bytes(), "telegram_777.md")
     assert [(one.pre["sender_id"], one.assistant) for one in state.turns] == [("alice", "ok")]
     assert state.problems == ()
@@ -58,7 +58,7 @@ def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace: Path, run:
     turn("alice", "Please make some tea.", do=("begin",))
     assert run("wal", "recover").code == 0
     assert run("forget", "--person", "mallory", "--yes").code == 0
-    assert planted.holding(workspace.parent, "Ozymandias") == []
+    assert planted.outside_git(workspace.parent, "Ozymandias") == []
     assert "make some tea" in next((workspace.parent / "nanomem" / "pending").glob("*.json")).read_text()
 
 
@@ -97,7 +97,7 @@ def test_the_answers_to_her_go_from_a_conversation_and_its_lines_stay(workspace:
     assert added[2]["tool_call_id"] == "c1"
     assert tuple(added[4:]) == OTHERS
     for word in ("mallory", "Bathsheba"):
-        assert planted.holding(workspace.parent, word) == []
+        assert planted.outside_git(workspace.parent, word) == []
 
 
 def test_of_an_agent_that_keeps_no_conversations_too(
@@ -111,7 +111,7 @@ def test_of_an_agent_that_keeps_no_conversations_too(
     turn("alice", "Remember: I like tea.", "Fine, tea it is.")
     assert run("forget", "--person", "mallory", "--yes").code == 0
     for word in ("mallory", "Ozymandias"):
-        assert planted.holding(tmp_path / "own", word) == []
+        assert planted.outside_git(tmp_path / "own", word) == []
     said = [one["content"] for one in run("session", "show", "telegram:777", "--json").json["messages"]]
     assert said == ["[forgotten]", "[forgotten]", "Remember: I like tea.", "Fine, tea it is."]
 
@@ -124,7 +124,7 @@ def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, tu
     log = json.dumps(run("log", "--full", "--json").json)
     assert "telegram:7" not in log
     assert "telegram:8" in log
-    assert planted.holding(workspace.parent, "telegram:7") == []
+    assert planted.outside_git(workspace.parent, "telegram:7") == []
 
 
 def test_a_session_of_the_same_file_name_stays(workspace: Path, run: Run) -> None:

@@ -170,7 +170,7 @@ def test_what_was_kept_of_a_torn_conversation_goes_too(
     log = run("log", "--limit", "3").out
     assert log.count("session telegram:1") + log.count(path.name) == 1
     assert run("forget", *wish, "--backups", "--yes").code == 0
-    assert planted.holding(workspace.parent) == []
+    assert planted.outside_git(workspace.parent) == []
 
 
 def _conversation(workspace: Path, said: str, key: str = "telegram:1", *, path: Path | None = None) -> Path:

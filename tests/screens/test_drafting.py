@@ -75,7 +75,7 @@ async def test_an_edit_of_what_another_deleted_meanwhile_is_kept_as_typed(demo: 
         with open_workspace(demo) as other:
             deleted = other.items.delete([item.id])
         await on.press("ctrl+s")
-        await on.shows("this item was deleted meanwhile", f"`nanomem undo {deleted.id}`", "as a new one")
+        await on.shows("this item was deleted meanwhile", f"{deleted.id}`", "as a new one")
         await on.until(lambda: isinstance(on.app.screen, EditScreen) and "Likes ferries and trains" in on.text)
         await on.press("ctrl+s")
         await on.until(lambda: "Likes ferries and trains" in [row.text for row in on.screen.table.rows])

@@ -81,6 +81,6 @@ def test_an_answer_of_the_terminal_presses_no_key(demo: Path) -> None:
         console.send("\x1b")
         console.wait_for("45")
         console.send("0")
-        console.wait_for("agent's files to follow")
+        console.wait_for("saved")
     with open_workspace(demo) as ws:
         assert len(ws.items.all()) == 45

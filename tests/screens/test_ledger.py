@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import stored_operations
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store import reading
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.screens.console import console
@@ -21,18 +21,21 @@ async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(
 ) -> None:
     home = make_home(tmp_path, items=0)
     with open_workspace(home) as ws:
-        rows = [Item(f"row_{number}", f"text {number}") for number in range(stored_operations.LARGE + 1)]
+        rows = [Item(f"row_{number}", f"text {number}") for number in range(reading.LARGE + 1)]
         changes = [change_of("item", None, row) for row in rows]
         large = ws.perform(new_operation("memory.import", "import many", changes, actor="import"))
         small = ws.items.edit("row_7", text="seven")
         other = ws.items.edit("row_8", text="eight")
 
-    def read_whole(*_: Any) -> Operation:
-        raise AssertionError("a filter reads a large operation whole")
+    asked = reading.SqliteReading.all
+
+    def read_little(self: Any, name: str, **values: Any) -> Any:
+        assert name != "operation_changes", "a filter reads a large operation whole"
+        return asked(self, name, **values)
 
     async with console(home, "ledger") as on:
         await on.until(lambda: {large.id, small.id, other.id} <= set(on.ids))
-        monkeypatch.setattr(stored_operations, "_all", read_whole)
+        monkeypatch.setattr(reading.SqliteReading, "all", read_little)
         await on.press("slash")
         await on.type("key:row_7")
         await on.until(lambda: set(on.ids) == {large.id, small.id}, "those that touched it")

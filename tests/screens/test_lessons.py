@@ -143,7 +143,7 @@ async def test_an_edit_of_what_another_deleted_meanwhile_is_saved_once_that_is_b
         with open_workspace(demo) as other:
             deleted = other.lessons.delete([row.id])
         on.screen.call_later(on.screen.save, row, typed)
-        await on.shows("this lesson was deleted meanwhile", f"nanomem undo {deleted.id}", "my when")
+        await on.shows("this lesson was deleted meanwhile", f"{deleted.id}", "my when")
         with open_workspace(demo) as other:
             other.undo(deleted.id)
         await on.press("ctrl+s")

@@ -86,7 +86,7 @@ async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path
         await on.press("x", "0")
         await on.until(lambda: "1 to checkpoint" in said(on).get("Saving", ""))
         await on.press("ctrl+s")
-        await on.shows("Saved 1 change, 1 row in")
+        await on.shows("Saved 1 change, 0 rows in")
         await on.until(lambda: said(on)["Saving"].startswith("all saved"))
         assert "recorded" in said(on)["Database"]
 
@@ -117,7 +117,7 @@ async def test_one_of_a_thing_is_one_thing(demo: Path) -> None:
         await on.press("x", "U")
         await on.shows("1 thing touched")
         await on.press("ctrl+s")
-        await on.shows("Saved 1 change, 1 row in")
+        await on.shows("Saved 1 change, 0 rows in")
 
 
 async def test_growth_and_kinds_are_plotted(sample: Sample) -> None:
@@ -132,8 +132,8 @@ async def test_a_broken_database_leaves_the_rest_usable(demo: Path) -> None:
         path = ws.paths.database
     path.write_bytes(b"garbage" * 1000)
     async with console(demo, "status") as on:
-        assert said(on)["Items"].startswith("46,"), "from its copy"
-        assert int(said(on)["Sessions"]) > 0
+        assert said(on)["Items"] == "cannot be read"
+        assert said(on)["Agent"] == "not running"
         assert any("cannot be read" in row.value for row in on.screen.table.rows if row.health)
 
 

@@ -358,12 +358,12 @@ async def test_documents_are_listed_with_their_sections(home: Path) -> None:
 async def test_a_damaged_file_is_told_and_the_memory_goes_on(home: Path) -> None:
     with open_workspace(home) as ws:
         worked(ws)
-        database = ws.paths.tiers_database
+        database = ws.paths.work_database
     database.write_bytes(b"no database" * 1000)
     for beside in ("-wal", "-shm"):
         database.with_name(database.name + beside).unlink(missing_ok=True)
     async with console(home, "tiers", SMALL) as on:
-        await on.shows("Error", "tiers.db")
+        await on.shows("Error", "work.db")
         await on.press("1", "a")
         assert on.screen.SCREEN == "items"
         assert not on.app.state.read_only

@@ -14,9 +14,8 @@ from nanomem_tui.actions import SCREENS
 from nanomem_tui.errors import DiskFull
 from nanomem_tui.memory.turn_values import TurnInput
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.store.drafts import Drafts
-from nanomem_tui.store.habits import Bookmark, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.user_files import Bookmark, Drafts, NamedFilter
 from nanomem_tui.tour import WALK, Tour
 from nanomem_tui.widgets.bars import StatusBar, TitleBar
 from nanomem_tui.widgets.filter_bar import FilterBar
@@ -75,7 +74,7 @@ async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: 
         left = on.app.ws
         gone = on.ids[0]
         await on.press("d")
-        await on.until(lambda: left.store.dirty)
+        await on.until(lambda: gone not in on.ids)
         await over(on, "家猫")
         assert left.store.dirty == 0
         with open_workspace(two[0]) as ws:
@@ -263,7 +262,7 @@ async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
         with monkeypatch.context() as patch:
             patch.setattr(MemoryStore, "checkpoint", full)
             await over(on, "家猫")
-            await on.shows("boats was not saved", "kept in the ledger")
+            await on.shows("boats was not saved", "every change is saved")
         await over(on, "boats")
         assert gone not in on.ids
         await on.press("ctrl+s")

@@ -61,7 +61,7 @@ def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Pa
             client.store_goal("Back up", id="g")
         process.popen.terminate()
         assert process.ended() == (0, "")
-    shutil.copy(place / "memory" / "nanomem" / "tiers.db", tmp_path / "copy.db")
+    shutil.copy(place / "memory" / "nanomem" / "work.db", tmp_path / "copy.db")
     with contextlib.closing(sqlite3.connect(tmp_path / "copy.db")) as connection:
         assert connection.execute("SELECT id, description FROM goals").fetchall() == [("g", "Back up")]
 

@@ -199,8 +199,9 @@ async def test_a_failure_is_an_error_of_the_tool_in_one_line_and_the_server_goes
     with open_workspace(place) as ws:
         database = ws.paths.database
     with contextlib.closing(sqlite3.connect(database)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        connection.execute("PRAGMA user_version = 99")
+        (version,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        connection.execute("UPDATE alembic_version SET version_num = '0099'")
+        connection.commit()
     async with client(place) as ask:
         for tool, arguments in (("memory_search", {"domain": "Work"}), ("recall", {"query": "phone"})):
             broken = await ask(tool, **arguments)
@@ -209,7 +210,8 @@ async def test_a_failure_is_an_error_of_the_tool_in_one_line_and_the_server_goes
             assert len(broken.text.splitlines()) == 1
         assert (await ask("memory_write", text="x")).failed
         with contextlib.closing(sqlite3.connect(database)) as connection:
-            connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("UPDATE alembic_version SET version_num = ?", (version,))
+            connection.commit()
         assert "555 0100" in (await ask("memory_search", domain="Work")).text
 
 

@@ -148,11 +148,11 @@ def state(workspace: Path) -> dict[str, Any]:
 
 
 def files(folder: Path, skip: Callable[[Path], bool] = lambda path: False) -> dict[str, bytes]:
-    """Every file below a folder with its bytes."""
+    """Every file below a folder with its bytes, without what SQLite itself keeps beside a database that is read."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not skip(path)
+        if path.is_file() and not skip(path) and not path.name.endswith(("-wal", "-shm"))
     }
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -257,20 +256,3 @@ def test_looking_at_an_old_home_writes_nothing(old: Callable[[], Path]) -> None:
     assert files(workspace.parent, skip=lambda path: path.name.endswith((".lock", "-wal", "-shm"))) == {
         name: data for name, data in before.items() if not name.endswith((".lock", "-wal", "-shm"))
     }
-
-
-def test_an_old_export_is_read_as_an_old_store(tmp_path: Path) -> None:
-    rows: Iterator[dict[str, Any]] = iter(
-        {"type": "item", "id": f"old_{n}", "text": f"old item {n}", "kind": "fact", "scope_type": "global",
-         "session_key": key, "source": "explicit_user"}
-        for n, key in enumerate(["telegram:5", None])
-    )  # fmt: skip
-    path = tmp_path / "old.jsonl"
-    head = {"nanomem": "memory", "version": 1}
-    path.write_text("".join(json.dumps(row) + "\n" for row in [head, *rows]))
-    workspace = make_home(tmp_path, items=0, lessons=0)
-    with open_workspace(workspace) as ws:
-        ws.transfer.run(ws.transfer.preview(path))
-    with open_workspace(workspace) as ws:
-        ws.flush()
-        assert {row.id: row.scope_type for row in ws.items.all()} == {"old_0": "chat", "old_1": "global"}

@@ -22,7 +22,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import Layout, detect
 from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import backup, backup_archive, backup_files, restore
+from nanomem_tui.store import backup, backup_archive, restore
 from nanomem_tui.store.backup_archive import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
@@ -62,13 +62,15 @@ def texts(workspace: Path) -> list[str]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder but the backups, what SQLite keeps beside databases, and locks."""
+    """Every file below a folder but the backups, what is kept beside databases, and locks."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
         if path.is_file()
-        and backup_files.FOLDER not in path.parts
+        and backup.FOLDER not in path.parts
         and not path.name.endswith(("-wal", "-shm", ".lock"))
+        and path.name != "operations.jsonl"
+        and "copies" not in path.parts
     }
 
 
@@ -121,6 +123,22 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
     restore.in_place(paths, layout(paths), done.undo)
     assert texts(paths.workspace) == ["Something wrong"]
     assert user.read_bytes() == b"overwritten\n"
+
+
+def test_what_is_brought_back_of_one_workspace_takes_nothing_from_another_of_the_home(paths: Paths) -> None:
+    second = paths.workspace.with_name("second")
+    (second / "memory").mkdir(parents=True)
+    with open_workspace(second) as ws:
+        ws.items.add("Of the second")
+    other = locate(second)
+    made = make(other)
+    with open_workspace(second) as ws:
+        ws.items.add("Later")
+    before = (paths.store / "operations.jsonl").read_bytes()
+    restore.in_place(other, layout(other), made.path)
+    assert texts(second) == ["Of the second"]
+    assert (paths.store / "operations.jsonl").read_bytes() == before
+    assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
 
 
 def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(paths: Paths) -> None:
@@ -182,21 +200,6 @@ def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, 
         place = tmp_path / f"place{number}"
         restore.to_place(made.path, place)
         assert {f"number {one}" for one in range(acknowledged + 1)} <= set(texts(place / paths.workspace.name))
-
-
-@pytest.mark.sqlite("the file itself")
-def test_what_is_kept_beside_the_database_is_of_its_moment(paths: Paths, tmp_path: Path) -> None:
-    from nanomem_tui.store import verifying
-
-    def write(number: int, _of: int) -> None:
-        with open_workspace(paths.workspace) as ws:
-            ws.items.add(f"between two files, the {number}th")
-
-    write(-1, 0)
-    restore.to_place(make(paths, progress=write).path, place := tmp_path / "place")
-    with open_workspace(place / "workspace") as ws:
-        found = verifying.verify(ws.store)
-        assert (found.whole, [*found.lines()]) == (True, [])
 
 
 def test_links_pipes_and_what_lies_elsewhere_are_named_and_left_out(paths: Paths) -> None:
@@ -299,12 +302,8 @@ def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
 
 
-def test_beside_another_console_and_for_another_memory_it_is_refused(paths: Paths, tmp_path: Path) -> None:
+def test_for_another_memory_it_is_refused(paths: Paths, tmp_path: Path) -> None:
     made = make(paths)
-    with open_workspace(paths.workspace) as ws:
-        ws.items.add("Open")
-        with pytest.raises(Refused, match="another nanomem"):
-            restore.in_place(paths, layout(paths), made.path)
     other = home(tmp_path / "two")
     with open_workspace(other) as ws:
         ws.items.add("Somebody else's")
@@ -312,19 +311,6 @@ def test_beside_another_console_and_for_another_memory_it_is_refused(paths: Path
     with pytest.raises(Refused, match="another memory"):
         restore.in_place(elsewhere, layout(elsewhere), made.path)
     assert texts(other) == ["Somebody else's"]
-
-
-def test_who_shares_the_database_is_not_taken_back_unasked(paths: Paths) -> None:
-    made = make(paths)
-    beside = paths.workspace.with_name("second")
-    (beside / "memory").mkdir(parents=True)
-    with open_workspace(beside) as ws:
-        ws.items.add("Of the second")
-    with pytest.raises(Refused, match="second"):
-        restore.in_place(paths, layout(paths), made.path)
-    assert texts(beside) == ["Of the second"]
-    restore.in_place(paths, layout(paths), made.path, others=True)
-    assert texts(beside) == []
 
 
 def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
@@ -367,10 +353,10 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
 def test_a_disk_that_fills_up_while_one_is_made_leaves_nothing_behind(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    backup_files.folder_of(paths).mkdir()
+    backup.folder_of(paths).mkdir()
     with full_disk(monkeypatch, call), pytest.raises(NanomemError, match="no space left"):
         make(paths)
-    assert list(backup_files.folder_of(paths).iterdir()) == []
+    assert list(backup.folder_of(paths).iterdir()) == []
 
 
 def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(

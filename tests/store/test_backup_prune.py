@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import backup, backup_files, restore
+from nanomem_tui.store import backup, restore
 from tests.store.test_backup import make, paths, texts
 
 pytestmark = pytest.mark.sqlite("the file itself")
@@ -33,7 +33,7 @@ def made(paths: Paths) -> list[str]:
 
 
 def folder(paths: Paths) -> Path:
-    return backup_files.folder_of(paths)
+    return backup.folder_of(paths)
 
 
 def prune(paths: Paths, keep: int) -> backup.Pruned:

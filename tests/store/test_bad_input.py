@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from nanomem_tui import open_workspace, regular
 from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError
+from nanomem_tui.store import engine
 from tests.store.homes import Agent, files, item, kill, make_home, state
 
 
@@ -36,51 +39,35 @@ def fill(place: Path, leave: int) -> Path:
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_full_disk_loses_nothing_and_heals_by_itself(small_disk: Path) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_full_disk_loses_nothing_that_was_acknowledged_and_heals_by_itself(small_disk: Path, killed: bool) -> None:
     workspace = make_home(small_disk)
     ws = open_workspace(workspace)
     ws.items.edit("ltm_1", text="before")
     ws.flush()
-    filler = fill(small_disk, 32_768)
+    filler = fill(small_disk, 65_536)
     kept = []
     with pytest.raises(DiskFull) as caught:
         for number in range(500):
             kept.append(ws.items.add(f"on a filling disk {number} " + "x" * 400)[1])
     assert "no space left" in caught.value.line()
     assert "\n" not in caught.value.line()
-    with pytest.raises(NanomemError):
-        ws.flush()
     assert "no space" in ws.degraded
-    assert len(ws.items.all()) == 4 + len(kept), "RAM keeps what was acknowledged"
+    assert len(ws.items.all()) == 4 + len(kept), "RAM has what was acknowledged"
     looked = state(workspace)
     assert {row.id for row in kept} <= looked.keys(), "and another process can read it on the full disk"
+    if killed:
+        kill(ws)
     filler.unlink()
+    if killed:
+        ws = open_workspace(workspace)
     ws.items.add("space again")
-    ws.flush()
     assert ws.degraded == ""
     ws.close()
     rows = state(workspace)
     assert {row.id for row in kept} <= rows.keys()
     assert rows["ltm_1"].text == "before"
     assert len(Agent(workspace).items) == 5 + len(kept)
-
-
-def test_a_kill_on_a_full_disk_loses_nothing(small_disk: Path) -> None:
-    workspace = make_home(small_disk)
-    ws = open_workspace(workspace)
-    ws.items.edit("ltm_1", text="before")
-    ws.flush()
-    filler = fill(small_disk, 16_384)
-    kept = []
-    with pytest.raises(DiskFull):
-        for number in range(500):
-            kept.append(ws.items.add(f"on a filling disk {number} " + "x" * 400)[1])
-    kill(ws)
-    assert {row.id for row in kept} <= state(workspace).keys()
-    filler.unlink()
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned(["ltm_1"], True)
-    assert {row.id for row in kept} <= state(workspace).keys()
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, part: str, code: int, ways: int) -> None:
@@ -199,39 +186,41 @@ def test_a_line_of_ten_megabytes_is_a_row_like_any_other(tmp_path: Path) -> None
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_link_in_place_of_our_files_is_not_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nanomem.db", "store.lock"])
+def test_a_link_in_place_of_our_files_is_not_followed(tmp_path: Path, name: str) -> None:
     workspace = make_home(tmp_path)
     ours = workspace.parent / "nanomem"
     ours.mkdir()
     victim = tmp_path / "victim"
-    victim.write_bytes(b"safe")
-    (ours / "nanomem.db").symlink_to(tmp_path / "nowhere.db")
-    (ours / "store.lock").symlink_to(victim)
+    victim.write_bytes(b"")
+    (ours / name).symlink_to(victim)
     ws = open_workspace(workspace)
-    ws.items.edit("ltm_1", text="kept in the ledger")
-    with pytest.raises(NanomemError):
-        ws.flush()
+    with pytest.raises(NanomemError) as caught:
+        ws.items.edit("ltm_1", text="refused")
+    assert "\n" not in caught.value.line()
     kill(ws)
-    assert victim.read_bytes() == b"safe"
-    assert not (tmp_path / "nowhere.db").exists()
-    assert state(workspace)["ltm_1"].text == "kept in the ledger"
+    assert victim.read_bytes() == b""
+    with pytest.raises(NanomemError) if name == "nanomem.db" else contextlib.nullcontext():
+        assert state(workspace)["ltm_1"].text == "item number 1"
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_busy_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.store import database
-
+def test_a_busy_store_says_so_and_nothing_is_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="first")
-        ws.flush()
-        monkeypatch.setattr(database, "LOCK_WAIT", 0.05)
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
+    with open_workspace(workspace) as ws:
         with (workspace.parent / "nanomem" / "store.lock").open() as another:
-            fcntl.flock(another, fcntl.LOCK_EX)  # of somebody else: who asks for its own lock again has it
-            ws.items.edit("ltm_2", text="second")
-            with pytest.raises(NanomemError, match="another process is busy"):
-                ws.flush()
-            assert ws.items.get("ltm_2").text == "second"
+            fcntl.flock(another, fcntl.LOCK_EX)
+            with pytest.raises(NanomemError, match="being repaired or moved"):
+                ws.items.edit("ltm_2", text="second")
+        with contextlib.closing(sqlite3.connect(ws.paths.database, isolation_level=None)) as another_program:
+            another_program.execute("BEGIN IMMEDIATE")
+            with pytest.raises(NanomemError, match="locked by another process"):
+                ws.items.edit("ltm_2", text="second")
+        assert ws.items.get("ltm_2").text == "item number 2"
+        ws.items.edit("ltm_2", text="second")
     assert state(workspace)["ltm_2"].text == "second"
 
 
@@ -242,7 +231,7 @@ def test_an_empty_workspace_has_nothing_and_takes_something(tmp_path: Path) -> N
         assert (ws.items.all(), ws.lessons.all(), ws.log(), ws.problems()) == ([], [], [], [])
         ws.items.add("first")
     assert [row.text for row in state(workspace).values()] == ["first"]
-    assert sorted(path.name for path in (workspace / "memory").iterdir()) == ["nanomem"]
+    assert [path.name for path in (workspace / "memory").iterdir()] == ["nanomem"]
 
 
 def test_a_home_that_moves_keeps_its_rows(tmp_path: Path) -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.operations import new_operation
-from nanomem_tui.store import checkpoint, exports, memory_store
-from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.errors import DiskFull
+from nanomem_tui.store import memory_store
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, files, item, kill, make_home, state
 
 
@@ -38,9 +34,7 @@ class Clock:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
     turned = Clock()
-    for module in (memory_store, exports):
-        monkeypatch.setattr(module, "time", turned)
-    monkeypatch.setattr("nanomem_tui.store.rows.time", turned)
+    monkeypatch.setattr(memory_store, "time", turned)
     return turned
 
 
@@ -58,7 +52,7 @@ def stored(workspace: Path, query: str = "SELECT count(*) FROM operations") -> l
 # -- the four triggers ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
+@pytest.mark.sqlite("asks the database")
 def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
     with open_workspace(make_home(tmp_path, items=10)) as ws:
         for number in range(1, 9):
@@ -67,12 +61,11 @@ def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
         assert ws.checkpoint_state()["dirty"] == 8
         result = ws.checkpoint_if_due()
         assert result is not None
-        assert (result.operations, result.rows) == (8, 10 + 3)
-        assert ws.checkpoint_state()["dirty"] == 0
+        assert result.operations == 8
         assert ws.checkpoint_if_due() is None
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
+@pytest.mark.sqlite("asks the database")
 def test_the_number_is_a_setting_of_the_agent(tmp_path: Path, time: Clock) -> None:
     workspace = make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 2, "flushIntervalSeconds": 9}}})
     with open_workspace(workspace) as ws:
@@ -100,31 +93,57 @@ def test_due_after_enough_time_with_a_change(tmp_path: Path, time: Clock) -> Non
         assert ws.checkpoint_if_due() is None
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.store import checkpointer
+def _of_sqlite(path: Path) -> bool:
+    return path.name.endswith(("-wal", "-shm"))
 
-    monkeypatch.setattr(checkpointer, "LOOK", 0.01)
-    monkeypatch.setattr(checkpointer, "PAUSE", 0.01)
+
+def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    for _ in range(2):
+        before = files(tmp_path, _of_sqlite)
+        with open_workspace(workspace) as ws:
+            ws.items.all()
+            ws.lessons.all()
+            ws.status()
+            ws.log()
+            ws.refresh()
+        assert files(tmp_path, _of_sqlite) == before
+        with open_workspace(workspace) as ws:
+            ws.items.set_pinned(["ltm_1"], not ws.items.get("ltm_1").pinned)
+        agent.items["ltm_2"]["hits"] += 1
+        agent.flush()
+
+
+def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nanomem_tui.store import memory_store
+
+    monkeypatch.setattr(memory_store, "LOOK", 0.01)
+    monkeypatch.setattr(memory_store, "PAUSE", 0.01)
     monkeypatch.setenv("NANOMEM_FLUSH_EVERY_UPDATES", "3")
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.start_checkpoints()
         ws.start_checkpoints()
-        for number in range(60):
+        for number in range(30):
             ws.items.add(f"while it writes {number}")
-        _until(lambda: ws.checkpoint_state()["dirty"] < 3)
-        assert stored(workspace)[0] > 50
+            ws.store.snapshot.count("item", "ltm_1", 1, "2026-03-05T10:00:00+00:00")
         with monkeypatch.context() as patch:
-            patch.setattr("os.open", _no_lock)
+            patch.setattr(ws.store.writer, "save_counts", _fails)
+            ws.store.snapshot.count("item", "ltm_1", 1, "2026-03-05T10:00:00+00:00")
             for number in range(3):
-                ws.items.add(f"while it cannot write {number}")
-            _until(lambda: bool(ws.degraded))
-        _until(lambda: not ws.degraded and ws.checkpoint_state()["dirty"] < 3)
+                ws.items.add(f"while it cannot save {number}")
+            _until(lambda: "no space" in ws.degraded)
+        _until(lambda: not ws.degraded)
         ws.stop_checkpoints()
         ws.stop_checkpoints()
-    assert len(state(workspace)) == 7 + 63
-    assert len(Agent(workspace).items) == 4 + 63
+    rows = state(workspace)
+    assert (len(rows), rows["ltm_1"].hits) == (7 + 33, 1 + 31)
+    assert len(Agent(workspace).items) == 4 + 33
+
+
+def _fails(*_: object) -> int:
+    raise DiskFull("no space left for the database", "nanomem.db")
 
 
 def _until(true: Callable[[], bool]) -> None:
@@ -136,49 +155,10 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_at_once_when_asked(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    ws = open_workspace(workspace)
-    ws.items.add("remember this")
-    assert ws.flush().operations == 1
-    kill(ws)
-    assert stored(workspace) == [1]
-    assert "remember this" in [row["text"] for row in Agent(workspace).items.values()]
-
-
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_when_the_process_stops(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.add("remember this")
-        assert stored(workspace) == [0]
-    assert stored(workspace) == [1]
-    assert list((workspace.parent / "nanomem" / "ledger").rglob("*.ledger")) == []
-
-
-def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    agent = Agent(workspace)
-    for _ in range(2):
-        before = files(tmp_path)
-        with open_workspace(workspace) as ws:
-            ws.items.all()
-            ws.lessons.all()
-            ws.status()
-            ws.log()
-            ws.refresh()
-        assert files(tmp_path) == before
-        with open_workspace(workspace) as ws:
-            ws.items.set_pinned(["ltm_1"], not ws.items.get("ltm_1").pinned)
-        agent.items["ltm_2"]["hits"] += 1
-        agent.flush()
-
-
 # -- exports ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
+@pytest.mark.sqlite("asks the database")
 def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path, time: Clock) -> None:
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
@@ -192,13 +172,13 @@ def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path,
         time.at += 120
         result = ws.checkpoint_if_due()
         assert result is not None
-        assert (result.operations, result.exported) == (0, ("LTM_SNAPSHOT.json",))
+        assert result.exported == ("LTM_SNAPSHOT.json",)
         assert ws.checkpoint_if_due() is None
         ws.items.add("the last")
     assert len(agent.read_items()) == 13
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
+@pytest.mark.sqlite("asks the database")
 def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Clock) -> None:
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
@@ -221,17 +201,16 @@ def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Cloc
         assert console.checkpoint_if_due() is None, "and is not owed any more"
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     ws.items.delete(["ltm_1"])
+    steps = iter((ws.store.writer.remember, _fails))  # what was written into the files is not remembered
     with monkeypatch.context() as patch:
-        calls = iter([checkpoint.remember])  # that of the commit works, that of the export is cut off
-        patch.setattr(checkpoint, "remember", lambda *given: next(calls)(*given))
-        with pytest.raises(StopIteration):
+        patch.setattr(ws.store.writer, "remember", lambda write: next(steps)(write))
+        with pytest.raises(DiskFull):
             ws.flush()
     kill(ws)
     log = workspace / "memory" / "LTM_AUDIT.jsonl"
@@ -241,67 +220,6 @@ def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(
     assert [line.count(b"memory_delete") for line in log.read_bytes().split(b"\n")] == [1, 1, 0]
     with open_workspace(workspace) as ws:
         assert {row.id for row in ws.items.all()} == {"ltm_3", "ltm_4"}
-
-
-# -- cost -------------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def statements(ws: Workspace) -> Iterator[list[tuple[str, int]]]:
-    """The SQL statements that run meanwhile, each with the number of rows that it was given."""
-    seen: list[tuple[str, int]] = []
-
-    class Noting:
-        def __init__(self, real: Any) -> None:
-            self.real = real
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.real, name)
-
-        def execute(self, statement: str, *values: Any) -> Any:
-            seen.append((statement, 1))
-            return self.real.execute(statement, *values)
-
-        def executemany(self, statement: str, values: Any) -> Any:
-            if values:
-                seen.append((statement, len(values)))
-            return self.real.executemany(statement, values)
-
-    database = ws.store.database
-    real = database._connection
-    database._connection = Noting(real)  # type: ignore[assignment]
-    yield seen
-    database._connection = real
-
-
-@pytest.mark.sqlite("the file itself")
-def test_the_cost_of_a_checkpoint_grows_with_the_changes_and_not_with_the_store(tmp_path: Path) -> None:
-    costs = []
-    for size in (20, 2_000):
-        workspace = make_home(tmp_path / str(size), items=size)
-        with open_workspace(workspace) as ws:
-            ws.items.set_pinned(["ltm_1"], True)
-            ws.flush()
-            for number in range(2, 5):
-                ws.items.edit(f"ltm_{number}", text=f"changed {number}")
-            with statements(ws) as seen:
-                ws.store.checkpoint()
-            costs.append([(statement.split("(")[0], rows) for statement, rows in seen])
-    assert costs[0] == costs[1]
-    assert sum(rows for _, rows in costs[0]) < 40, costs[0]
-
-
-@pytest.mark.sqlite("the file itself")
-def test_many_rows_go_in_batches(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path, items=1_200)
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned(["ltm_1"], True)
-        ws.flush()
-        ws.items.delete([row.id for row in ws.items.all()])
-        with statements(ws) as seen:
-            ws.store.checkpoint()
-    assert len(seen) < 30
-    assert Agent(workspace).items == {}
 
 
 # -- the compaction that a checkpoint starts -----------------------------------------------------------------
@@ -334,17 +252,6 @@ def test_items_are_compacted_only_beyond_the_buffer_and_undoably(
         assert len(ws.items.all()) == 10, "again once it grew by another tenth"
 
 
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_what_a_compaction_may_not_remove_stops_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NANOMEM_MAX_ITEMS", "2")
-    workspace = make_home(tmp_path, items=8)
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned([f"ltm_{n}" for n in range(1, 5)], True)
-        ws.items.set_enabled([f"ltm_{n}" for n in range(5, 9)], False)
-    assert {e.operation.kind for e in open_workspace(workspace).log()} == {"items.pin", "items.disable"}
-    assert stored(workspace) == [2]
-
-
 def test_no_cap_no_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "0")
     with open_workspace(make_home(tmp_path, items=50)) as ws:
@@ -353,18 +260,7 @@ def test_no_cap_no_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert len(ws.items.all()) == 50
 
 
-# -- adoption, files, trouble -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_the_first_change_adopts_what_the_agent_wrote(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned(["ltm_1"], True)
-    assert stored(workspace, "SELECT count(*) FROM memory_entries UNION ALL SELECT count(*) FROM lessons") == [4, 3]
-    with open_workspace(workspace) as ws:
-        assert len(ws.log()) == 1, "taking over what was there is no operation"
-        assert ws.items.get("ltm_2").source == "explicit_user"
+# -- files ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.sqlite("the file itself")
@@ -381,51 +277,11 @@ def test_everything_of_ours_is_private(tmp_path: Path) -> None:
         ours = workspace.parent / "nanomem"
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [ours, *ours.rglob("*")]}
         folders = {path.name for path in [ours, *ours.rglob("*")] if path.is_dir()}
-        assert {"nanomem.db", "nanomem.db-wal", "nanomem.db-shm", "store.lock", "nanomem", "ledger"} <= modes.keys()
+        assert {"nanomem.db", "nanomem.db-wal", "nanomem.db-shm", "store.lock", "nanomem", "copies"} <= modes.keys()
         assert {name: mode for name, mode in modes.items() if mode != (0o700 if name in folders else 0o600)} == {}
         ws.close()
     finally:
         os.umask(before)
-
-
-@pytest.mark.sqlite("the file itself")
-def test_degraded_while_the_database_cannot_be_written_and_well_again_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.edit("ltm_1", text="kept")
-        with monkeypatch.context() as patch:
-            patch.setattr("os.open", _no_lock)
-            with pytest.raises(NanomemError, match="no space"):
-                ws.flush()
-        assert "no space" in ws.degraded
-        assert [p.where for p in ws.problems()] == ["store"]
-        assert ws.items.get("ltm_1").text == "kept"
-        ws.items.edit("ltm_2", text="also kept")
-        assert "no space" in ws.degraded, "that the ledger takes it makes the database no better"
-        ws.flush()
-        assert (ws.degraded, ws.problems()) == ("", [])
-    assert state(workspace)["ltm_2"].text == "also kept"
-
-
-_open = __import__("os").open
-
-
-def _no_lock(path: Any, *rest: Any, **named: Any) -> int:
-    if str(path).endswith("store.lock"):
-        raise OSError(28, "No space left on device", str(path))
-    return int(_open(path, *rest, **named))
-
-
-def test_a_turn_that_is_not_durable_survives_a_kill(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    ws = open_workspace(workspace)
-    row = ws.items.get("ltm_1")
-    change = change_of("item", row, row._replace(hits=8))
-    ws.store.perform(new_operation("turn", "a turn", [change], actor="agent"), durable=False)
-    kill(ws)
-    assert state(workspace)["ltm_1"].hits == 8
 
 
 @pytest.mark.sqlite("a server keeps no NUL: tests/postgres has the others")

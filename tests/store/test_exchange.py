@@ -380,6 +380,27 @@ def test_audit_off_writes_nothing_and_on_again_starts_from_then(
     assert [e["id"] for e in _events(workspace, "LTM_AUDIT.jsonl")] == ["ltm_2"]
 
 
+def test_what_another_process_commits_while_lines_are_written_is_in_the_audit_log_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_AUDIT", "on")
+    ws, other = open_workspace(workspace), open_workspace(workspace)
+    other.items.set_pinned(["ltm_3"], True)
+    real = ws.store.files.append_audit
+
+    def meanwhile(*said: Any) -> bool:
+        other.items.delete(["ltm_2"])
+        return real(*said)
+
+    monkeypatch.setattr(ws.store.files, "append_audit", meanwhile)
+    ws.items.delete(["ltm_1"])
+    ws.flush()
+    other.close()
+    ws.close()
+    assert [e["id"] for e in _events(workspace, "LTM_AUDIT.jsonl")][-2:] == ["ltm_1", "ltm_2"]
+
+
 def test_a_failed_audit_write_shows_and_is_made_good(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     log = workspace / "memory" / "LTM_AUDIT.jsonl"

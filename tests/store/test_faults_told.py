@@ -12,8 +12,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, DiskFull, NanomemError
-from nanomem_tui.store import atomic, backup, restore
-from nanomem_tui.store.backup_files import folder_of
+from nanomem_tui.store import atomic, backup
+from nanomem_tui.store.backup import folder_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
@@ -65,17 +65,3 @@ def test_a_backup_that_came_out_torn_never_has_its_name(ws: Workspace, monkeypat
     with pytest.raises(BadInput, match="did not come out right"):
         backup.make(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []
-
-
-@pytest.mark.sqlite("the file itself")
-def test_what_a_restore_takes_away_stays_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder is fsynced: an operation that came back with a power cut would be done again."""
-    made = backup.make(ws.paths, ws.layout)
-    with open_workspace(ws.paths.workspace) as later:
-        later.items.add("younger")
-    synced: list[Path] = []
-    real = atomic.sync_folder
-    monkeypatch.setattr(atomic, "sync_folder", lambda path: (synced.append(path), real(path)))
-    removed = restore.in_place(ws.paths, ws.layout, made.path).removed
-    assert removed
-    assert {(ws.paths.home or ws.paths.workspace) / Path(name).parent for name in removed} <= set(synced)

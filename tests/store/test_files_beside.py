@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from nanomem_tui.errors import Conflict, DiskFull
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, file_steps, swap
+from nanomem_tui.store import atomic, files, swap
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from tests.crash.harness import fork
@@ -111,12 +112,12 @@ def test_a_writer_in_the_middle_of_its_work_is_waited_for(paths: Paths, monkeypa
     opened: list[Any] = []
     before_exchanges(monkeypatch, {0: lambda: opened.append(paths.user.open("w"))})
 
-    def finished(path: Path, _: float) -> None:
-        assert path == paths.user
-        opened[0].write(THEIRS)
-        opened[0].close()
+    def finished(_: float) -> None:
+        if not opened[0].closed:
+            opened[0].write(THEIRS)
+            opened[0].close()
 
-    monkeypatch.setattr(swap, "wait_for_writers", finished)
+    monkeypatch.setattr(time, "sleep", finished)
     edit(paths)
     assert paths.user.read_text() == BOTH
 
@@ -215,7 +216,7 @@ def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_fi
 def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
 ) -> None:
-    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: write(paths.user, THEIRS))
+    monkeypatch.setattr(files, "wait_for_stale", lambda _: write(paths.user, THEIRS))
     layer, operation = edit(paths)
     assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
     again, kept, ours = told(paths, 3)
@@ -232,14 +233,14 @@ def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
 def test_a_line_that_went_and_was_written_back_from_the_text_before_goes_again(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: paths.user.write_text(THEIRS))
+    monkeypatch.setattr(files, "wait_for_stale", lambda _: paths.user.write_text(THEIRS))
     edit(paths, OLD.replace("- b\n", ""))
     assert paths.user.read_text() == THEIRS.replace("- b\n", "")
 
 
 @pytest.mark.parametrize("later", [BOTH, OURS + "- more\n", OURS.replace("- a\n", "")])
 def test_what_somebody_made_of_ours_stays_as_it_is(paths: Paths, monkeypatch: pytest.MonkeyPatch, later: str) -> None:
-    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: paths.user.write_text(later))
+    monkeypatch.setattr(files, "wait_for_stale", lambda _: paths.user.write_text(later))
     edit(paths)
     assert paths.user.read_text() == later
     assert told(paths, 1) == ["nanomem: ours"]
@@ -249,7 +250,7 @@ def test_where_both_changed_one_line_theirs_stays_and_ours_is_in_the_history(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = OLD.replace("- b\n", "- b of theirs\n")
-    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: paths.user.write_text(theirs))
+    monkeypatch.setattr(files, "wait_for_stale", lambda _: paths.user.write_text(theirs))
     edit(paths, OLD.replace("- b\n", "- b of ours\n"))
     assert paths.user.read_text() == theirs
     assert "- b of ours" in git(paths.workspace, "show", f"HEAD:{KEY}")

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import Refused
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store.git_objects import DamagedGit
+from nanomem_tui.store.git_values import DamagedGit
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import gc
 import os
 import stat
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +14,7 @@ import pytest
 
 from nanomem_tui.errors import Conflict, NotFound, Refused
 from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import git_history, git_index, git_objects, git_refs
+from nanomem_tui.store import git_history, git_repository
 from nanomem_tui.store.git_history import GitHistory
 from tests.store.git_samples import git, needs_git, sample, small, write
 
@@ -180,27 +175,11 @@ def test_a_foreign_ref_lock_refuses_and_stays(tmp_path: Path, monkeypatch: pytes
     held = paths.workspace / ".git/refs/heads/main.lock"
     held.write_bytes(b"")
     head = opened(paths).head()
-    monkeypatch.setattr(git_refs.time, "monotonic", iter(range(0, 1000, 3)).__next__)
+    monkeypatch.setattr(git_repository.time, "monotonic", iter(range(0, 1000, 3)).__next__)
     with pytest.raises(Refused, match="locked"):
         opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
     assert held.exists()
     assert opened(paths).head() == head
-
-
-def test_our_own_lock_of_a_killed_process_is_taken_away_and_a_living_one_waited_for(tmp_path: Path) -> None:
-    paths = small(tmp_path)
-    held = paths.workspace / ".git/refs/heads/main.lock"
-    held.write_bytes(b"nanomem\n")
-    assert opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit") == opened(paths).head()
-    held.write_bytes(b"nanomem\n")
-    handle = os.open(held, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    with pytest.raises(Refused), git_refs.lock(held.with_suffix(""), wait=0.05):
-        pass
-    os.close(handle)
-    with git_refs.lock(held.with_suffix(""), wait=0.05):
-        assert held.exists()
-    assert not held.exists()
 
 
 def test_a_detached_head_moves_and_the_branch_stays(tmp_path: Path) -> None:
@@ -218,19 +197,19 @@ def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_change
 ) -> None:
     paths = small(tmp_path)
     history = opened(paths)
-    real = git_refs.swap
+    real = git_repository.move
 
     def late(*given: Any) -> bool:
         """Somebody is quicker, once."""
-        monkeypatch.setattr(git_refs, "swap", real)
+        monkeypatch.setattr(git_repository, "move", real)
         opened(paths).commit_files({"SOUL.md": f"agent {len(history.commits())}\n".encode()}, "dream: other")
         return real(*given)
 
-    monkeypatch.setattr(git_refs, "swap", late)
+    monkeypatch.setattr(git_repository, "move", late)
     sha = history.commit_files({"USER.md": b"ours\n"}, "nanomem: edit")
     assert sha == git(paths.workspace, "rev-parse", "HEAD").strip()
     assert (history.file_at(sha, "SOUL.md") or b"").startswith(b"agent")
-    monkeypatch.setattr(git_refs, "swap", late)
+    monkeypatch.setattr(git_repository, "move", late)
     with pytest.raises(Conflict) as caught:
         history.commit_files({"SOUL.md": b"ours\n"}, "nanomem: edit")
     assert caught.value.where == "SOUL.md"
@@ -291,6 +270,7 @@ def test_planted_hooks_filters_monitors_and_includes_never_run(tmp_path: Path) -
         lambda g: (g / "HEAD").write_bytes(b"\xff\0\n"),
         lambda g: (g / "HEAD").write_text("f" * 40),
         lambda g: (g / "refs/heads/main").write_text("not an id\n"),
+        lambda g: (g / "refs/heads/main").write_bytes(b""),
         lambda g: (g / "objects").rename(g / "elsewhere"),
         lambda g: [p.chmod(0o644) or p.write_bytes(b"junk") for p in (g / "objects").rglob("*") if len(p.name) == 38],
     ],
@@ -428,115 +408,92 @@ def test_init_makes_no_repository_inside_another(tmp_path: Path) -> None:
     assert not (tmp_path / "workspace/.git").exists()
 
 
-@pytest.mark.parametrize(
-    ("ref", "safe"),
-    [
-        ("refs/heads/main", True), ("refs/heads/a/b.c", True), ("refs/heads/..", False), ("refs/heads/a..b", False),
-        ("refs/../HEAD", False), ("refs/heads/x.lock", False), ("HEAD", False), ("refs/heads/a b", False),
-        ("refs/heads/.hidden", False), ("/etc/passwd", False), ("refs/heads/", False), ("refs/heads/@{x", False),
-    ],
-)  # fmt: skip
-def test_a_ref_name_never_leaves_the_refs(ref: str, safe: bool) -> None:
-    assert git_refs.is_safe(ref) is safe
-
-
-def test_an_index_with_extensions_or_of_another_form_is_kept_right(tmp_path: Path) -> None:
+def test_a_branch_name_never_leaves_the_refs(tmp_path: Path) -> None:
     paths = small(tmp_path)
-    history = opened(paths)
+    for ref in ("refs/heads/..", "refs/heads/a..b", "refs/../HEAD", "refs/heads/x.lock", "refs/heads/.hidden",
+                "/etc/passwd", "refs/heads/", "refs/heads/@{x", "index"):  # fmt: skip
+        (paths.workspace / ".git/HEAD").write_text(f"ref: {ref}\n")
+        assert git_history.probe(paths).history is None, ref
+
+
+def test_a_lock_that_is_let_go_is_waited_for(tmp_path: Path) -> None:
+    paths = small(tmp_path)
+    held = paths.workspace / ".git/refs/heads/main.lock"
+    held.write_bytes(b"")
+    timer = threading.Timer(0.2, held.unlink)
+    timer.start()
+    sha = opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
+    timer.join()
+    assert opened(paths).head() == sha
+
+
+@pytest.mark.parametrize("name", ["refs/heads/main", "index"])
+def test_the_lock_that_a_killed_process_of_ours_noted_is_taken_away(tmp_path: Path, name: str) -> None:
+    paths = small(tmp_path)
+    (paths.workspace / ".git/nanomem-locks").write_text(name)
+    (paths.workspace / f".git/{name}.lock").write_bytes(b"")
+    opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
+    assert git(paths.workspace, "show", ":USER.md", "HEAD:USER.md") == "x\nx\n"
+    assert not list((paths.workspace / ".git").rglob("*.lock"))
+
+
+@pytest.mark.parametrize("age", [-60, 60])
+def test_a_lock_of_another_program_stays_whatever_we_noted(tmp_path: Path, age: int) -> None:
+    paths = small(tmp_path)
+    held, note = paths.workspace / ".git/index.lock", paths.workspace / ".git/nanomem-locks"
+    note.write_text("index")
+    held.write_bytes(b"")
+    os.utime(held, (note.stat().st_mtime + age,) * 2)
+    opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
+    assert held.exists()
+
+
+def test_the_half_written_object_of_a_killed_process_is_written_again(tmp_path: Path) -> None:
+    paths = small(tmp_path)
+    sha = git(paths.workspace, "hash-object", "--stdin", given="x\n").strip()
+    left = paths.workspace / ".git/objects" / sha[:2] / f"{sha[2:]}.lock"
+    left.parent.mkdir(exist_ok=True)
+    left.write_bytes(b"x")
+    opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
+    assert git(paths.workspace, "show", "HEAD:USER.md") == "x\n"
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+def test_an_index_of_any_version_is_brought_up_to_date(tmp_path: Path, version: str) -> None:
+    paths = small(tmp_path)
     git(paths.workspace, "status")
-    git(paths.workspace, "update-index", "--index-version", "4")
-    before = (paths.workspace / ".git/index").read_bytes()
-    history.commit_files({"SOUL.md": b"x\n"}, "nanomem: x")
-    assert (paths.workspace / ".git/index").read_bytes() == before
-    assert git_index.patched(b"junk", {}) is None
-    git(paths.workspace, "update-index", "--index-version", "2")
-    git(paths.workspace, "read-tree", "HEAD")
-    history.commit_files({"SOUL.md": b"y\n"}, "nanomem: y")
+    git(paths.workspace, "update-index", "--index-version", version)
+    opened(paths).commit_files({"SOUL.md": b"x\n", "memory/.dream_cursor": None}, "nanomem: x")
     assert git(paths.workspace, "write-tree").strip() == git(paths.workspace, "rev-parse", "HEAD^{tree}").strip()
+
+
+def test_an_index_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    paths = small(tmp_path)
+    index = paths.workspace / ".git/index"
+    index.write_bytes(b"junk")
+    sha = opened(paths).commit_files({"SOUL.md": b"x\n"}, "nanomem: x")
+    assert opened(paths).head() == sha
+    assert index.read_bytes() == b"junk"
 
 
 def test_objects_are_on_disk_before_the_branch_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = small(tmp_path)
     order: list[str] = []
-    real_fsync, real_replace, real_rename = os.fsync, os.replace, os.rename
+    real_fsync, real_replace = os.fsync, os.replace
 
     def name(handle: int) -> str:
         return os.readlink(f"/proc/self/fd/{handle}").split(".git/")[-1]
 
     monkeypatch.setattr(os, "fsync", lambda h: (order.append("sync " + name(h)), real_fsync(h))[1])
-    monkeypatch.setattr(os, "replace", lambda a, b: (order.append(f"move {Path(b).name}"), real_replace(a, b))[1])
-    monkeypatch.setattr(os, "rename", lambda a, b: (order.append("object"), real_rename(a, b))[1])
-    opened(paths).commit_files({"memory/MEMORY.md": b"new\n"}, "nanomem: x")
-    moved = order.index("move main")
-    assert order.count("object") == 4
-    assert "object" not in order[moved:]
-    folders = {step for step in order[:moved] if step.startswith("sync objects/") and step.count("/") == 1}
-    assert len(folders) >= 3
-    assert "sync refs/heads" in order[moved:]
-
-
-@pytest.mark.parametrize("total", [200, pytest.param(2000, marks=pytest.mark.slow)])
-def test_many_commits_are_listed_without_the_git_library(tmp_path: Path, total: int) -> None:
-    workspace = tmp_path / "workspace"
-    (workspace / "memory").mkdir(parents=True)
-    git(workspace, "init", "-q", "-b", "main")
-    objects = git_objects.ObjectStore(workspace / ".git/objects")
-    objects_written: list[str] = []
-    parent: list[str] = []
-    monkey = os.fsync
-    os.fsync = lambda handle: None  # only speed: making the repository is not what is measured
-    try:
-        for number in range(total):
-            entries = {"USER.md": git_objects.TreeEntry(0o100644, git_objects.object_id("blob", b"%d" % number))}
-            tree = git_objects.dump_tree(entries)
-            ids = objects.write([
-                ("blob", b"%d" % number),
-                ("tree", tree),
-                ("commit", git_objects.dump_commit(
-                    git_objects.object_id("tree", tree), parent, "n <n@d>", 1767225600 + number, f"dream: {number}")),
-            ])  # fmt: skip
-            parent = [ids[-1]]
-            objects_written.append(ids[-1])
-    finally:
-        os.fsync = monkey
-    (workspace / ".git/refs/heads/main").write_text(objects_written[-1])
-    code = (
-        "import sys;from nanomem_tui.paths import locate;from nanomem_tui.store.git_history import GitHistory\n"
-        f"h=GitHistory.open(locate({str(workspace)!r}));c=h.commits()\n"
-        "print(len(c),'dulwich' in sys.modules)"
+    monkeypatch.setattr(
+        os, "replace", lambda a, b: (order.append("move " + os.fsdecode(b).split(".git/")[-1]), real_replace(a, b))[1]
     )
-    count, loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    assert (count, loaded) == (str(total), "False")
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_one_mark_makes_one_lock_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
-    def refuse(*_given: object) -> None:
-        raise OSError(errno.EPERM, "no hard links here")
-
-    if not links:
-        monkeypatch.setattr(os, "link", refuse)
-    with git_refs.marked(tmp_path) as mark:
-        for name in ("ref", "index"):
-            with git_refs.lock(tmp_path / name, mark):
-                assert (tmp_path / f"{name}.lock").read_bytes() == b"nanomem\n"
-                with pytest.raises(Refused), git_refs.lock(tmp_path / name, wait=0.02):
-                    pass
-            assert not (tmp_path / f"{name}.lock").exists()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_waiting_for_a_lock_takes_no_longer_than_it_is_held(tmp_path: Path) -> None:
-    target = tmp_path / "ref"
-    started = time.monotonic()
-
-    def hold() -> None:
-        with git_refs.lock(target, wait=60):
-            time.sleep(0.1)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    time.sleep(0.02)
-    with git_refs.lock(target, wait=60):
-        assert time.monotonic() - started < 30
-    thread.join()
+    opened(paths).commit_files({"memory/MEMORY.md": b"new\n"}, "nanomem: x")
+    moved = order.index("move refs/heads/main")
+    objects = [step.removeprefix("move ") for step in order if step.startswith("move objects/")]
+    assert len(objects) == 4
+    for path in objects:  # its content, then its name, then the folder that holds its name
+        assert order.index(f"sync {path}.lock") < order.index(f"move {path}") < moved
+        assert order.index(f"move {path}") < order.index(f"sync {Path(path).parent}") < moved
+    assert "sync refs/heads" in order[moved:]

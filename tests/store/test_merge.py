@@ -74,28 +74,6 @@ def test_split_lines_joins_to_the_text(value: str) -> None:
     assert "".join(merge.split_lines(value)) == value
 
 
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_word_diff_rebuilds_both_lines(old: str, new: str) -> None:
-    parts = merge.word_diff(old, new)
-    assert "".join(part for tag, part in parts if tag != "insert") == old
-    assert "".join(part for tag, part in parts if tag != "delete") == new
-    assert all(part for _, part in parts)
-
-
-def test_word_diff_is_by_word_and_by_chinese_character() -> None:
-    assert merge.word_diff("Timezone: Europe/London", "Timezone: Europe/Berlin") == [
-        ("equal", "Timezone: Europe/"),
-        ("delete", "London"),
-        ("insert", "Berlin"),
-    ]
-    assert merge.word_diff("用户住在杭州", "用户住在苏州") == [
-        ("equal", "用户住在"),
-        ("delete", "杭"),
-        ("insert", "苏"),
-        ("equal", "州"),
-    ]
-
-
 def test_changes_of_neighbouring_lines_are_both_made() -> None:
     base = "# T\n- a\n- b\n- c\n"
     merged = merge.merge_lines(base, "# T\n- a\n- b\n- B2\n- c\n", "# T\n- a\n- c\n")

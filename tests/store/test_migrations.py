@@ -1,154 +1,306 @@
-"""The schema is made in numbered steps; a database of an earlier one is backed up before it moves."""
+"""The schema has a version that a reader can tell; migrations make what the models declare, whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
-import stat
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
-from sqlmodel import SQLModel
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
 
-from nanomem_tui import open_workspace
-from nanomem_tui.errors import NewerDatabase, StoreError
-from nanomem_tui.store import migrations, models, reader
-from nanomem_tui.store.database import make_schema
-from tests.store.homes import make_home, state
+from nanomem_tui.errors import NewerDatabase, Refused, StoreError
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import happening, migrations, models, work, work_models
+from nanomem_tui.store.engine import Database, SqliteDatabase
+from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.store import make
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_takeover import open_work
+from nanomem_tui.store.work_values import TierRecord, checked
+from tests.store.stores import Store, add, database, open_store, texts
 
-
-def version(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    try:
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
-    finally:
-        connection.close()
-
-
-def test_every_version_up_to_the_present_has_its_step() -> None:
-    assert sorted(migrations.STEPS) == list(range(1, reader.SCHEMA_VERSION + 1))
-
-
-def test_a_newer_schema_is_refused() -> None:
-    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(NewerDatabase):
-        migrations.migrate(connection, reader.SCHEMA_VERSION + 1, "here")
+Again = Callable[[], Store]
 
 
-def schema(path: Path) -> dict[str, str]:
-    """The statement of each table and index, by name, without its layout."""
-    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'memory_entries_fts%'"
-    with closing(sqlite3.connect(path)) as connection:
-        return {name: "".join(sql.split()) for name, sql in connection.execute(query)}
+def differences(database: Database) -> list[Any]:
+    """What alembic finds different between a database and the models, the tables of the full-text index apart."""
+    ours = {
+        "include_name": lambda name, kind, _: (
+            not (kind == "table" and name.startswith(("memory_entries_fts", "memory_words")))
+        )
+    }
+    with database.reading() as connection:
+        return compare_metadata(MigrationContext.configure(connection, opts=ours), models.METADATA)
 
 
-def test_the_steps_make_the_tables_that_the_models_declare(tmp_path: Path) -> None:
-    make_schema(tmp_path / "steps.db", 0)
-    engine = create_engine(f"sqlite:///{tmp_path / 'models.db'}")
-    assert models.MemoryEntry.metadata is SQLModel.metadata
-    SQLModel.metadata.create_all(engine)
-    engine.dispose()
-    made, declared = schema(tmp_path / "steps.db"), schema(tmp_path / "models.db")
-    views = {name for name, sql in made.items() if sql.startswith("CREATEVIEW")}
-    assert views == {"facts", "journal", "conversations", "reflections", "token_usage"}, "the tables of seed 003"
-    triggers = {name for name, sql in made.items() if sql.startswith("CREATETRIGGER")}
-    assert triggers == set(migrations.TRIGGERS)
-    assert {name: sql for name, sql in made.items() if name not in views | triggers} == declared
-    assert {"memory_entries", "lessons", "records", "vectors", "operations", "idx_memory_counts"} <= made.keys()
+def set_version(store: Store, version: str) -> None:
+    with store.database.writing(durable=True) as connection:
+        connection.execute(migrations.VERSION.update().values(version_num=version))
 
 
-@pytest.mark.sqlite("the file itself")
-def test_the_first_change_of_a_workspace_loads_no_sqlmodel(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
+    empty = database(folder)
+    migrations.migrate(empty)
+    assert differences(empty) == []
+    empty.close()
+
+
+def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store: Store) -> None:
+    config = Config()
+    config.set_main_option("script_location", "nanomem_tui.store:migrations")
+    assert ScriptDirectory.from_config(config).get_heads() == [migrations.NEWEST]
+    with store.database.reading() as connection:
+        assert migrations.version_of(connection) == migrations.NEWEST
+    assert differences(store.database) == []
+    assert migrations.migrate(store.database) is None
+
+
+@pytest.mark.sqlite("what a server has is compared by alembic")
+def test_a_migrated_file_and_a_new_one_hold_the_same_tables_and_indexes(tmp_path: Path) -> None:
+    made, migrated = tmp_path / "made", tmp_path / "migrated"
+    for folder in (made, migrated):
+        folder.mkdir()
+    open_store(made).database.close()
+    empty = SqliteDatabase(migrated / "nanomem.db")
+    migrations.migrate(empty)
+    empty.close()
+    found = []
+    for folder in (made, migrated):
+        with contextlib.closing(sqlite3.connect(folder / "nanomem.db")) as connection:
+            names = connection.execute("SELECT type, name FROM sqlite_master ORDER BY 1, 2").fetchall()
+            found.append((names, connection.execute("PRAGMA user_version").fetchone()))
+    assert found[0] == found[1]
+    assert found[0][1] == (migrations.SECOND_EDITION,)
+
+
+def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder: Path, again: Again) -> None:
+    store = again()
+    add(store, "a", "first")
+    reading = Store(database(folder), store._writers)
+    set_version(store, "0987")
+    with pytest.raises(NewerDatabase) as met:
+        reading.load()
+    line = met.value.line()
+    assert "schema 0987" in line
+    assert store.database.where in line
+    assert "install a newer nanomem" in line
+    assert "\n" not in line
+    with pytest.raises(NewerDatabase):
+        make(reading.database, "w")
+    with pytest.raises(NewerDatabase):
+        migrations.migrate(store.database)
+    reading.database.close()
+
+
+def test_a_process_that_was_open_stops_when_a_later_release_migrated_the_database(store: Store) -> None:
+    add(store, "a", "first")
+    set_version(store, "0987")
+    with store.database.writing(durable=True) as connection:
+        connection.execute(text("UPDATE meta SET epoch = 'another'"))
+    with pytest.raises(NewerDatabase):
+        add(store, "b", "second")
+
+
+def as_before(store: Store) -> None:
+    """Make a store look like one of an older release: of no schema, and without what the migration makes."""
+    with store.database.writing(durable=True) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+
+
+LATER = '''
+"""A migration to test with."""
+from alembic import op
+import os, signal
+import sqlalchemy as sa
+revision = "0001"
+down_revision = "0000"
+def upgrade():
+    op.add_column("lessons", sa.Column("mood", sa.Text()))
+    op.execute("UPDATE memory_entries SET content = 'migrated'")
+    if os.environ.get("KILL"):
+        os.kill(os.getpid(), signal.SIGKILL)
+'''
+MIGRATE = """
+import sys
+from pathlib import Path
+from nanomem_tui.store import migrations
+from tests.store.stores import database
+scripts = Path(sys.argv[1]).parent / "scripts"
+scripts.mkdir(exist_ok=True)
+(scripts / "versions").mkdir(exist_ok=True)
+(scripts / "versions" / "v0000.py").write_text('revision = "0000"\\ndown_revision = None\\n')
+(scripts / "versions" / "v0001.py").write_text(sys.argv[2])
+migrations.__file__ = str(scripts / "__init__.py")
+print(migrations.migrate(database(Path(sys.argv[1]))))
+"""
+
+
+def migrate_elsewhere(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the migration above in another process."""
+    return subprocess.run(
+        [sys.executable, "-c", MIGRATE, str(folder), LATER], capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def test_an_older_database_is_copied_and_migrated_whole(store: Store, folder: Path) -> None:
+    add(store, "a", "first")
+    as_before(store)
+    done = migrate_elsewhere(folder)
+    assert done.returncode == 0, done.stderr
+    with store.database.reading() as connection:
+        assert migrations.version_of(connection) == "0001"
+        assert "mood" in {column["name"] for column in inspect(connection).get_columns("lessons")}
+    assert texts(store) == {"a": "migrated"}, "a process that was open loads everything anew"
+    if isinstance(store.database, PostgresDatabase):
+        return
+    copy = Path(done.stdout.strip())
+    assert (copy.parent, copy.stat().st_mode & 0o777) == (folder / "copies", 0o600)
+    with contextlib.closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT content FROM memory_entries").fetchall() == [("first",)]
+
+
+def test_a_migration_that_is_killed_leaves_the_database_as_it_was(store: Store, folder: Path, again: Again) -> None:
+    add(store, "a", "first")
+    as_before(store)
+    assert migrate_elsewhere(folder, KILL="1").returncode == -9
+    with store.database.reading() as connection:
+        assert migrations.version_of(connection) == "0000"
+        assert "mood" not in {column["name"] for column in inspect(connection).get_columns("lessons")}
+    set_version(store, migrations.NEWEST)
+    assert texts(again()) == {"a": "first"}
+
+
+def test_a_reader_does_not_migrate(store: Store, folder: Path) -> None:
+    as_before(store)
+    reading = Store(database(folder), store._writers)
+    with pytest.raises(StoreError, match="older schema"):
+        reading.load()
+    reading.database.close()
+
+
+@pytest.mark.sqlite("one writer keeps others out by a lock beside the file")
+def test_a_migration_waits_for_who_writes(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanomem_tui.store.engine.BUSY_SECONDS", 0.1)
+    as_before(store)
+    with store.database.writing(durable=True), pytest.raises(Refused, match="being repaired or moved"):
+        migrations.migrate(SqliteDatabase(folder / "nanomem.db"))
+
+
+def test_alembic_is_imported_only_when_a_migration_is_due() -> None:
     code = (
-        "import sys; from nanomem_tui import open_workspace\n"
-        f"with open_workspace({str(workspace)!r}) as ws: ws.items.add('first')\n"
-        "print([m for m in ('sqlmodel', 'sqlalchemy', 'pydantic') if m in sys.modules])"
+        "import sys, tempfile, pathlib; from tests.store.stores import open_store, add\n"
+        "store = open_store(pathlib.Path(tempfile.mkdtemp())); add(store, 'a', 'first'); store.close()\n"
+        "print('alembic' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-    assert version(workspace.parent / "nanomem" / "nanomem.db") == reader.SCHEMA_VERSION
+    environment = {key: value for key, value in os.environ.items() if key != "NANOMEM_DATABASE_URL"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == "False"
 
 
-def test_a_schema_that_another_process_made_meanwhile_is_met(tmp_path: Path) -> None:
-    make_schema(tmp_path / "x.db", 0)
-    make_schema(tmp_path / "x.db", 0)
-    assert version(tmp_path / "x.db") == reader.SCHEMA_VERSION
+# -- the records of work ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sqlite("the file itself")
-def test_nothing_runs_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[int] = []
-    real = dict(migrations.STEPS)
-    for number, step in real.items():
-        monkeypatch.setitem(migrations.STEPS, number, lambda c, number=number, step=step: (ran.append(number), step(c)))
-    workspace = make_home(tmp_path)
-    for pinned in (True, False):
-        with open_workspace(workspace) as ws:
-            ws.items.set_pinned(["ltm_1"], pinned)
-    assert ran == sorted(real)
+def work_in(folder: Path) -> contextlib.closing[WorkStore]:
+    file = folder / "work.db"
+    return contextlib.closing(WorkStore(SqliteDatabase(file, "work.lock"), file, "w"))
+
+
+def as_of_an_earlier_release(file: Path) -> None:
+    """Make a file of records one as the release before versions made it."""
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DROP TABLE happening")
+        connection.execute("DROP TABLE work_alembic_version")
+        connection.execute("UPDATE work_meta SET version = 1")
 
 
 @pytest.fixture
-def next_schema(monkeypatch: pytest.MonkeyPatch) -> int:
-    """A release with one schema more than this one."""
-    wanted = reader.SCHEMA_VERSION + 1
-    for module in (reader, migrations):
-        monkeypatch.setattr(module, "SCHEMA_VERSION", wanted)
-
-    def step(connection: Any) -> None:
-        connection.execute("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
-
-    monkeypatch.setitem(migrations.STEPS, wanted, step)
-    return wanted
+def earlier_work(tmp_path: Path) -> Path:
+    """A file of records as the release before versions made it, with one goal."""
+    with work_in(tmp_path) as made:
+        goal = TierRecord("goal", "g1", checked(KINDS["goal"], {"description": "Ship it"}))
+        made.write(lambda connection: work.put(connection, [goal]), durable=True)
+    as_of_an_earlier_release(tmp_path / "work.db")
+    return tmp_path / "work.db"
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.edit("ltm_1", text="before the migration")
-    return workspace
-
-
-@pytest.mark.sqlite("the file itself")
-def test_a_migration_backs_up_first(old: Path, next_schema: int) -> None:
-    ours = old.parent / "nanomem"
-    assert state(old)["ltm_1"].text == "before the migration", "an older schema is read as it is"
-    assert version(ours / "nanomem.db") == next_schema - 1
-    with open_workspace(old) as ws:
-        ws.items.set_pinned(["ltm_2"], True)
-    assert version(ours / "nanomem.db") == next_schema
-    backup = next((ours / "backups").glob("*.db"))
-    assert version(backup) == next_schema - 1
-    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-    connection = sqlite3.connect(backup)
-    assert connection.execute("SELECT content FROM memory_entries WHERE id = 'ltm_1'").fetchone() == (
-        "before the migration",
-    )
-    connection.close()
-    assert state(old)["ltm_2"].pinned
-
-
-@pytest.mark.sqlite("the file itself")
-def test_a_migration_that_fails_leaves_the_schema_it_found(
-    old: Path, next_schema: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.sqlite("the file of records")
+def test_records_of_an_earlier_release_are_read_from_a_copy_and_migrated_by_the_first_change(
+    earlier_work: Path,
 ) -> None:
-    def half(connection: Any) -> None:
-        connection.execute("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
-        connection.execute("ALTER TABLE no_such_table ADD COLUMN mood TEXT")
+    before = earlier_work.read_bytes()
+    with work_in(earlier_work.parent) as found:
+        assert found.exists
+        assert found.read(lambda connection: work.get(connection, KINDS["goal"], "g1")) is not None
+        assert found.read(happening.count) == (0, "")
+    assert earlier_work.read_bytes() == before
+    with work_in(earlier_work.parent) as found:
+        found.write(lambda _connection: None)
+        with found.database.reading() as connection:
+            assert migrations.version_of(connection, migrations.WORK) == migrations.WORK.newest
+            opts = {
+                "version_table": migrations.WORK.table.name,
+                "include_name": lambda name, kind, _: kind != "table" or name in work_models.METADATA.tables,
+            }
+            differing = compare_metadata(MigrationContext.configure(connection, opts=opts), work_models.METADATA)
+            assert [one for one in differing if one[0] != "add_index"] == [], "some are of a server alone"
+            assert not [one for one in differing if "happening" in str(one)]
+            assert work.get(connection, KINDS["goal"], "g1") is not None
+            (told,) = connection.execute(text("SELECT version FROM work_meta")).one()
+            assert told == int(migrations.WORK.newest), "by it a process of the earlier release stops"
+    assert len(list((earlier_work.parent / "copies").glob("work-*-schema-0001.db"))) == 1
 
-    monkeypatch.setitem(migrations.STEPS, next_schema, half)
-    path = old.parent / "nanomem" / "nanomem.db"
-    ws = open_workspace(old)
-    ws.items.edit("ltm_3", text="acknowledged")
-    with pytest.raises(StoreError):
-        ws.close()
-    assert version(path) == next_schema - 1
-    connection = sqlite3.connect(path)
-    assert "mood" not in {row[1] for row in connection.execute("PRAGMA table_info(memory_entries)")}
-    connection.close()
-    assert state(old)["ltm_3"].text == "acknowledged"
+
+@pytest.mark.sqlite("the file of records")
+def test_records_of_a_later_release_are_refused_by_readers_and_writers(tmp_path: Path) -> None:
+    with work_in(tmp_path) as made:
+        made.write(lambda connection: connection.execute(migrations.WORK.table.update().values(version_num="0987")))
+    for use in ("read", "write"):
+        with work_in(tmp_path) as found, pytest.raises(NewerDatabase, match="schema 0987"):
+            getattr(found, use)(lambda _connection: None)
+
+
+@pytest.mark.sqlite("the file of records")
+def test_who_reads_a_copy_of_older_records_sees_the_file_once_another_process_migrated_it(earlier_work: Path) -> None:
+    def goals(store: WorkStore) -> int:
+        return store.read(lambda connection: work.count(connection, KINDS["goal"]))
+
+    with work_in(earlier_work.parent) as reader, work_in(earlier_work.parent) as writer:
+        assert goals(reader) == 1
+        more = TierRecord("goal", "g2", checked(KINDS["goal"], {"description": "Rest"}))
+        writer.write(lambda connection: work.put(connection, [more]))
+        assert goals(reader) == 2
+
+
+@pytest.mark.sqlite("the file of records")
+def test_a_process_that_was_open_writes_no_records_into_a_later_schema(tmp_path: Path) -> None:
+    with work_in(tmp_path) as found:
+        found.write(lambda _connection: None)
+        with contextlib.closing(sqlite3.connect(tmp_path / "work.db")) as later, later:
+            later.execute("UPDATE work_meta SET version = 987")
+        with pytest.raises(NewerDatabase, match="schema 987") as met:
+            found.write(lambda _connection: None)
+        assert "\n" not in met.value.line()
+
+
+@pytest.mark.sqlite("the file of records")
+def test_the_copy_of_older_records_lies_among_those_of_its_own_workspace(tmp_path: Path) -> None:
+    paths = Paths(tmp_path / "cli_2", tmp_path, tmp_path / "nanomem")
+    assert paths.store.name == "workspace-cli_2"
+    with contextlib.closing(open_work(paths, "w")) as made:
+        made.write(lambda _connection: None, durable=True)
+    as_of_an_earlier_release(paths.work_database)
+    with contextlib.closing(open_work(paths, "w")) as found:
+        found.write(lambda _connection: None)
+    assert [copy.parent for copy in tmp_path.rglob("work*-schema-0001.db")] == [paths.copies]

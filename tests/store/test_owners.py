@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, Refused
-from nanomem_tui.store import atomic, owners
+from nanomem_tui.store import atomic
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small
 
@@ -156,9 +156,9 @@ def test_a_group_that_has_rights_is_kept_or_the_write_is_refused(
     monkeypatch.setattr(os, "geteuid", lambda: AGENT)
     if counts:
         with pytest.raises(Refused, match=rf"a group that you are not in \(gid {GROUP}\)"):
-            owners.refuse_foreign(path, "file")
+            atomic.refuse_foreign(path, "file")
     else:
-        owners.refuse_foreign(path, "file")
+        atomic.refuse_foreign(path, "file")
 
 
 def _refuse(*_: object) -> None:

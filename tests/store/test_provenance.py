@@ -1,10 +1,8 @@
-"""What waits for a person becomes active by a person alone: refused before it is recorded, and by the database."""
+"""What waits for a person becomes active by a person alone."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Refused
 from nanomem_tui.memory import scopes
 from nanomem_tui.operations import Actor, new_operation
-from nanomem_tui.store import migrations
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.workspace import Workspace
@@ -111,20 +108,6 @@ def test_a_turn_that_does_not_say_who_lets_nothing_in(ws: Workspace, layer: str)
         ws.perform(released(layer, row, "agent", "turn"))
 
 
-@pytest.mark.sqlite("triggers: see the decision on a memory on a server")
-@pytest.mark.parametrize("layer", ROWS)
-def test_the_database_refuses_whoever_writes_past_the_store(home: Path, layer: str) -> None:
-    with open_workspace(home) as ws:
-        hold(ws, layer)
-    table = {"item": "memory_entries", "lesson": "lessons"}[layer]
-    with closing(sqlite3.connect(ws.paths.database)) as connection:
-        with pytest.raises(sqlite3.IntegrityError, match="by a person alone"):
-            connection.execute(f"UPDATE {table} SET enabled = 1, meta_json = '{{}}' WHERE id LIKE 'held%'")
-        with pytest.raises(sqlite3.IntegrityError, match="where it is from") if layer == "item" else nullcontext():
-            connection.execute(f"UPDATE {table} SET source = '' WHERE id LIKE 'held%'")
-        connection.execute(f"UPDATE {table} SET is_deleted = 1 WHERE id LIKE 'held%'")  # nothing else is kept from it
-
-
 def test_what_is_disabled_and_does_not_wait_may_be_enabled(ws: Workspace) -> None:
     item = ws.items.add("Likes tea")[1]
     ws.items.set_enabled([item.id], False)
@@ -143,14 +126,3 @@ def test_a_row_that_names_no_source_is_kept_as_of_an_unknown_one(home: Path, ws:
     assert ws.degraded == ""
     with open_workspace(home) as again:
         assert again.items.get("ltm_nowhere").source == "unknown"
-
-
-@pytest.mark.sqlite("triggers: see the decision on a memory on a server")
-def test_the_doctor_names_a_rule_that_somebody_took_out(home: Path) -> None:
-    with open_workspace(home) as ws:
-        ws.items.add("Likes tea")
-    with closing(sqlite3.connect(ws.paths.database)) as connection:
-        connection.execute(f"DROP TRIGGER {migrations.TRIGGERS[0]}")
-        connection.commit()
-    with open_workspace(home) as ws:
-        assert [p.what for p in ws.doctor() if "trigger" in p.what] == [f"lacks trigger {migrations.TRIGGERS[0]}"]

@@ -12,7 +12,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.facts.records import Records
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import migrations, reader
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
@@ -46,7 +45,7 @@ def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
         journal(ws).add([entry(1), entry(2, "Read a book")])
     killed = open_workspace(place)
     journal(killed).change(journal(killed).get("journal_1"), {"text": "Met Ana and Bo"})
-    kill(killed)  # nothing was written to the database
+    kill(killed)
     with open_workspace(place) as ws:
         assert texts(ws) == {"journal_1": "Met Ana and Bo", "journal_2": "Read a book"}
         journal(ws).delete(["journal_2"])
@@ -75,40 +74,6 @@ def test_two_processes_see_each_other(tmp_path: Path) -> None:
         one.flush()
     with open_workspace(place) as ws:
         assert texts(ws) == {"journal_1": "Met Bo"}
-
-
-@pytest.mark.sqlite("the file itself")
-def test_a_database_of_before_records_is_read_and_then_brought_up_to_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = made(tmp_path)
-    with monkeypatch.context() as older:
-        for module in (reader, migrations):
-            older.setattr(module, "SCHEMA_VERSION", 1)
-        with open_workspace(place) as ws:
-            item = ws.items.add("Likes tea")[1]
-    with open_workspace(place) as ws:
-        assert [row.id for row in ws.items.all()] == [item.id]
-        assert texts(ws) == {}
-        journal(ws).add([entry(1)])
-    with open_workspace(place) as ws:
-        assert [row.id for row in ws.items.all()] == [item.id]
-        assert texts(ws) == {"journal_1": "Met Ana"}
-        assert list(ws.paths.backups.glob("*before-schema*"))
-
-
-@pytest.mark.sqlite("the file itself")
-def test_a_flipped_bit_in_a_record_is_noticed(tmp_path: Path) -> None:
-    place = made(tmp_path)
-    with open_workspace(place) as ws:
-        journal(ws).add([entry(1)])
-        database = ws.paths.database
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE records SET text = 'Met Anb'")
-        connection.commit()
-    with open_workspace(place) as ws:
-        ws.store.load()
-        assert any("journal_1" in problem.what for problem in ws.problems())
 
 
 @pytest.mark.sqlite("the file itself")

@@ -1,247 +1,211 @@
-"""Any order of changes, undo, redo, checkpoints, kills, restarts and agent flushes agrees with a plain dict."""
+"""Two stores on one database against a plain dict: changes, undo, redo, counters, looks, crashes and clock jumps.
+
+The model keeps, for each operation, the fields that it changed, and knows nothing of revisions or transactions.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
-import shutil
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from nanomem_tui import open_workspace
-from nanomem_tui.errors import NothingToDo
-from nanomem_tui.operations import new_operation
-from nanomem_tui.store import fact_fields
+from nanomem_tui import clock
+from nanomem_tui.errors import Conflict, NanomemError, NotFound
+from nanomem_tui.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Record
-from nanomem_tui.workspace import Workspace
-from tests.conftest import ON_POSTGRES
-from tests.store.homes import Agent, item, kill, make_home
+from nanomem_tui.store.values import Item
+from tests.store.stores import Store, open_store
 
-Row = dict[str, Any]
-KEPT = st.characters(exclude_categories=["Cs"], exclude_characters="\0" if ON_POSTGRES else "")  # a server has no NUL
-TEXT = st.text(KEPT, min_size=1, max_size=12).filter(lambda text: text.strip())
+KEYS = ["a", "b", "c"]
+NUMBERS = itertools.count()
+FIELDS = ("text", "pinned", "enabled", "is_deleted")
 
 
-class Memory(RuleBasedStateMachine):
-    """Drives one workspace beside a RAM-first agent; `rows` is what must be there, by id."""
+class Done(NamedTuple):
+    """An operation of the model: which fields of which thing it changed, and whether it is undone."""
 
-    ids = Bundle("ids")
+    id: str
+    key: str
+    before: dict[str, Any] | None
+    after: dict[str, Any]
+    undone: bool = False
 
-    @initialize(target=ids)
-    def start(self) -> Any:
-        self.base = Path(tempfile.mkdtemp())
-        self.workspace = make_home(self.base, items=2, lessons=1)
-        self.agent = Agent(self.workspace)
-        self.rows: dict[str, Row] = {
-            key: {"text": row["text"], "enabled": True, "pinned": False, "hits": row["hits"]}
-            for key, row in self.agent.items.items()
-        }
-        self.undone: list[tuple[dict[str, Row | None], dict[str, Row | None]]] = []
-        self.done: list[tuple[dict[str, Row | None], dict[str, Row | None]]] = []
-        self.number = 10
-        self.ws: Workspace = open_workspace(self.workspace)
-        return "ltm_1"
+
+class Stores(RuleBasedStateMachine):
+    """The stores are two processes; a crash drops one of them without closing it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.temporary = tempfile.TemporaryDirectory(prefix="nanomem-machine-")
+        self.folder = Path(self.temporary.name) / f"machine_{os.getpid()}_{next(NUMBERS)}"
+        self.folder.mkdir()
+        self.stores = [open_store(self.folder), open_store(self.folder)]
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.log: list[Done] = []
+        self.hits = dict.fromkeys(KEYS, 0)
+        self.unsaved: list[dict[str, int]] = [{}, {}]
+        self.text = 0
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
 
     def teardown(self) -> None:
-        if hasattr(self, "ws"):
-            self.ws.close()
-            self.ws = open_workspace(self.workspace)
-            self.agrees()
-            self.ws.close()
-            shutil.rmtree(self.base)
+        for store in self.stores:
+            store.database.close()
+        self.temporary.cleanup()
 
-    def _did(self, **after: Row | None) -> None:
-        before = {key: self.rows.get(key) for key in after}
-        self._set(after)
-        self.done.append((before, dict(after)))
-        self.undone.clear()
+    # -- rules --------------------------------------------------------------------------------------------------
 
-    def _set(self, rows: dict[str, Row | None]) -> None:
-        """Make the rows so; hits are the agent's to count, no undo takes them back."""
-        for key, row in rows.items():
-            if row is None:
-                self.rows.pop(key, None)
-            else:
-                counted = {} if "record" in row else {"hits": self.hits[key] if key in self.hits else row["hits"]}
-                self.rows[key] = {**row, **counted}
+    @rule(who=st.integers(0, 1), key=st.sampled_from(KEYS))
+    def add(self, who: int, key: str) -> None:
+        self.text += 1
+        item = Item(key, f"text {self.text}", created_at=self._at(), updated_at=self._at())
+        operation = new_operation("add", f"add {key}", [change_of("item", None, item)])
+        if key in self.rows and not self.rows[key]["is_deleted"]:
+            with pytest.raises(Conflict):
+                self.stores[who].perform(operation)
+            return
+        self.stores[who].perform(operation, durable=self.text % 2 == 0)
+        self.rows[key] = {name: getattr(item, name) for name in FIELDS}
+        self._done(operation.id, key, None, self.rows[key])
 
-    @property
-    def hits(self) -> dict[str, int]:
-        return self.__dict__.setdefault("_hits", {})
+    @rule(who=st.integers(0, 1), key=st.sampled_from(KEYS), what=st.sampled_from(FIELDS))
+    def change(self, who: int, key: str, what: str) -> None:
+        """By who has looked, and sees what there is."""
+        store = self.stores[who]
+        store.refresh()
+        row = store.snapshot.items.get(key)
+        if row is None or row.is_deleted:
+            return
+        self.text += 1
+        value = f"text {self.text}" if what == "text" else not getattr(row, what)
+        change = change_of("item", row, row._replace(updated_at=self._at(), **{what: value}))
+        operation = store.perform(new_operation("edit", f"edit {what} of {key}", [change]))
+        before = {what: self.rows[key][what]}
+        self.rows[key][what] = value
+        self._done(operation.id, key, before, {what: value})
 
-    # -- a person -----------------------------------------------------------------------------------------------
+    @rule(who=st.integers(0, 1), key=st.sampled_from(KEYS))
+    def change_without_a_look(self, who: int, key: str) -> None:
+        """By who knows only an older row: refused when any field that he changes is another one now."""
+        store = self.stores[who]
+        row = store.load().items.get(key)
+        if row is None or row.is_deleted:
+            return
+        self.text += 1
+        change = change_of("item", row, row._replace(text=f"text {self.text}", updated_at=self._at()))
+        knows_all = row.revision == self._revision(key)
+        with contextlib.nullcontext() if knows_all else pytest.raises(Conflict):
+            operation = store.perform(new_operation("edit", f"edit {key}", [change]))
+            before, after = {"text": self.rows[key]["text"]}, {"text": f"text {self.text}"}
+            self.rows[key].update(after)
+            self._done(operation.id, key, before, after)
 
-    @rule(target=ids, text=TEXT)
-    def add(self, text: str) -> str:
-        added = self.ws.items.add(text)[1]
-        self._did(**{added.id: {"text": text.strip(), "enabled": True, "pinned": False, "hits": 0}})
-        return added.id
-
-    @rule(key=ids, text=TEXT)
-    def edit(self, key: str, text: str) -> None:
-        if key in self.rows and self.rows[key]["text"] != text.strip():
-            self.ws.items.edit(key, text=text)
-            self._did(**{key: {**self.rows[key], "text": text.strip()}})
-
-    @rule(target=ids, name=st.sampled_from(["city", "Name"]), value=TEXT)
-    def know(self, name: str, value: str) -> str:
-        """A fact: one row, whatever value it gets; one that a person deleted comes back."""
-        fact_id = fact_fields.id_of(fact_fields.identity("", None, "about", name))
-        present = self.rows.get(fact_id)
-        text = f"{name}: {value.strip()}"
-        if present is not None and present["text"].removeprefix(f"{name}: ") == value.strip():
-            return fact_id
-        if present is None and self.agent.items.get(fact_id):
-            return fact_id  # the agent has it in RAM yet: whose counts stand is not what is asked here
-        assert self.ws.facts.set("about", name, value)[1].id == fact_id
-        self._did(**{fact_id: {**(present or {"pinned": False, "hits": 0}), "text": text, "enabled": True}})
-        return fact_id
-
-    @rule(number=st.integers(0, 3), text=TEXT)
-    def note(self, number: int, text: str) -> None:
-        """A record, of the layer that no agent's file holds."""
-        key = f"journal_{number}"
-        row = Record(key, "journal", "2026-11-02", text, at="2026-11-02T10:00:00+00:00")
-        present = self.ws.store.load("record").records.get(key)
-        change = change_of("record", present, row)
-        if present is None or change.after != {}:
-            self.ws.perform(new_operation("journal.note", f"note {number}", [change]))
-            self._did(**{key: {"text": text, "record": True}})
-
-    @rule(keys=st.lists(ids, min_size=1, max_size=3), field=st.sampled_from(["enabled", "pinned"]), value=st.booleans())
-    def switch(self, keys: list[str], field: str, value: bool) -> None:
-        present = [key for key in dict.fromkeys(keys) if key in self.rows]
-        touched = [key for key in present if self.rows[key][field] != value]
-        if touched:
-            getattr(self.ws.items, f"set_{field}")(present, value)
-            self._did(**{key: {**self.rows[key], field: value} for key in touched})
-
-    @rule(keys=st.lists(ids, min_size=1, max_size=3))
-    def delete(self, keys: list[str]) -> None:
-        present = [key for key in dict.fromkeys(keys) if key in self.rows]
-        if present:
-            self.ws.items.delete(present)
-            self._did(**dict.fromkeys(present))
-
-    @rule(count=st.integers(1, 4))
-    def undo(self, count: int) -> None:
-        wanted = min(count, len(self.done))
+    @rule(who=st.integers(0, 1), number=st.integers(0, 30))
+    def undo(self, who: int, number: int) -> None:
+        if not self.log:
+            return
+        place = number % len(self.log)
+        done = self.log[place]
+        row = self.rows[done.key]
+        deletes = done.before is not None and "is_deleted" in done.before
+        later = any(other.key == done.key for other in self.log[place + 1 :])
+        stands = all(row[name] == value for name, value in done.after.items())
+        gone = row["is_deleted"] and not deletes
+        if done.undone or gone or not stands:
+            with pytest.raises(NanomemError):
+                self.stores[who].undo(done.id)
+            return
         try:
-            assert len(self.ws.undo(count=count)) == wanted
-        except NothingToDo:
-            assert wanted == 0
-        for _ in range(wanted):
-            self.undone.append(self.done.pop())
-            self._set(self.undone[-1][0])
+            self.stores[who].undo(done.id)
+        except Conflict:
+            assert deletes, "only a delete compares more than its own fields"
+            assert later
+            return
+        row.update({"is_deleted": True} if done.before is None else done.before)
+        self.log[place] = done._replace(undone=True)
 
-    @rule(count=st.integers(1, 4))
-    def redo(self, count: int) -> None:
-        wanted = min(count, len(self.undone))
-        try:
-            assert len(self.ws.redo(count=count)) == wanted
-        except NothingToDo:
-            assert wanted == 0
-        for _ in range(wanted):
-            self.done.append(self.undone.pop())
-            self._set(self.done[-1][1])
+    @rule(who=st.integers(0, 1), key=st.sampled_from(KEYS))
+    def touch_what_is_not_there(self, who: int, key: str) -> None:
+        with pytest.raises(NotFound):
+            self.stores[who].perform(
+                new_operation("edit", "nothing", [Change("item", f"{key}{key}", {"text": "x"}, {"text": "y"})])
+            )
 
-    # -- the machine --------------------------------------------------------------------------------------------
+    @rule(who=st.integers(0, 1), key=st.sampled_from(KEYS), hits=st.integers(1, 3))
+    def count(self, who: int, key: str, hits: int) -> None:
+        if key in self.stores[who].load().items:
+            self.stores[who].snapshot.count("item", key, hits, self._at())
+            self.unsaved[who][key] = self.unsaved[who].get(key, 0) + hits
 
-    @rule(final=st.booleans())
-    def checkpoint(self, final: bool) -> None:
-        self.ws.store.checkpoint(final=final)
+    @rule(who=st.integers(0, 1))
+    def save_counts(self, who: int) -> None:
+        self.stores[who].save_counts()
+        for key, hits in self.unsaved[who].items():
+            self.hits[key] += hits
+        self.unsaved[who] = {}
 
-    @rule()
-    def restart(self) -> None:
-        self.ws.close()
-        self.ws = open_workspace(self.workspace)
+    @rule(who=st.integers(0, 1))
+    def crash(self, who: int) -> None:
+        """Counters that were not saved are lost; nothing else is."""
+        self.stores[who].database.close()
+        self.stores[who] = open_store(self.folder)
+        self.unsaved[who] = {}
 
-    @rule(torn=st.booleans())
-    def kill(self, torn: bool) -> None:
-        path = self.ws.store.ledger.path
-        kill(self.ws)
-        if torn and path is not None and path.exists():
-            with path.open("ab") as file:
-                file.write(b'{"c":"0123')
-        self.ws = open_workspace(self.workspace)
+    @rule(days=st.integers(-400, 400))
+    def jump(self, days: int) -> None:
+        self.now += timedelta(days=days)
 
-    @rule()
-    def look_again(self) -> None:
-        self.ws.refresh()
-
-    # -- the agent ----------------------------------------------------------------------------------------------
-
-    @rule(target=ids)
-    def agent_learns(self) -> str:
-        self.number += 1
-        row = item(self.number)
-        self.agent.items[row["id"]] = row
-        self.agent.flush()
-        self.rows[row["id"]] = {"text": row["text"], "enabled": True, "pinned": False, "hits": row["hits"]}
-        self.ws.refresh()
-        self.ws.items.all()
-        return str(row["id"])
-
-    @rule(key=ids)
-    def agent_uses(self, key: str) -> None:
-        if key in self.agent.items and key in self.rows and not key.startswith("fact_"):
-            # A fact that comes back begins to count anew: its hits are another matter (tests/facts).
-            self.agent.items[key]["hits"] += 1
-            self.hits[key] = self.rows[key]["hits"] + 1
-            self.rows[key] = {**self.rows[key], "hits": self.hits[key]}
-            self.agent.flush()
-            self.ws.refresh()
-            self.ws.items.all()
-
-    @rule()
-    def agent_flushes_what_it_has_in_ram(self) -> None:
-        self.agent.flush()
-        self.ws.refresh()
-
-    @precondition(lambda self: not self.ws.store.ledger.pending)
-    @rule()
-    def agent_restarts(self) -> None:
-        self.ws.flush()
-        self.agent.load()
+    # -- what always holds --------------------------------------------------------------------------------------
 
     @invariant()
-    def agrees(self) -> None:
-        if not hasattr(self, "ws"):
-            return
-        if self.ws.store.behind is not None:
-            assert self.ws.store.behind.wait(30), "what comes next does not depend on when a thread had its turn"
-        found = {
-            row.id: {"text": row.text, "enabled": bool(row.enabled), "pinned": bool(row.pinned), "hits": row.hits}
-            for row in self.ws.items.all()
-        }
-        records = self.ws.store.load("record").records.values()
-        found |= {row.id: {"text": row.text, "record": True} for row in records if not row.is_deleted}
-        assert found == self.rows
-        assert len(self.ws.lessons.all()) == 1
-        assert self.ws.store.degraded == ""
+    def both_see_the_same_at_once(self) -> None:
+        for store in self.stores:
+            store.refresh()
+            seen = {key: {name: getattr(item, name) for name in FIELDS} for key, item in store.snapshot.items.items()}
+            assert seen == self.rows
+
+    @invariant()
+    def counters_add_up(self) -> None:
+        with open_again(self.folder) as store:
+            assert {key: item.hits for key, item in store.load().items.items()} == {
+                key: self.hits[key] for key in self.rows
+            }
+
+    @invariant()
+    def the_log_knows_what_stands(self) -> None:
+        entries = {entry.operation.id: entry.undone for entry in self.stores[0].log(1_000)}
+        assert {done.id: entries[done.id] for done in self.log} == {done.id: done.undone for done in self.log}
+        seqs = [entry.position for entry in self.stores[1].log(1_000)]
+        assert seqs == sorted(seqs, reverse=True)
+
+    # -- helpers ------------------------------------------------------------------------------------------------
+
+    def _at(self) -> str:
+        self.now += timedelta(seconds=1)
+        return clock.iso(self.now)
+
+    def _done(self, op_id: str, key: str, before: dict[str, Any] | None, after: dict[str, Any]) -> None:
+        self.log.append(Done(op_id, key, before, dict(after)))
+
+    def _revision(self, key: str) -> int:
+        with open_again(self.folder) as store:
+            return store.load().items[key].revision
 
 
-MACHINE_SETTINGS = settings(
-    max_examples=20,
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-    report_multiple_bugs=False,
-)
-TestMemory = Memory.TestCase
-TestMemory.settings = MACHINE_SETTINGS
+@contextlib.contextmanager
+def open_again(folder: Path) -> Any:
+    store: Store = open_store(folder)
+    try:
+        yield store
+    finally:
+        store.database.close()
 
 
-@pytest.mark.slow
-def test_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-
-    assert os.environ.get("HOME")
-    run_state_machine_as_test(Memory, settings=settings(MACHINE_SETTINGS, max_examples=300, stateful_step_count=50))
+TestStores = Stores.TestCase

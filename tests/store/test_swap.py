@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,16 +26,6 @@ def path(tmp_path: Path) -> Path:
     path.write_bytes(OLD)
     needs_exchange(tmp_path)
     return path
-
-
-@pytest.fixture
-def leases(path: Path) -> None:
-    with path.open("rb") as file:
-        try:
-            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        except (AttributeError, OSError):
-            pytest.skip("this system gives no leases")
-        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
 def by_rename(path: Path) -> None:
@@ -116,23 +103,6 @@ def test_a_writer_that_has_truncated_the_file_and_writes_later_finds_its_own_fil
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
 
 
-@pytest.mark.usefixtures("leases")
-def test_a_writer_that_has_only_opened_the_file_is_seen(path: Path) -> None:
-    with path.open("r+b") as file:
-        with pytest.raises(Conflict):
-            write_ours(path)
-        file.seek(0, os.SEEK_END)
-        file.write(THEIRS.removeprefix(OLD))
-    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
-
-
-@pytest.mark.usefixtures("leases")
-def test_who_waits_for_the_lock_of_the_caller_is_no_writer(path: Path) -> None:
-    with path.open("ab"):
-        atomic.write_atomic(path, OURS, expected=atomic.sha256(OLD), alone=False)
-    assert path.read_bytes() == OURS
-
-
 def displaced(monkeypatch: pytest.MonkeyPatch, path: Path, act: Callable[[Path], object]) -> None:
     """Do something to the old file while the new names are made durable."""
     real = os.fsync
@@ -148,36 +118,10 @@ def displaced(monkeypatch: pytest.MonkeyPatch, path: Path, act: Callable[[Path],
 def test_what_is_written_to_the_old_file_after_the_exchange_is_put_back(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the system gives no leases, it is looked at twice."""
-    monkeypatch.setattr(fcntl, "F_SETLEASE", -1, raising=False)
+    """It is looked at twice."""
     displaced(monkeypatch, path, by_appending)
     with pytest.raises(Conflict):
         write_ours(path)
-    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
-
-
-@pytest.mark.usefixtures("leases")
-def test_who_found_the_old_file_just_before_and_opens_it_only_now_is_seen(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[threading.Thread] = []
-
-    def ask(aside: Path) -> None:
-        inode = f":{aside.stat().st_ino} "
-        asked.append(threading.Thread(target=by_appending, args=[aside]))
-        asked[0].start()
-        deadline = time.monotonic() + 30
-        while not any("BREAKING" in line and inode in line for line in locks.read_text().splitlines()):
-            assert time.monotonic() < deadline, "it waits until we have looked"
-            time.sleep(0.001)
-
-    locks = Path("/proc/locks")
-    if not locks.exists():
-        pytest.skip("this system does not tell who waits")
-    displaced(monkeypatch, path, ask)
-    with pytest.raises(Conflict):
-        write_ours(path)
-    asked[0].join()
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
 
 

@@ -1,378 +1,112 @@
-"""Undo and redo: many deep, across restarts, of a part, and of what failed."""
+"""Undo takes back what one operation did, and nothing that came after it."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import random
-import sqlite3
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import Conflict, NotFound, NothingToDo
-from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, files, kill, make_home, state
+from nanomem_tui.errors import Conflict, NothingToDo
+from tests.store.stores import Store, add, delete, edit, texts
+
+Again = Callable[[], Store]
 
 
-def _memory_files(workspace: Path) -> dict[str, bytes]:
-    found = files(workspace / "memory", lambda path: "AUDIT" in path.name)
-    lines = found["LTM_SNAPSHOT.json"].split(b"\n")
-    found["LTM_SNAPSHOT.json"] = b"\n".join(line for line in lines if not line.startswith(b'  "updated_at"'))
-    return found
+def test_undo_and_redo_go_back_and_forth_across_restarts(store: Store, again: Again) -> None:
+    add(store, "a", "first")
+    edit(store, "a", text="second")
+    delete(store, "a")
+    for expected in ({"a": "second"}, {"a": "first"}, {}):
+        store.undo()
+        assert texts(again()) == expected
+    with pytest.raises(NothingToDo):
+        store.undo()
+    other = again()
+    for expected in ({"a": "first"}, {"a": "second"}, {}):
+        other.redo()
+        assert texts(store) == expected
+    with pytest.raises(NothingToDo):
+        other.redo()
 
 
-def _change(ws: Workspace, step: int) -> None:
-    ids = [row.id for row in ws.items.all()]
-    match step % 5:
-        case 0:
-            ws.items.add(f"added in step {step}")
-        case 1:
-            ws.items.edit(ids[step % len(ids)], text=f"edited in step {step}", importance=step / 100)
-        case 2:
-            ws.lessons.set_enabled(["lesson_1"], not ws.lessons.get("lesson_1").enabled)
-        case 3:
-            ws.items.delete([ids[step % len(ids)]])
-        case _:
-            ws.lessons.edit("lesson_2", better_action=f"better in step {step}")
+def test_an_edit_of_something_that_was_deleted_since_cannot_be_undone(store: Store, again: Again) -> None:
+    add(store, "a", "first")
+    edited = edit(store, "a", text="second")
+    delete(store, "a")
+    for looker in (store, again()):
+        with pytest.raises(Conflict, match="deleted since by human: delete a"):
+            looker.undo(edited.id)
+        assert texts(looker) == {}
+    store.undo()
+    store.undo(edited.id)
+    assert texts(store) == {"a": "first"}
 
 
-def _all(workspace: Path) -> dict[str, Any]:
-    return {**state(workspace), "SOUL.md": (workspace / "SOUL.md").read_text()}
+def test_undo_restores_only_the_fields_of_its_operation(store: Store) -> None:
+    add(store, "a", "first")
+    edited = edit(store, "a", text="second")
+    edit(store, "a", pinned=True, at="2026-03-05T00:00:00+00:00")
+    store.undo(edited.id)
+    item = store.snapshot.items["a"]
+    assert (item.text, item.pinned, item.updated_at) == ("first", True, "2026-03-05T00:00:00+00:00")
 
 
-@contextlib.contextmanager
-def told(moment: datetime) -> Iterator[None]:
-    """While it lasts the clock of the system says that, and runs on."""
-    with pytest.MonkeyPatch.context() as patch:
-        ahead = moment - clock.now()
-        real = clock.now
-        patch.setattr(clock, "now", lambda: real() + ahead)
-        patch.setattr(clock, "stamp", lambda: (clock.ms_of(clock.now()), clock.iso(clock.now())))
-        yield
+def test_a_newer_edit_of_the_same_field_stands_in_the_way(store: Store) -> None:
+    add(store, "a", "first")
+    edited = edit(store, "a", text="second")
+    edit(store, "a", text="third")
+    with pytest.raises(Conflict, match="edit a"):
+        store.undo(edited.id)
+    assert texts(store) == {"a": "third"}
 
 
-JUMPS = (-400 * 24, -24, -1, 0, 0, 1, 24, 30 * 24)
-"""Hours by which a clock is set."""
+def test_an_add_is_not_undone_once_somebody_edited_it(store: Store) -> None:
+    added = add(store, "a", "first")
+    edit(store, "a", text="second", actor="agent")
+    with pytest.raises(Conflict):
+        store.undo(added.id)
+    assert texts(store) == {"a": "second"}
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("killed", [False, True])
-def test_whatever_the_clock_does_undo_takes_back_the_last_change(tmp_path: Path, seed: int, killed: bool) -> None:
-    """Each change in a process of its own."""
-    chance, now = random.Random(seed), datetime(2026, 3, 1, 12, tzinfo=UTC)
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned(["ltm_4"], True)
-    (workspace / "SOUL.md").write_text("# Soul\n")
-    states = [_all(workspace)]
-    for step in range(9):
-        now += timedelta(hours=chance.choice(JUMPS))
-        ws = open_workspace(workspace)
-        with told(now):
-            if step == 5:
-                ws.documents.edit("SOUL.md", "# Soul\nkind\n")
-            else:
-                _change(ws, step * 5 + chance.randrange(5))
-            kill(ws) if killed and chance.random() < 0.5 else ws.close()
-        states.append(_all(workspace))
-    for before in states[-2::-1]:
-        now += timedelta(hours=chance.choice(JUMPS))
-        with told(now), open_workspace(workspace) as ws:
-            [done] = ws.undo()
-        assert _all(workspace) == before, done.label
-    with open_workspace(workspace) as ws:
-        places = [entry.operation.place for entry in ws.log(100) if entry.operation.actor == "human"]
-        assert places == sorted(places, reverse=True)
-        assert len(places) == len(set(places))
+def test_the_undo_of_an_older_delete_never_brings_back_what_was_written_later(store: Store) -> None:
+    add(store, "a", "first")
+    older = delete(store, "a")
+    store.undo()
+    edit(store, "a", text="second")
+    delete(store, "a", at="2026-03-09T00:00:00+00:00")
+    with pytest.raises(NothingToDo):
+        store.undo(older.id)
+    assert texts(store) == {}
 
 
-@pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999999+00:00", "no time", ""])
-@pytest.mark.sqlite("the file itself")
-def test_a_time_that_somebody_wrote_keeps_no_change_from_being_made(tmp_path: Path, at: str) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.add("the first")
-    with contextlib.closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
-        connection.execute("UPDATE operations SET at = ?", (at,))
-        connection.commit()
-    before = state(workspace)
-    with open_workspace(workspace) as ws:
-        ws.items.add("the second")
-    with open_workspace(workspace) as ws:
-        ws.undo()
-    assert state(workspace) == before
+def test_one_thing_of_a_large_operation_is_undone_alone_and_the_rest_later(store: Store) -> None:
+    for key in "abc":
+        add(store, key, f"text {key}")
+    gone = delete(store, "a", "b", "c")
+    store.undo(gone.id, keys=["b"])
+    assert list(texts(store)) == ["b"]
+    assert not next(entry for entry in store.log() if entry.operation.id == gone.id).undone
+    store.undo(gone.id)
+    assert list(texts(store)) == ["a", "b", "c"]
+    assert next(entry for entry in store.log() if entry.operation.id == gone.id).undone
+    with pytest.raises(NothingToDo):
+        store.undo(gone.id)
+    store.redo()
+    assert list(texts(store)) == ["b"]
 
 
-@pytest.mark.slow
-def test_a_hundred_steps_back_and_forth_across_restarts_are_exact(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned(["ltm_4"], True)  # the first change, so that what follows starts from a database
-        ws.undo()
-    states, agent_files = [state(workspace)], [_memory_files(workspace)]
-    for restart in range(10):
-        with open_workspace(workspace) as ws:
-            for step in range(10 * restart, 10 * restart + 10):
-                _change(ws, step)
-        states.append(state(workspace))
-        agent_files.append(_memory_files(workspace))
-    for expected, expected_files in zip(states[-2::-1], agent_files[-2::-1], strict=True):
-        with open_workspace(workspace) as ws:
-            assert len(ws.undo(count=10)) == 10
-        assert state(workspace) == expected
-        assert _memory_files(workspace) == expected_files
-    with open_workspace(workspace) as ws, pytest.raises(NothingToDo):
-        ws.undo()
-    for expected, expected_files in zip(states[1:], agent_files[1:], strict=True):
-        with open_workspace(workspace) as ws:
-            assert len(ws.redo(count=10)) == 10
-        assert state(workspace) == expected
-        assert _memory_files(workspace) == expected_files
-    with open_workspace(workspace) as ws, pytest.raises(NothingToDo):
-        ws.redo()
+def test_without_an_id_it_is_what_a_person_did_last_and_never_an_agents_change(store: Store) -> None:
+    add(store, "a", "by a person")
+    add(store, "b", "by an agent", actor="agent")
+    store.undo()
+    assert texts(store) == {"b": "by an agent"}
+    with pytest.raises(NothingToDo):
+        store.undo()
 
 
-def test_undo_past_a_kill(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    before = state(workspace)
-    ws = open_workspace(workspace)
-    ws.items.edit("ltm_1", text="one")
-    ws.items.delete(["ltm_2"])
-    ws.undo()
-    kill(ws)
-    ws = open_workspace(workspace)
-    assert ws.items.get("ltm_2").text == "item number 2"
-    assert [entry.undone for entry in ws.log()] == [False, True, False]
-    ws.undo()
-    kill(ws)
-    assert state(workspace) == before
-    with open_workspace(workspace) as ws:
-        assert len(ws.redo(count=2)) == 2
-        assert ws.items.get("ltm_1").text == "one"
-        with pytest.raises(NotFound):
-            ws.items.get("ltm_2")
-
-
-def test_one_item_of_a_large_operation_then_the_rest_then_back(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path, items=6)
-    with open_workspace(workspace) as ws:
-        ids = [row.id for row in ws.items.all()]
-        operation = ws.items.delete(ids[:5])
-    with open_workspace(workspace) as ws:
-        ws.undo(operation.id, keys=[ids[2]])
-        assert {row.id for row in ws.items.all()} == {ids[2], ids[5]}
-        assert not ws.log()[1].undone, "four of five are still deleted"
-        with pytest.raises(NothingToDo):
-            ws.undo(operation.id, keys=[ids[2]])
-        with pytest.raises(NotFound):
-            ws.undo(operation.id, keys=["ltm_none"])
-    with open_workspace(workspace) as ws:
-        ws.undo()
-        assert {row.id for row in ws.items.all()} == set(ids)
-        assert ws.log()[2].undone
-    with open_workspace(workspace) as ws:
-        ws.redo()
-        assert {row.id for row in ws.items.all()} == {ids[2], ids[5]}, "as it was before the undo that is redone"
-        ws.redo()
-        assert {row.id for row in ws.items.all()} == {ids[5]}
-        with pytest.raises(NothingToDo):
-            ws.redo()
-        ws.undo(count=1)
-        assert {row.id for row in ws.items.all()} == set(ids)
-
-
-def test_parts_that_add_up_to_the_whole_count_as_the_whole(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        earlier = ws.items.set_pinned(["ltm_4"], True)
-        operation = ws.items.delete(["ltm_1", "ltm_2"])
-        ws.undo(operation.id, keys=["ltm_1"])
-        ws.undo(operation.id, keys=["ltm_2"])
-    with open_workspace(workspace) as ws:
-        assert {e.operation.id for e in ws.log() if e.undone} == {operation.id}
-        assert ws.undo()[0].undoes == earlier.id
-
-
-def test_a_new_change_clears_what_could_be_redone_for_good(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.edit("ltm_1", text="first")
-        ws.undo()
-        ws.items.edit("ltm_2", text="second")
-        with pytest.raises(NothingToDo):
-            ws.redo()
-        ws.undo()
-        ws.redo()
-        with pytest.raises(NothingToDo):
-            ws.redo()
-        assert ws.items.get("ltm_1").text == "item number 1"
-
-
-def test_an_undo_that_meets_a_later_change_refuses_and_changes_nothing(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        operation = ws.items.edit("ltm_1", text="first")
-        ws.items.edit("ltm_1", text="second")
-        with pytest.raises(Conflict):
-            ws.undo(operation.id)
-        assert ws.items.get("ltm_1").text == "second"
-        ws.undo(count=2)
-        assert ws.items.get("ltm_1").text == "item number 1"
-        with pytest.raises(NothingToDo):
-            ws.undo(operation.id)
-
-
-@pytest.mark.parametrize("kind", ["edit", "disable", "pin", "lesson", "fact"])
-def test_an_undo_of_a_change_in_what_was_deleted_since_is_refused(tmp_path: Path, kind: str) -> None:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        if kind == "lesson":
-            key = ws.lessons.add("tool:x", "first").changes[0].key
-            changed, gone = ws.lessons.edit(key, better_action="second"), ws.lessons.delete([key])
-        elif kind == "fact":
-            ws.facts.set("C", "k", "first", domain="D")
-            changed, fact, _ = ws.facts.set("C", "k", "second", domain="D")
-            gone = ws.facts.delete([fact.id])
-        else:
-            _, item, _ = ws.items.add("first")
-            if kind == "edit":
-                changed = ws.items.edit(item.id, text="second")
-            elif kind == "disable":
-                changed = ws.items.set_enabled([item.id], False)
-            else:
-                changed = ws.items.set_pinned([item.id], True)
-            gone = ws.items.delete([item.id])
-        with pytest.raises(Conflict, match="deleted since"):
-            ws.undo(changed.id)
-        assert (ws.items.all(), ws.lessons.all(), ws.facts.all()) == ([], [], [])
-        ws.undo(gone.id)
-        ws.undo(changed.id)  # and then it can be taken back
-
-
-def test_an_undo_takes_back_no_hits_that_a_turn_counted_meanwhile(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    agent = Agent(workspace)
-    agent.items["ltm_2"]["text"] = agent.items["ltm_1"]["text"]
-    agent.flush()
-    with open_workspace(workspace) as ws:
-        operation = ws.items.compact(0)
-        kept = ws.items.get("ltm_2")
-        assert kept.hits == 2, "the copy's hit is added"
-    agent.load()
-    agent.items["ltm_2"]["hits"] += 5
-    agent.flush()
-    with open_workspace(workspace) as ws:
-        ws.undo(operation.id)
-        assert (ws.items.get("ltm_1").hits, ws.items.get("ltm_2").hits) == (1, 6)
-
-
-class _Breaks:
-    """A layer that cannot do what it was asked."""
-
-    name = "broken"
-
-    def check(self, changes: Sequence[Change]) -> None:
-        """Everything fits."""
-
-    def begun(self, changes: Sequence[Change]) -> bool:
-        return False
-
-    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        raise OSError(5, "the disk said no")
-
-
-def test_what_could_not_be_done_is_void_in_the_log_and_after_a_kill(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    ws = open_workspace(workspace)
-    before = ws.items.get("ltm_1")
-    ws.store.layers["broken"] = _Breaks()
-    changes = [Change("item", "ltm_1", {"text": before.text}, {"text": "half done"}), Change("broken", "x", {}, {})]
-    with pytest.raises(OSError, match="the disk said no"):
-        ws.store.perform(new_operation("test", "both", changes))
-    assert ws.items.get("ltm_1") == before
-    assert [(e.operation.kind, e.undone) for e in ws.log()] == [("void", False), ("test", True)]
-    kill(ws)
-    with open_workspace(workspace) as ws:
-        assert ws.items.get("ltm_1").text == before.text
-        ws.items.set_pinned(["ltm_2"], True)
-    with open_workspace(workspace) as ws:
-        assert ws.items.get("ltm_1").text == before.text
-        assert [(e.operation.kind, e.undone) for e in ws.log()][1:] == [("void", False), ("test", True)]
-        ws.undo()
-        with pytest.raises(NothingToDo):
-            ws.undo()
-    assert b"half done" not in (workspace / "memory" / "LTM_AUDIT.jsonl").read_bytes()
-
-
-def test_a_void_undo_leaves_its_target_standing(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        operation = ws.items.edit("ltm_1", text="first")
-        undo = new_operation("undo", "undo: it", [Change("broken", "x", {}, {})], undoes=operation.id)
-        ws.store.layers["broken"] = _Breaks()
-        with pytest.raises(OSError, match="the disk said no"):
-            ws.store.perform(undo)
-        assert [e.undone for e in ws.log()] == [False, True, False]
-        with pytest.raises(NothingToDo):
-            ws.redo()
-    with open_workspace(workspace) as ws:
-        assert [e.undone for e in ws.log()] == [False, True, False]
-        assert ws.undo()[0].undoes == operation.id
-
-
-def test_the_log_keeps_the_order_of_a_clock_that_was_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from datetime import timedelta
-
-    from nanomem_tui import clock
-
-    workspace = make_home(tmp_path)
-    ws = open_workspace(workspace)
-    first = ws.items.edit("ltm_1", text="before")
-    real = clock.now
-    monkeypatch.setattr(clock, "now", lambda: real() - timedelta(hours=3))
-    second = ws.items.edit("ltm_1", text="after")
-    assert [e.operation.id for e in ws.log()] == [second.id, first.id]
-    kill(ws)
-    assert state(workspace)["ltm_1"].text == "after"
-    with open_workspace(workspace) as ws:
-        assert ws.undo()[0].undoes == second.id
-        assert ws.items.get("ltm_1").text == "before"
-
-
-def test_only_what_a_person_started_is_undone_without_an_id(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.set_pinned(["ltm_1"], True)
-    agent = Agent(workspace)
-    agent.items["ltm_9"] = {**agent.items["ltm_1"], "id": "ltm_9", "text": "learned"}
-    agent.flush()
-    with open_workspace(workspace) as ws:
-        human = ws.items.set_pinned(["ltm_2"], True)
-        ws.flush()
-        assert [e.operation.actor for e in ws.log()] == ["human", "agent", "human"], "in the order of time"
-        assert ws.undo()[0].undoes == human.id
-        learned = next(e for e in ws.log() if e.operation.actor == "agent").operation
-        ws.undo(learned.id)
-        with pytest.raises(NotFound):
-            ws.items.get("ltm_9")
-
-
-def test_names_of_operations_are_unique_after_a_fork(tmp_path: Path) -> None:
-    from nanomem_tui.operations import new_key
-
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(write, " ".join(new_key("ltm") for _ in range(50)).encode())
-        os._exit(0)
-    ours = {new_key("ltm").rpartition("_")[2] for _ in range(50)}
-    os.waitpid(child, 0)
-    theirs = {key.rpartition("_")[2] for key in os.read(read, 100_000).decode().split()}
-    os.close(read)
-    os.close(write)
-    assert not ours & theirs
+def test_a_new_change_ends_what_could_be_redone(store: Store) -> None:
+    add(store, "a", "first")
+    store.undo()
+    add(store, "b", "second")
+    with pytest.raises(NothingToDo):
+        store.redo()

@@ -7,7 +7,7 @@ import pytest
 
 from nanomem_tui.paths import locate
 from nanomem_tui.store.atomic import write_atomic
-from nanomem_tui.store.watch import LAYERS, Watch
+from nanomem_tui.store.presence import LAYERS, Watch
 
 
 @pytest.fixture

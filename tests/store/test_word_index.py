@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.store.search import ItemIndex, group_of, rate
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.vocabulary import Vocabulary, nearest
-from nanomem_tui.store.word_index import WordIndex, without_common
+from nanomem_tui.store.word_index import (
+    LONGEST,
+    ItemIndex,
+    Vocabulary,
+    WordIndex,
+    group_of,
+    idf,
+    nearest,
+    rate,
+    saturated,
+    without_common,
+)
+from nanomem_tui.tokens import tokens
 
 WORDS = ("tea", "dog", "sun", "hat", "小满", "run", "running", "zebra")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -43,7 +56,7 @@ def test_scores_are_bm25_by_hand() -> None:
     ]
     assert index.search({"tea": 1.0, "dog": 2.0}, 1)[0].score == pytest.approx(part(2, 3) + 2 * part(1, 3))
     assert index.statistics(["tea", "no"]).rows_with == {"tea": 2, "no": 0}
-    assert index.matched("one", ["tea", "dog", "sun"]) == {"tea": 2, "dog": 1}
+    assert index.terms(["one"], ["tea", "sun", "dog"]) == {"one": ["tea", "dog"]}
 
 
 @given(steps)
@@ -91,7 +104,7 @@ def test_gaps_are_closed_and_rows_found_as_before() -> None:
         index.put("moving", f"tea number {number}", "a")
     assert len(index) == 2
     assert {one.key for one in index.search({"tea": 1.0}, 5)} == {"kept", "moving"}
-    assert index.matched("kept", ["dog"]) == {"dog": 2}
+    assert index.terms(["kept"], ["dog"]) == {"kept": ["dog"]}
     assert index.search({"2999": 1.0}, 5)[0].key == "moving"
     assert not index.has("2998")
 
@@ -120,7 +133,7 @@ def test_the_index_of_a_snapshot_follows_every_put(rows: list[Item]) -> None:
     index = ItemIndex(snapshot)
     index.build()
     for row in rows:
-        snapshot.put("item", row)
+        snapshot.put("item", [row])
         index.best(QUERY, 3)
     fresh = ItemIndex(snapshot)
     fresh.build()
@@ -134,10 +147,12 @@ def test_the_index_of_a_snapshot_follows_every_put(rows: list[Item]) -> None:
 
 
 def test_everything_exchanged_at_once_is_noticed() -> None:
-    snapshot = Snapshot([Item("old", "tea")])
+    snapshot = Snapshot()
+    snapshot.put("item", [Item("old", "tea")])
     index = ItemIndex(snapshot)
     index.build()
-    snapshot.replace_all([Item("new", "tea")], [])
+    snapshot.clear()
+    snapshot.put("item", [Item("new", "tea")])
     assert [one.item.id for one in index.best({"tea": 1.0}, 5)] == ["new"]
     assert group_of(Item("x", "", "fact", "chat", "key")) == ("chat", "key", "fact", None, None)
     told = Item("x", "", "fact", "user", "channel:api:user:a:b", chat_id="a:b", sender_id="a:b")
@@ -190,3 +205,69 @@ def test_single_characters_that_many_rows_hold_are_left_out() -> None:
     counts = {"小满": 900, "小": 900, "满": 3, "x": 900}
     kept = without_common({"小满": 1.0, "小": 0.4, "满": 0.4, "x": 1.0}, 1000, counts.__getitem__)
     assert set(kept) == {"小满", "满", "x"}
+
+
+Row = tuple[str, int]
+"""The text of a row and its group."""
+
+RANKED = [f"w{number}" for number in range(60)]
+ODDS = [1 / (1 + number) for number in range(60)]
+
+
+def some_text(chance: random.Random) -> str:
+    return " ".join(chance.choices(RANKED, ODDS, k=chance.randint(1, 14)))
+
+
+def added_up(
+    rows: Mapping[str, Row], weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None, slack: float
+) -> list[tuple[str, float]]:
+    """The answer the long way: every word of every row, rare words first, as BM25 says."""
+    held = {key: Counter(tokens(text)) for key, (text, _) in rows.items()}
+    lengths = {key: min(LONGEST, counts.total()) for key, counts in held.items()}
+    mean = round(max(1.0, sum(lengths.values()) / len(rows)), 2)
+    rows_with = {word: sum(1 for counts in held.values() if word in counts) for word in weights}
+    found = []
+    for key, counts in held.items():
+        score = 0.0
+        for word in sorted(weights, key=lambda word: (rows_with[word], word)):
+            if word in counts:
+                value = weights[word] * idf(len(rows), rows_with[word])
+                score += value * saturated(counts[word], lengths[key], mean)
+        if score and (shown is None or shown[rows[key][1]]):
+            found.append((key, score))
+    found.sort(key=lambda one: (-one[1], one[0]))
+    if slack and len(found) > limit:
+        least = found[limit - 1][1] * (1 - slack)
+        return [one for one in found if one[1] >= least]
+    return found if slack else found[:limit]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "seed"), [(40, 1), (700, 2), (2500, 3)])
+def test_what_is_found_is_what_adding_up_everything_finds(count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    index = WordIndex()
+    for group in range(3):
+        index.put(f"first {group}", "nothing", group)
+    rows: dict[str, Row] = {f"first {group}": ("nothing", group) for group in range(3)}
+    for number in range(count):
+        rows[f"k{number:04}"] = some_text(chance), chance.choice((0, 0, 0, 1, 2))
+    for key, (text, group) in rows.items():
+        index.put(key, text, group)
+    for _ in range(50):
+        asked = dict.fromkeys(chance.choices(RANKED, k=chance.choice((1, 2, 3, 5, 8, 16))), 1.0)
+        asked[chance.choice(RANKED)] = 0.4
+        shown = chance.choice((None, [True, False, False], [False, True, True], [False, False, True]))
+        limit, slack = chance.choice((1, 3, 12, 200)), chance.choice((0.0, 0.05, 0.3))
+        found = index.search(asked, limit, shown, slack)
+        expected = added_up(rows, asked, limit, shown, slack)
+        assert [one.key for one in found] == [key for key, _ in expected]
+        assert [one.score for one in found] == pytest.approx([score for _, score in expected])
+        for _ in range(3):
+            key = f"k{chance.randrange(count + 20):04}"
+            if chance.random() < 0.3:
+                index.remove(key)
+                rows.pop(key, None)
+            else:
+                rows[key] = some_text(chance), chance.randrange(3)
+                index.put(key, *rows[key])

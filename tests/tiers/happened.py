@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import StoreError
-from nanomem_tui.tiers.happening import Happening
+from nanomem_tui.tiers.operational import Operational
 from nanomem_tui.workspace import Workspace
 
 
@@ -25,11 +24,9 @@ def opened(workspace: Path, **changed: object) -> Workspace:
     return ws
 
 
-def kill(operational: Happening) -> None:
+def kill(operational: Operational) -> None:
     """End as a killed process does: nothing is written, the locks are free."""
-    for segment in operational._spool.held.values():
-        os.close(segment.handle)
-    operational._spool.held.clear()
+    operational._trail.database.database.close()
 
 
 def told(ws: Workspace) -> list[object]:
@@ -45,11 +42,6 @@ def push(ws: Workspace, *said: object) -> list[str]:
 def messages(ws: Workspace) -> list[str]:
     """What the entries of now say, oldest first."""
     return [entry.data["message"] for entry in reversed(ws.operational.recent(None))]
-
-
-def segments(ws: Workspace) -> list[Path]:
-    """The files in which it lies."""
-    return sorted((ws.paths.data / "operational" / ws.id).glob("*"))
 
 
 def refusing(*_: object, **__: object) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.store.knowledge_values import KnowledgeHit
-from nanomem_tui.tiers import knowledge_manuals
-from nanomem_tui.tiers.knowledge_files import Found
+from nanomem_tui.tiers import knowledge_sources
+from nanomem_tui.tiers.knowledge_sources import Found
 
 HERE = Path(__file__).resolve().parent
 UNPACKED = HERE.parents[1] / ".peers" / "man" / "man"
@@ -30,11 +30,11 @@ def manuals() -> Found | None:
     if UNPACKED.is_dir():
         os.environ["MANPATH"] = str(UNPACKED)
     try:
-        every = {(page.name, page.section): page for page in knowledge_manuals.pages()}
+        every = {(page.name, page.section): page for page in knowledge_sources.manual_pages()}
         sections = ("8", "1", "1ssl")
         wanted = [next((every[name, one] for one in sections if (name, one) in every), None) for name in COMMANDS]
         pages = [page for page in wanted if page is not None]
-        return knowledge_manuals.documents(pages, "") if len(pages) == len(COMMANDS) else None
+        return knowledge_sources.read_manuals(pages, "") if len(pages) == len(COMMANDS) else None
     finally:
         if before is None:
             os.environ.pop("MANPATH", None)

@@ -21,6 +21,7 @@ from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly
 from nanomem_tui.tiers.context_sources import Parts
 from nanomem_tui.vectors.records import NearRecord
 from nanomem_tui.workspace import Workspace
+from tests.store.homes import files
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.records import RecordMeaning
@@ -202,20 +203,17 @@ def test_a_task_that_says_nothing_gives_nothing_and_says_so(ws: Workspace) -> No
 
 
 def test_a_look_writes_nothing(place: Path) -> None:
-    def files() -> dict[str, bytes]:
-        return {str(path): path.read_bytes() for path in place.parent.rglob("*") if path.is_file()}
-
     with open_workspace(place) as ws:
         ws.context.assemble(TASK)
-        assert files() == {}
+        assert files(place.parent) == {}
         fill(ws)
         ws.flush()
-    before = files()
+    before = files(place.parent)
     with open_workspace(place) as ws:
         assert len(ws.context.assemble(TASK).chunks) > 5
         hits = [item.hits for item in ws.items.all()]
     assert hits == [0]
-    assert files() == before
+    assert files(place.parent) == before
 
 
 def test_two_processes_give_the_same_answer_byte_for_byte(place: Path) -> None:

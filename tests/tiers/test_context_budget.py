@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.text import whole
-from nanomem_tui.tiers import context_block, token_counts
-from nanomem_tui.tiers.context_fitting import Budget, shortened
-from nanomem_tui.tiers.context_ranking import Ranked
+from nanomem_tui.tiers import context_fitting, token_counts
+from nanomem_tui.tiers.context_fitting import Budget, Ranked, shortened
 from nanomem_tui.tiers.context_values import MARK, Finding
 
 ALPHABET = "ab Z.!?\n,1209_/- 数据库。服務 ไทย ру 👍🏽é"
@@ -104,4 +103,4 @@ def test_a_budget_too_small_for_a_frame_gives_no_block(tmp_path_factory: pytest.
         context = ws.context.assemble("nginx", 10, framed=True)
         assert ws.context.block(context) == ""
         assert context.cut
-        assert token_counts.estimate(context_block.FRAME) > 10
+        assert token_counts.estimate(context_fitting.FRAME) > 10

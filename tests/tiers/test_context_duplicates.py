@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.tiers.near_duplicates import like, said
+from nanomem_tui.tiers.context_fitting import like, said
 
 
 def same(one: str, other: str) -> bool:

@@ -210,4 +210,4 @@ def test_an_import_whose_rows_changed_since_the_look_at_them_changes_nothing(ws:
 def test_our_own_records_are_no_source(ws: Workspace) -> None:
     ws.records.store("goal", {"description": "one"})
     with pytest.raises(BadInput, match="holds no memories to import"):
-        ws.transfer.preview(ws.paths.tiers_database)
+        ws.transfer.preview(ws.paths.work_database)

@@ -6,19 +6,20 @@ import contextlib
 import gzip
 import os
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, Conflict, DiskFull, NotFound
-from nanomem_tui.store import knowledge_rows
+from nanomem_tui.store import knowledge
 from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
-from nanomem_tui.tiers import knowledge_files, knowledge_layer, knowledge_manuals, knowledge_packages
-from nanomem_tui.tiers.knowledge_files import Found
-from nanomem_tui.tiers.knowledge_layer import KnowledgeLayer
+from nanomem_tui.tiers import knowledge as base
+from nanomem_tui.tiers import knowledge_sources
+from nanomem_tui.tiers.knowledge import KnowledgeLayer
+from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
 
@@ -55,8 +56,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "workspace").mkdir()
     monkeypatch.setenv("MANPATH", str(tmp_path / "man"))
     monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
-    monkeypatch.setattr(knowledge_packages, "_python", dict)
-    monkeypatch.setattr(knowledge_packages, "_LISTS", tmp_path / "lists")
+    monkeypatch.setattr(knowledge_sources, "_python", dict)
+    monkeypatch.setattr(knowledge_sources, "_LISTS", tmp_path / "lists")
     return tmp_path
 
 
@@ -75,7 +76,7 @@ def titles(ws: Workspace) -> list[str]:
 
 def file(place: Path, text: str = RUNBOOK, name: str = "runbook.md") -> Found:
     (place / name).write_text(text)
-    return knowledge_files.added(place / name)
+    return knowledge_sources.read_path(place / name)
 
 
 def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(ws: Workspace) -> None:
@@ -83,7 +84,7 @@ def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(
     assert (hit.kind, hit.source) == ("nanomem", "nanomem docs/trust.md")
     assert ws.knowledge.search("what survives a power cut", 1, ["nanomem"])[0].kind == "nanomem"
     assert ws.knowledge.documents(own=False) == []
-    assert not ws.paths.tiers_database.exists()
+    assert not ws.paths.work_database.exists()
 
 
 def test_an_example_in_our_own_pages_answers_no_question(ws: Workspace, place: Path) -> None:
@@ -125,8 +126,8 @@ def test_a_score_is_the_share_of_the_question_that_is_answered(ws: Workspace, pl
 
 def test_a_file_that_was_added_in_two_ways_is_found_once(ws: Workspace, place: Path) -> None:
     (place / "page.html").write_text("<title>Robots</title><h1>Robots</h1><p>The little robot renews them.</p>")
-    ws.knowledge.add(knowledge_files.added(place / "page.html"))
-    ws.knowledge.add(Found([knowledge_files.saved_page(place / "page.html")], []))
+    ws.knowledge.add(knowledge_sources.read_path(place / "page.html"))
+    ws.knowledge.add(Found([knowledge_sources.saved_page(place / "page.html")], []))
     assert len(titles(ws)) == 2
     assert len(ws.knowledge.search("little robot", 5, ["file", "page"])) == 1
 
@@ -200,42 +201,33 @@ def test_man_pages_are_found_as_man_finds_them(ws: Workspace, place: Path) -> No
     (folder / "webserver.8").write_text(".so man8/nginx.8\n")
     os.symlink("nginx.8.gz", folder / "httpd.8.gz")
     for name in ("nginx", "nginx.8", "nginx(8)", "webserver", "httpd"):
-        found = knowledge_manuals.of_names([name])
+        found = knowledge_sources.named_manuals([name])
         assert [(one.title, one.about) for one in found.documents] == [("nginx(8)", "HTTP and reverse proxy server")]
-    assert len(knowledge_manuals.every().documents) == 1
+    assert len(knowledge_sources.all_manuals().documents) == 1
     for name in ("nosuch", "nginx(1)"):
         with pytest.raises(NotFound):
-            knowledge_manuals.named(name)
+            knowledge_sources._named(name)
     with pytest.raises(BadInput):
-        knowledge_manuals.named("../nginx")
+        knowledge_sources._named("../nginx")
 
 
-def test_a_page_never_leads_out_of_its_folder(place: Path) -> None:
-    (place / "secret.1").write_text(".SH NAME\nsecret\n")
-    folder = place / "man" / "man8"
-    (folder / "out.8").write_text(".so ../../secret.1\n")
-    (folder / "round.8").write_text(".so man8/round.8\n")
-    for name in ("out", "round"):
-        found = knowledge_manuals.of_names([name])
-        assert (found.documents, len(found.problems)) == ([], 1)
-
-
-def test_a_packed_page_that_grows_beyond_measure_is_refused(place: Path) -> None:
-    (place / "man" / "man8" / "bomb.8.gz").write_bytes(gzip.compress(b"a" * (knowledge_files.LARGEST + 10)))
-    found = knowledge_manuals.of_names(["bomb"])
-    assert (found.documents, "larger" in found.problems[0].what) == ([], True)
+def test_where_nothing_shows_man_pages_each_is_named_as_not_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(place))
+    found = knowledge_sources.named_manuals(["nginx"])
+    assert found.documents == []
+    assert [problem.what for problem in found.problems] == ["neither man nor mandoc is installed to read it with"]
 
 
 def test_a_package_tells_what_it_documents_and_not_its_history(ws: Workspace) -> None:
-    found = knowledge_packages.of_names(["nginx"])
+    found = knowledge_sources.named_packages(["nginx"])
     assert [one.title for one in found.documents] == ["nginx: README.md"]
     with pytest.raises(NotFound):
-        knowledge_packages.of_names(["nosuch"])
+        knowledge_sources.named_packages(["nosuch"])
 
 
 def test_what_a_python_package_says_of_itself_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    found = knowledge_packages.of_names(["click"])
+    found = knowledge_sources.named_packages(["click"])
     assert any(one.title.lower() == "click" and one.chunks for one in found.documents)
 
 
@@ -243,8 +235,8 @@ def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws: Workspace, pla
     folder = place / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\nFirst.\n")
-    ws.knowledge.add(knowledge_files.added(folder))
-    ws.knowledge.add(knowledge_manuals.every())
+    ws.knowledge.add(knowledge_sources.read_path(folder))
+    ws.knowledge.add(knowledge_sources.all_manuals())
     ws.knowledge.add(file(place))
     nothing = ws.knowledge.sync()
     assert (nothing.operation, nothing.new, nothing.changed) == (None, (), ())
@@ -261,8 +253,26 @@ def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws: Workspace, pla
     assert "Runbook" in titles(ws)
 
 
+def test_a_sync_shows_each_man_page_once_and_keeps_what_cannot_be_shown(
+    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "man" / "man8" / "other.8").write_text(".TH O 8\n.SH NAME\nother \\- else\n")
+    ws.knowledge.add(knowledge_sources.named_manuals(["other"]))
+    ws.knowledge.add(Found([one for one in knowledge_sources.all_manuals().documents if one.title == "nginx(8)"], []))
+    before = [ws.knowledge.chunks(title) for title in ("other(8)", "nginx(8)")]
+    shown: list[str] = []
+    output = knowledge_sources._output
+    monkeypatch.setattr(knowledge_sources, "_output", lambda *how: shown.append(str(how[1])) or output(*how))
+    assert ws.knowledge.sync().operation is None
+    assert len(shown) == 3  # `other` is of all man pages now too
+    monkeypatch.setenv("PATH", str(place))
+    problems = ws.knowledge.sync().problems
+    assert {problem.fix for problem in problems} == {"install man or mandoc"}
+    assert [ws.knowledge.chunks(title) for title in ("other(8)", "nginx(8)")] == before
+
+
 def test_no_sync_brings_back_what_was_taken_away(ws: Workspace) -> None:
-    ws.knowledge.add(knowledge_manuals.every())
+    ws.knowledge.add(knowledge_sources.all_manuals())
     ws.knowledge.remove(["nginx(8)"])
     assert ws.knowledge.sync().new == ()
     ws.undo()
@@ -279,7 +289,7 @@ def test_a_sync_adds_packages_installed_since_one_was_added(ws: Workspace, place
     install("there-before")
     ws.knowledge.add(file(place))
     assert (ws.knowledge.sync().operation, titles(ws)) == (None, ["Runbook"])
-    ws.knowledge.add(knowledge_packages.of_names(["nginx"]))
+    ws.knowledge.add(knowledge_sources.named_packages(["nginx"]))
     assert ws.knowledge.sync().new == ()
     install("new")
     (folder / "nginx" / "README.md").write_text("# nginx\n\nSites go into sites-enabled.\n")
@@ -288,14 +298,16 @@ def test_a_sync_adds_packages_installed_since_one_was_added(ws: Workspace, place
     (folder / "new" / "README.md").unlink()
     (folder / "new").rmdir()
     assert [problem.where for problem in ws.knowledge.sync().problems] == ["new"]
-    assert [one.title for one in ws.knowledge.add(knowledge_packages.every()).new] == ["there-before: README.md"]
+    assert [one.title for one in ws.knowledge.add(knowledge_sources.all_packages()).new] == ["there-before: README.md"]
 
 
 def test_who_adds_much_is_told_how_far_it_is(ws: Workspace, place: Path) -> None:
     for number in range(50):
         (place / "man" / "man8" / f"page{number}.8").write_text(f".TH P 8\n.SH NAME\npage{number} \\- says {number}\n")
     told: list[tuple[str, int, int]] = []
-    ws.knowledge.add(knowledge_manuals.every(lambda *said: told.append(said)), tell=lambda *said: told.append(said))
+    ws.knowledge.add(
+        knowledge_sources.all_manuals(lambda *said: told.append(said)), tell=lambda *said: told.append(said)
+    )
     assert {total for _, _, total in told} == {51}
     assert {what for what, _, _ in told} == {"Reading man pages", "Indexing"}
 
@@ -309,13 +321,13 @@ def test_the_pages_of_nanomem_itself_stay(ws: Workspace) -> None:
 
 def test_nothing_is_fetched_and_what_is_no_text_is_refused(place: Path) -> None:
     with pytest.raises(BadInput, match="nothing is fetched"):
-        knowledge_files.added(Path("https://example.org/page"))
+        knowledge_sources.read_path(Path("https://example.org/page"))
     (place / "picture.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
-    for read in (knowledge_files.added, knowledge_files.saved_page):
+    for read in (knowledge_sources.read_path, knowledge_sources.saved_page):
         with pytest.raises(BadInput):
             read(place / "picture.md")
     with pytest.raises(NotFound):
-        knowledge_files.added(place / "nosuch.md")
+        knowledge_sources.read_path(place / "nosuch.md")
 
 
 def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_read(place: Path) -> None:
@@ -327,7 +339,7 @@ def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_
     (folder / "program.py").write_text("print()")
     os.symlink("/etc/passwd", folder / "link.md")
     os.symlink("/etc", folder / "others")
-    found = knowledge_files.added(folder)
+    found = knowledge_sources.read_path(folder)
     assert [one.title for one in found.documents] == ["good.txt"]
     assert found.documents[0].chunks[0].text == "words \ufffd and more"
     told = {Path(problem.where).name: problem.severity for problem in found.problems}
@@ -338,7 +350,7 @@ def test_a_link_is_told_when_its_folder_is_added_and_not_with_every_sync(ws: Wor
     (place / "notes").mkdir()
     file(place, name="notes/runbook.md")
     os.symlink("/etc/passwd", place / "notes" / "link.md")
-    added = ws.knowledge.add(knowledge_files.added(place / "notes"))
+    added = ws.knowledge.add(knowledge_sources.read_path(place / "notes"))
     assert [problem.what for problem in added.problems] == ["a link, which is not followed"]
     assert ws.knowledge.sync().problems == ()
 
@@ -349,7 +361,7 @@ def test_a_folder_of_which_nothing_can_be_read_says_why(place: Path) -> None:
     (folder / "bad.md").write_bytes(b"\0\0")
     os.symlink("/etc/passwd", folder / "link.md")
     with pytest.raises(BadInput) as error:
-        knowledge_files.added(folder)
+        knowledge_sources.read_path(folder)
     assert "bad.md is left out: no text" in error.value.fix
     assert "link.md is left out: a link" in error.value.fix
 
@@ -357,7 +369,7 @@ def test_a_folder_of_which_nothing_can_be_read_says_why(place: Path) -> None:
 def test_a_pack_that_is_added_as_a_file_says_how_it_is_added(place: Path) -> None:
     (place / "pack.zip").write_bytes(b"PK\x03\x04\0\0\0")
     with pytest.raises(BadInput, match="no text") as error:
-        knowledge_files.added(place / "pack.zip")
+        knowledge_sources.read_path(place / "pack.zip")
     assert error.value.fix == "a pack goes in with --pack"
 
 
@@ -371,7 +383,7 @@ def three(place: Path) -> Found:
 @pytest.fixture
 def half_done(ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace in which an addition of three documents was killed after the first."""
-    monkeypatch.setattr(knowledge_layer, "BATCH", 1)
+    monkeypatch.setattr(base, "BATCH", 1)
     written = KnowledgeLayer._write
 
     def killed(*args: object) -> None:
@@ -417,7 +429,7 @@ def test_an_addition_that_somebody_interrupts_is_taken_back(
     ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ws.knowledge.add(file(place))
-    monkeypatch.setattr(knowledge_layer, "BATCH", 1)
+    monkeypatch.setattr(base, "BATCH", 1)
 
     told: list[tuple[str, int]] = []
 
@@ -439,20 +451,20 @@ def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_lat
     folder = place / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# a\n\nWords.\n")
-    ws.knowledge.add(knowledge_files.added(folder))
+    ws.knowledge.add(knowledge_sources.read_path(folder))
     for name in "bcd":
         (folder / f"{name}.md").write_text(f"# {name}\n\nWords.\n")
-    monkeypatch.setattr(knowledge_layer, "BATCH", 1)
+    monkeypatch.setattr(base, "BATCH", 1)
     with monkeypatch.context() as broken:
-        put = knowledge_rows.put
+        put = knowledge.put
 
-        def full(connection: sqlite3.Connection, workspace_id: str, one: KnowledgeDocument, chunks: list[Chunk]) -> int:
+        def full(connection: Any, one: KnowledgeDocument, chunks: list[Chunk]) -> int:
             if one.title == "d":
                 raise DiskFull("no space left")
-            return put(connection, workspace_id, one, chunks)
+            return put(connection, one, chunks)
 
-        broken.setattr(knowledge_rows, "put", full)
+        broken.setattr(knowledge, "put", full)
         with pytest.raises(DiskFull):
-            ws.knowledge.add(knowledge_files.added(folder))
+            ws.knowledge.add(knowledge_sources.read_path(folder))
     assert titles(ws) == ["a"]
     assert {one.title for one in ws.knowledge.sync().new} >= {"b", "c", "d"}

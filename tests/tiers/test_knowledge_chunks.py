@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.blocks import Block, Piece, Reading
-from nanomem_tui.tiers.knowledge_chunks import LEAST, MOST, WHOLE, cut, words_in
+from nanomem_tui.formats.documents import Block, Piece, Reading
+from nanomem_tui.tiers.knowledge_sources import LEAST, MOST, WHOLE, cut, words_in
 
 
 def block(words: int, line: int, section: tuple[str, ...] = ("A",), *, entry: bool = False) -> Block:

@@ -13,8 +13,8 @@ import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import Conflict, Refused
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
@@ -351,12 +351,4 @@ def test_a_look_makes_no_file(place: Path) -> None:
         assert ws.lifecycle.run().operation is None
         assert ws.lifecycle.state()["last_at"] is None
         assert ws.lifecycle.step().kind == "waiting"
-    assert list(place.parent.rglob("tiers*")) == []
-
-
-def test_a_damaged_record_stays_where_it_is(ws: Workspace) -> None:
-    kept(ws, "tool-call", "c1", 40 * DAY)
-    kept(ws, "tool-call", "c2", 40 * DAY)
-    ws.tier_database.write(lambda c: c.execute("UPDATE tool_calls SET tool_name = 'fs.reaf' WHERE id = 'c1'"))
-    ws.lifecycle.run()
-    assert tiers(ws, "tool-call") == {"c1": "working", "c2": "longterm"}
+    assert list(place.parent.rglob("work*.db*")) == []

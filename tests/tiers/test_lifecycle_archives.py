@@ -13,7 +13,7 @@ import pytest
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.store import year_archive
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import all_of, kept
 

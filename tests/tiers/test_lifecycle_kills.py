@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import NothingToDo
-from nanomem_tui.store import database
-from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers import lifecycle_archives, lifecycle_runs
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
@@ -51,10 +51,10 @@ def made(base: Path, before: Action | None = None) -> Path:
 def _writer() -> Any:
     """What commits."""
     if not ON_POSTGRES:
-        return database.Database
-    from nanomem_tui.store.postgres.server import Server
+        return SqliteDatabase
+    from nanomem_tui.store.postgres import PostgresDatabase
 
-    return Server
+    return PostgresDatabase
 
 
 def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
-import stat
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -18,12 +17,11 @@ import pytest
 import time_machine
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, DiskFull, NanomemError, StoreError
-from nanomem_tui.store import tier_rows
-from nanomem_tui.store.tier_store import TierStore
+from nanomem_tui.errors import BadInput, NanomemError, StoreError
+from nanomem_tui.store.work import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
-from tests.tiers.happened import kill, messages, opened, push, refusing, segments, small_home, told
+from tests.tiers.happened import kill, messages, opened, push, refusing, small_home, told
 
 START = "2026-03-01T10:00:00+00:00"
 
@@ -70,7 +68,6 @@ def test_what_no_entry_can_be_is_refused(ws: Workspace, category: str, data: Any
     with pytest.raises(BadInput, match=what):
         ws.operational.push(category, data)
     assert ws.operational.recent() == []
-    assert segments(ws) == []
 
 
 def test_data_may_be_as_deep_as_anybody_needs(ws: Workspace) -> None:
@@ -94,69 +91,6 @@ def test_data_without_an_end_is_refused(ws: Workspace) -> None:
         ws.operational.push("event", data)
 
 
-@pytest.mark.parametrize("short", [False, True])
-def test_on_a_full_disk_nothing_is_acknowledged_and_nothing_is_lost(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, short: bool
-) -> None:
-    ws = open_workspace(workspace)
-    push(ws, "one")
-    real = os.write
-
-    def full(handle: int, data: bytes) -> int:
-        if short:
-            return real(handle, data[:20])
-        raise OSError(errno.ENOSPC, "full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full)
-        for _ in range(3):
-            with pytest.raises(DiskFull):
-                push(ws, "lost")
-    assert messages(ws) == ["one"]
-    push(ws, "two")
-    kill(ws.operational)
-    with open_workspace(workspace) as again:
-        assert messages(again) == ["one", "two"]
-        assert again.problems() == []
-
-
-def test_a_tail_that_could_not_be_taken_back_costs_nothing(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ws = open_workspace(workspace)
-    push(ws, "one")
-    real = os.write
-
-    def broken(*_: object) -> None:
-        raise OSError(errno.EIO, "broken")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda handle, data: real(handle, data[:20]))
-        patch.setattr(os, "ftruncate", broken)
-        with pytest.raises(DiskFull):
-            push(ws, "lost")
-    push(ws, "two")
-    kill(ws.operational)
-    with open_workspace(workspace) as again:
-        assert messages(again) == ["one", "two"]
-
-
-def test_a_ring_that_can_give_nothing_up_refuses_after_a_while(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nanomem_tui.tiers.happening.BATCH", 5)
-    with opened(workspace, operational_entries=10) as ws:
-        with monkeypatch.context() as patch:
-            patch.setattr(TierStore, "write", refusing)
-            push(ws, *range(24))
-            assert "broken" in ws.operational.problems()[0].fix
-            with pytest.raises(StoreError, match="operational memory is full"):
-                push(ws, *range(24, 40))
-            with pytest.raises(StoreError, match="broken"):
-                ws.operational.age()
-        ws.operational.age()
-        assert ws.operational.state()["degraded"] == ""
-        assert [data["message"] for data in told(ws)] + messages(ws) == [str(number) for number in range(25)]
-
-
 # -- who comes after --------------------------------------------------------------------------------------------------
 
 
@@ -171,10 +105,10 @@ def test_what_was_acknowledged_is_there_after_a_kill(workspace: Path) -> None:
         assert found is not None
         assert found.value == 3.0
         push(again, "three")
-        assert len(segments(again)) == 1, "it goes on in the file that was left"
         assert [entry.data.get("message") for entry in again.operational.recent()] == ["three", None, "two", "one"]
 
 
+@pytest.mark.sqlite("the bytes of its file")
 def test_looking_changes_no_byte(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         assert ws.operational.recent() == []
@@ -183,35 +117,10 @@ def test_looking_changes_no_byte(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         push(ws, "one")
     with open_workspace(workspace) as ws:
-        path = segments(ws)[0]
+        path = ws.paths.work_database
         before = path.read_bytes(), path.stat().st_mtime_ns
         assert messages(ws) == ["one"]
         assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-
-
-def test_files_are_private(ws: Workspace) -> None:
-    push(ws, "one")
-    path = segments(ws)[0]
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-
-
-def test_what_has_aged_leaves_the_files(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanomem_tui.tiers.spool.ROLL_BYTES", 500)
-    with time_machine.travel(START, tick=False) as time:
-        push(ws, *range(20))
-        files = len(segments(ws))
-        assert files > 3
-        time.shift(3000)
-        push(ws, "young")
-        time.shift(1000)
-        assert ws.operational.age() == 20
-        assert len(segments(ws)) == 1
-        time.shift(3000)
-        assert ws.operational.age() == 1
-        assert segments(ws) == []
-        push(ws, "after")
-        assert messages(ws) == ["after"]
 
 
 def test_what_has_aged_is_not_there_again_after_a_kill(workspace: Path) -> None:
@@ -228,89 +137,79 @@ def test_what_has_aged_is_not_there_again_after_a_kill(workspace: Path) -> None:
             assert told(again) == [{"message": "old"}]
 
 
-def test_a_kill_between_the_table_and_the_file_brings_nothing_twice(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_reason_told(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with time_machine.travel(START, tick=False) as time:
-        ws = open_workspace(workspace)
-        push(ws, "old")
-        ws.operational.push("metric", {"name": "x", "value": 1})
-        time.shift(4000)
-        with monkeypatch.context() as patch:
-            patch.setattr(type(ws.operational._spool), "aged", lambda *_: None)
-            assert ws.operational.age() == 2
-        kill(ws.operational)
-        with open_workspace(workspace) as again:
-            assert again.operational.recent() == []
-            assert told(again) == [{"message": "old"}]
-            assert len(again.records.of("metric")) == 1
-            assert segments(again) == []
+    push(ws, "one")
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkStore, "write", refusing)
+        for critical in (False, True):
+            with pytest.raises(StoreError, match="broken"):
+                ws.operational.push("event", {"message": "lost"}, "tests", critical)
+        with pytest.raises(StoreError, match="broken"):
+            ws.operational.age(clock.now() + timedelta(hours=2))
+        assert "broken" in ws.operational.state()["degraded"]
+        assert "broken" in ws.operational.problems()[0].fix
+    assert messages(ws) == ["one"]
+    assert told(ws) == []
+    assert ws.operational.age(clock.now() + timedelta(hours=2)) == 1
+    assert ws.operational.problems() == []
 
 
-@pytest.mark.parametrize("junk", [b"\xff\xfe", b"\0\0\0", b'{"c":"00000000","r":{"id":"x"}}', b"[1]", b'{"c":"12'])
-def test_a_line_that_cannot_be_read_costs_that_line_and_is_kept_aside(workspace: Path, junk: bytes) -> None:
-    ws = open_workspace(workspace)
-    push(ws, "one", "two")
-    kill(ws.operational)
-    path = segments(ws)[0]
-    first, second, _ = path.read_bytes().split(b"\n")
-    path.write_bytes(first + b"\n" + junk + b"\n" + second + b"\n")
-    with open_workspace(workspace) as again:
-        expected = junk.strip(b"\0\r ") != b""
-        assert [problem.line for problem in again.doctor() if "entry" in problem.what] == ([2] if expected else [])
-        push(again, "three")
-        assert messages(again) == ["one", "two", "three"]
-        assert [(problem.line, problem.what) for problem in again.problems()] == (
-            [(2, "an entry that cannot be read")] if expected else []
+def line(key: str, **more: Any) -> bytes:
+    """An entry as an earlier release wrote it into a file of its own."""
+    named = {"id": key, "at": "2026-03-01T09:50:00+00:00", "category": "event", "source": "s", "critical": False}
+    body = json.dumps({**named, "data": {"message": key}, **more}).encode()
+    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
+
+
+def aged(key: str) -> bytes:
+    body = b'{"aged":"%b"}' % key.encode()
+    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe\n", b'{"c":"00000000","r":{"id":"x"}}\n', b"[1]\n", b""])
+def test_what_an_earlier_release_kept_in_files_is_taken_in_once(workspace: Path, junk: bytes) -> None:
+    with time_machine.travel(START, tick=False), open_workspace(workspace) as ws:
+        folder = ws.paths.data / "operational" / ws.id
+        folder.mkdir(parents=True)
+        one, two, three = (line(key) for key in ("one", "two", "three"))
+        (folder / "1-1-a.spool").write_bytes(one + aged("one") + junk + two + three[:-9])
+        (folder / "2-2-b.spool").write_bytes(line("gone") + aged("gone"))
+        push(ws, "now")
+        assert sorted(messages(ws)) == ["now", "two"]
+        assert not list(folder.glob("*.spool"))
+        assert [path.name[17:] for path in ws.paths.quarantine.iterdir()] == ["1-1-a.spool"], "with the torn line"
+        assert ws.operational.age() == 0
+
+
+def test_what_an_earlier_release_left_of_long_ago_is_in_working_memory_at_once(workspace: Path) -> None:
+    with time_machine.travel(START, tick=False), open_workspace(workspace) as ws:
+        folder = ws.paths.data / "operational" / ws.id
+        folder.mkdir(parents=True)
+        long_ago = "2026-02-01T10:00:00+00:00"
+        task = {"id": "t", "status": "pending"}
+        (folder / "1-1-a.spool").write_bytes(
+            line("old", at=long_ago) + line("task", at=long_ago, category="task", data=task) + line("young")
         )
-        again.operational.age(clock.now() + timedelta(hours=2))
-        kept = [file.read_bytes() for file in again.paths.quarantine.glob("*")] if expected else []
-        assert all(junk in data for data in kept)
-        assert bool(kept) == expected
-        assert segments(again) == []
+        push(ws, "now")
+        assert sorted(messages(ws)) == ["now", "young"]
+        assert {"message": "old"} in told(ws)
+        assert [one.id for one in ws.operational.active_tasks()] == ["t"]
+        assert not ws.paths.quarantine.exists()
 
 
-def test_a_torn_tail_costs_nothing(workspace: Path) -> None:
-    ws = open_workspace(workspace)
-    push(ws, "one", "two")
-    kill(ws.operational)
-    path = segments(ws)[0]
-    path.write_bytes(path.read_bytes()[:-9])
-    with open_workspace(workspace) as again:
-        push(again, "three")
-        assert messages(again) == ["one", "three"]
-        assert again.problems() == []
-    with open_workspace(workspace) as again:
-        assert messages(again) == ["one", "three"]
-
-
-def test_a_folder_that_somebody_took_away_is_made_again(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False) as time:
-        ws = open_workspace(workspace)
-        push(ws, "one")
-        for path in segments(ws):
-            path.unlink()
-        time.shift(2)
-        push(ws, "two")
-        kill(ws.operational)
-        with open_workspace(workspace) as again:
-            assert messages(again) == ["one", "two"]
-
-
-def test_an_entry_that_no_table_can_hold_is_kept_aside(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    push(ws, "one", "poison", "two")
-    real = tier_rows.put_new
-
-    def picky(connection: Any, workspace_id: str, records: Any) -> None:
-        if any("poison" in json.dumps(record.fields) for record in records):
-            raise BadInput("no table holds that")
-        real(connection, workspace_id, records)
-
-    monkeypatch.setattr(tier_rows, "put_new", picky)
-    assert ws.operational.age(clock.now() + timedelta(hours=2)) == 3
-    assert told(ws) == [{"message": "one"}, {"message": "two"}]
-    assert b"poison" in next(ws.paths.quarantine.glob("*")).read_bytes()
-    assert "no table holds that" in ws.operational.problems()[0].what
+def test_what_an_earlier_release_had_moved_already_comes_back_no_second_time(workspace: Path) -> None:
+    with time_machine.travel(START, tick=False) as time, open_workspace(workspace) as ws:
+        push(ws, "now")
+        time.shift(4000)
+        ws.operational.age()
+        (key,) = (record.id for record in ws.records.of("event"))
+        folder = ws.paths.data / "operational" / ws.id
+        folder.mkdir(parents=True)
+        (folder / "1-1-a.spool").write_bytes(line(key))
+        assert messages(ws) == []
+        assert told(ws) == [{"message": "now"}]
 
 
 # -- several processes ------------------------------------------------------------------------------------------------
@@ -336,7 +235,6 @@ def test_one_process_sees_what_another_pushes(workspace: Path) -> None:
         ours.operational.push("task", {"id": "t", "status": "completed"})
         assert theirs.operational.active_tasks() == []
         assert messages_of(ours) == messages_of(theirs) == ["ours", "theirs", "more"]
-        assert len(segments(ours)) == 2
 
 
 def messages_of(ws: Workspace) -> list[str]:
@@ -359,18 +257,6 @@ def test_what_a_process_left_ages_by_another(workspace: Path) -> None:
         ours.close()
 
 
-def test_what_a_living_process_holds_is_its_own_to_move(workspace: Path) -> None:
-    frozen = time_machine.travel(START, tick=False)
-    with frozen as time, open_workspace(workspace) as ours, open_workspace(workspace) as theirs:
-        push(theirs, "theirs")
-        time.shift(4000)
-        assert ours.operational.age() == 0
-        assert messages(ours) == ["theirs"], "it is in no table yet"
-        assert theirs.operational.age() == 1
-        assert messages(ours) == []
-        assert told(ours) == [{"message": "theirs"}]
-
-
 def test_the_ring_holds_so_many_of_all_processes(workspace: Path) -> None:
     with opened(workspace, operational_entries=10) as ours, opened(workspace, operational_entries=10) as theirs:
         for number in range(8):
@@ -381,24 +267,6 @@ def test_the_ring_holds_so_many_of_all_processes(workspace: Path) -> None:
             *(f"ours {number}" for number in range(3)), *(f"theirs {number}" for number in range(3)),
         ]  # fmt: skip
         assert len(messages(ours)) == 10
-
-
-def test_a_child_of_the_process_writes_a_file_of_its_own(workspace: Path) -> None:
-    ws = open_workspace(workspace)
-    push(ws, "parent")
-    child = fork()
-    if child == 0:
-        status = 1
-        try:
-            push(ws, "child")
-            status = 0
-        finally:
-            os._exit(status)
-    assert os.waitpid(child, 0)[1] == 0
-    push(ws, "parent again")
-    assert messages(ws) == ["parent", "child", "parent again"]
-    assert len(segments(ws)) == 2
-    ws.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -24,12 +24,11 @@ HOUR = 3600.0
 class Happening(RuleBasedStateMachine):
     """Two processes on one workspace. `said`: what was acknowledged; `of`: by which process, in its order."""
 
-    @initialize(roll=st.sampled_from([300, 512 * 1024]))
-    def start(self, roll: int) -> None:
+    @initialize()
+    def start(self) -> None:
         self.base = Path(tempfile.mkdtemp())
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr("nanomem_tui.tiers.spool.ROLL_BYTES", roll)
-        self.patch.setattr("nanomem_tui.tiers.happening.BATCH", 3)
+        self.patch.setattr("nanomem_tui.tiers.operational.BATCH", 3)
         self.now = datetime(2026, 3, 1, 10, tzinfo=UTC)
         self.workspace = small_home(self.base)
         self.said: list[str] = []

@@ -11,11 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import inspect
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, Conflict, CorruptDatabase, NotFound, NothingToDo
-from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS
-from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 
@@ -58,7 +59,7 @@ def test_a_look_makes_no_file(place: Path) -> None:
         assert ws.records.counts()["task"] == {"working": 0, "longterm": 0}
         with pytest.raises(NotFound):
             ws.records.get("goal", "g1")
-    assert list(place.parent.rglob("tiers.db*")) == []
+    assert list(place.parent.rglob("work*.db*")) == []
 
 
 @pytest.mark.parametrize("kind", RECORD_KINDS)
@@ -295,7 +296,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(place: Path) -> None:
 def test_its_files_are_for_their_owner_alone(place: Path) -> None:
     with open_workspace(place) as ws:
         kept(ws, "goal")
-        files = list(ws.paths.data.glob("tiers*"))
+        files = list(ws.paths.data.glob("work*"))
         assert files
         assert {oct(os.stat(file).st_mode & 0o777) for file in files} == {"0o600"}
 
@@ -324,30 +325,6 @@ def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws: Workspace) -> Non
 
 def test_the_tables_are_those_of_the_seed(ws: Workspace) -> None:
     kept(ws, "goal")
-    listed = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    if ws.tier_database.is_remote:
-        listed = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-    tables = ws.tier_database.read(lambda connection: {name for (name,) in connection.execute(listed)})
+    tables = ws.tier_database.read(lambda connection: set(inspect(connection).get_table_names()))
     seed = {"goals", "tasks", "tool_calls", "agent_states", "decisions", "patterns", "procedures", "config_history"}
     assert {*seed, "incidents", "events", "metrics"} <= tables
-
-
-@pytest.mark.sqlite
-@pytest.mark.parametrize("left", [None, b""], ids=["gone", "empty"])
-def test_a_trail_that_is_gone_is_no_empty_one(place: Path, left: bytes | None) -> None:
-    with open_workspace(place) as ws:
-        kept(ws, "goal")
-        ws.items.add("The harbour is cold")
-        trail = ws.tier_database.path
-    trail.unlink()
-    if left is not None:
-        trail.write_bytes(left)
-    with open_workspace(place) as ws:
-        for ask in (lambda: ws.records.of("goal"), lambda: kept(ws, "goal"), ws.records.counts):
-            with pytest.raises(CorruptDatabase, match="are gone"):
-                ask()
-        assert any("are gone" in problem.what for problem in ws.doctor())
-        assert "are gone" in str(ws.status())
-        assert [row.text for row in ws.items.all()] == ["The harbour is cold"]
-        ws.tier_database.path.with_name("tiers.lock").unlink()
-        assert ws.records.of("goal") == []

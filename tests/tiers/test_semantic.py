@@ -9,15 +9,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store import atomic
-from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.tiers.semantic import COLLECTIONS, SemanticAnswer
 from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
@@ -60,7 +61,7 @@ def over(ws: Workspace, words: Words) -> RecordMeaning:
 
 
 def asked(ws: Workspace, meaning: RecordMeaning | None, query: str, *collections: str, n: int = 5) -> SemanticAnswer:
-    found = TierRecords(ws.tier_database, ws.id, ws.perform, lambda key: [], (lambda: meaning) if meaning else None)
+    found = TierRecords(ws.tier_database, ws.perform, lambda key: [], (lambda: meaning) if meaning else None)
     return found.semantic_search(query, collections, n)
 
 
@@ -241,12 +242,12 @@ def test_what_is_deleted_is_forgotten_and_comes_back_by_undo(ws: Workspace, mean
 def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(
     ws: Workspace, meaning: RecordMeaning, words: Words
 ) -> None:
-    from nanomem_tui.store import tier_rows
-
     ws.records.store("goal", {"description": "feed the cat"}, "g")
     assert near(meaning, "feed cat") == ["g"]
     before = len(words.asked)
-    ws.tier_database.write(lambda c: tier_rows.move(c, ws.id, KINDS["goal"], "longterm", [1]))
+    ws.records.update_goal("g", "completed")
+    with clock.at(clock.now() + timedelta(days=400)):
+        ws.lifecycle.run(force=True)
     assert ws.records.get("goal", "g").tier == "longterm"
     assert near(meaning, "feed cat") == ["g"]
     assert len(words.asked) == before
@@ -455,7 +456,7 @@ def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: Recor
         "model": "", "index": "", "done": 0, "total": 0, "running": False, "problem": ""
     }  # fmt: skip
     assert words.asked == []
-    assert not ws.paths.tiers_database.exists()
+    assert not ws.paths.work_database.exists()
 
 
 def test_without_the_extra_words_find_and_one_line_says_so(ws: Workspace) -> None:

@@ -26,7 +26,7 @@ from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.paths import locate
 from nanomem_tui.settings import Settings
 from nanomem_tui.vectors.embedders import embedder_of
-from nanomem_tui.vectors.endpoint import EndpointEmbedder
+from nanomem_tui.vectors.embedding_models import EndpointEmbedder
 from tests.model.server import KEY, Asked, ModelServer, Reply, Script, status
 from tests.store.homes import make_home
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from nanomem_tui.vectors import meaning as service
 from nanomem_tui.vectors.collection import Held, VectorFile
 from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.workspace import Workspace
+from tests.hygiene.repository import ROOT
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made, unavailable
 
@@ -61,6 +64,13 @@ def test_the_nearest_item_comes_first_with_its_distance(ws: Workspace) -> None:
     assert len(found) == 3
     assert 0 < found[0][1] < 0.7 < found[2][1] <= 1
     assert found == sorted(found, key=lambda one: one[1])
+
+
+def test_a_preview_leaves_nobody_who_follows_the_store(ws: Workspace) -> None:
+    snapshot = ws.store.load("item")
+    before = len(snapshot._watches)
+    assert meaning(ws, Words()).preview()[0] == 0
+    assert len(snapshot._watches) == before
 
 
 def test_only_what_is_asked_for_is_found(ws: Workspace) -> None:
@@ -213,15 +223,25 @@ def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path: Path) -
         assert ask(folder, "SELECT count(*) FROM vectors") == [(5,)], "now there is where to keep them"
 
 
-def test_a_database_of_the_schema_before_is_read_as_one_without_vectors(workspace: Path) -> None:
-    views = "facts journal conversations token_usage reflections".split()
-    for what in (*(f"VIEW {view}" for view in views), "TABLE records", "TABLE vectors"):
-        ask(workspace, f"DROP {what}", "nanomem.db")
-    ask(workspace, "PRAGMA user_version = 1", "nanomem.db")
-    with open_workspace(workspace) as ws:
-        asked = meaning(ws, Words())
-        assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
-        assert not [problem for problem in ws.problems() if problem.severity == "error"]
+def test_a_search_that_writes_vectors_loads_neither_sqlalchemy_nor_textual(workspace: Path) -> None:
+    code = """
+import sys
+from nanomem_tui import open_workspace
+from nanomem_tui.vectors.collection import PassageVectors
+from tests.vectors.fakes import Words
+from nanomem_tui.vectors.meaning import Meaning
+ws = open_workspace(sys.argv[1])
+asked = Meaning(ws.store, ws.settings, Words)
+assert asked.nearest("a cat on a sofa", 1)
+passages = PassageVectors(asked.maker, ws.paths.vectors)
+passages.make(["tea"])
+print(sorted({"sqlalchemy", "sqlmodel", "pydantic", "textual"} & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(workspace)], capture_output=True, text=True, check=False, cwd=ROOT, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert ask(workspace, "SELECT collection, count(*) FROM vectors GROUP BY 1") == [("items", 7), ("passages", 1)]
 
 
 # -- side by side -----------------------------------------------------------------------------------------------------
@@ -341,7 +361,7 @@ def test_a_model_that_makes_no_vector_at_all_is_told_and_nothing_is_written(
     asked = meaning(ws, words)
     with pytest.raises(BadAnswer, match="numbers that are none"):
         asked.sync()
-    assert ask(workspace, "SELECT count(*) FROM vectors") == [(0,)]
+    assert not (workspace.parent / "nanomem" / "vectors.db").exists()
     words.bad.clear()
     assert asked.sync() == 7
 
@@ -352,7 +372,7 @@ def test_vectors_of_the_wrong_size_are_refused(workspace: Path, ws: Workspace) -
     asked = meaning(ws, words)
     with pytest.raises(BadAnswer, match="1 x 48 numbers where 1 x 256 belong"):
         asked.sync()
-    assert ask(workspace, "SELECT count(*) FROM vectors") == [(0,)]
+    assert not (workspace.parent / "nanomem" / "vectors.db").exists()
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the session died"), unavailable()], ids=["its own", "ours"])
@@ -429,15 +449,6 @@ def test_rows_that_are_no_vectors_are_made_anew(workspace: Path, spoilt: str) ->
     assert ask(workspace, "SELECT key, text_hash, vector FROM vectors ORDER BY key") == good
 
 
-def test_rows_that_are_no_vectors_are_counted(workspace: Path, ws: Workspace) -> None:
-    meaning(ws, Words()).sync()
-    file = VectorFile(ws.paths.vectors)
-    assert file.bad(["items"]) == 0
-    ask(workspace, "UPDATE vectors SET vector = zeroblob(1024) WHERE key = (SELECT min(key) FROM vectors)")
-    ask(workspace, "UPDATE vectors SET vector = x'0000' WHERE key = (SELECT max(key) FROM vectors)")
-    assert file.bad(["items"]) == 2
-
-
 @pytest.mark.parametrize("damage", ["no database at all" * 999, ""])
 def test_a_file_that_is_damaged_is_made_anew(workspace: Path, ws: Workspace, damage: str) -> None:
     meaning(ws, Words()).sync()
@@ -458,24 +469,6 @@ def test_a_file_that_goes_while_it_is_used_costs_no_search(workspace: Path, ws: 
     asked.close()
     assert meaning(ws, Words()).sync() == 7
     assert ask(workspace, "SELECT count(*) FROM vectors") == [(8,)]
-
-
-def test_vectors_of_an_earlier_release_are_taken_over_once(workspace: Path) -> None:
-    """It kept them in the database of the memory, and making them anew may cost money."""
-    with open_workspace(workspace) as ws:
-        meaning(ws, Words()).sync()
-        workspace_id = ws.id
-    rows = ask(workspace, "SELECT key, model, 256, text_hash, vector FROM vectors")
-    (workspace.parent / "nanomem" / "vectors.db").unlink()
-    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection, connection:
-        query = "INSERT INTO vectors (workspace_id, key, model, dimension, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?)"
-        connection.executemany(query, [(workspace_id, *row) for row in rows])
-    with open_workspace(workspace) as ws:
-        words = Words()
-        assert texts(ws, meaning(ws, words).nearest("a cat on a sofa", 1)) == [CAT]
-        assert words.asked == ["a cat on a sofa"]
-        ask(workspace, "DELETE FROM vectors WHERE key = (SELECT min(key) FROM vectors)")
-        assert meaning(ws, words).sync() == 1, "not a second time"
 
 
 def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 from collections.abc import Callable
@@ -15,11 +16,11 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.cli.reindex import NONE_YET
-from nanomem_tui.errors import MissingExtra
-from nanomem_tui.vectors import embedders, health
-from nanomem_tui.vectors.chroma import COLLECTION, MARKER, OWNER, place_of
+from nanomem_tui.errors import AccessDenied, MissingExtra
+from nanomem_tui.vectors import chroma, embedders
+from nanomem_tui.vectors.chroma import MARKER, place_of
 from nanomem_tui.vectors.collection import VectorFile
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.meaning import Meaning, health
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
@@ -54,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def told(workspace: Path, **settings: Any) -> list[str]:
     with open_workspace(workspace) as ws:
-        return [problem.text() for problem in health.problems(ws.store, ws.settings._replace(**settings))]
+        return [problem.text() for problem in health(ws.store, ws.settings._replace(**settings))]
 
 
 def spoil(workspace: Path, statement: str) -> None:
@@ -103,7 +104,6 @@ def test_records_are_embedded_where_there_are_no_items(run: Run, tmp_path: Path,
 def test_the_command_mends_rows_that_are_no_vectors(run: Run, workspace: Path, words: Words) -> None:
     run(workspace, "memory", "reindex", "--vectors")
     spoil(workspace, "UPDATE vectors SET vector = zeroblob(1024) WHERE key = (SELECT min(key) FROM vectors)")
-    assert any("1 vector of another size" in line for line in told(workspace))
     assert "1 embedded now" in run(workspace, "memory", "reindex", "--vectors")
     assert told(workspace) == []
 
@@ -130,19 +130,15 @@ def test_an_embedding_makes_the_table_anew_too(workspace: Path, words: Words) ->
         assert VectorFile(ws.paths.vectors).counts(["items"])[0].rows == 7
 
 
-def test_vectors_of_other_texts_are_told_and_everything_is_embedded_anew(
-    run: Run, workspace: Path, words: Words
-) -> None:
+def test_everything_is_embedded_anew(run: Run, workspace: Path, words: Words) -> None:
     run(workspace, "memory", "reindex", "--vectors")
     spoil(workspace, "UPDATE vectors SET vector = (SELECT v.vector FROM vectors v ORDER BY v.key LIMIT 1)")
-    assert "of 7 vectors that were looked at are not of their texts" in "\n".join(told(workspace))
     assert "0 embedded now" in run(workspace, "memory", "reindex", "--vectors")
     assert "all would be embedded anew" in run(workspace, "memory", "reindex", "--vectors", "--anew", "--dry-run")
     assert "7 embedded now" in run(workspace, "memory", "reindex", "--vectors", "--anew")
-    assert told(workspace) == []
     words.asked.clear()
-    assert told(workspace, embedding_backend="endpoint") == []
-    assert words.asked == [], "an endpoint is asked nothing"
+    assert told(workspace) == []
+    assert words.asked == [], "the doctor asks no model"
     assert "goes with --vectors" in run(workspace, "memory", "reindex", "--anew", code=2)
 
 
@@ -209,7 +205,7 @@ def test_the_doctor_names_settings_that_give_no_vector(
     known = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in ("httpx", "onnxruntime") else known(name))
     with open_workspace(workspace) as ws:
-        found = list(health.problems(ws.store, ws.settings._replace(**settings)))
+        found = list(health(ws.store, ws.settings._replace(**settings)))
     assert [problem.severity for problem in found] == [severity] * bool(severity)
     assert said in "".join(problem.text() + problem.fix for problem in found)
 
@@ -240,15 +236,6 @@ def folder_of(ws: Workspace) -> Path:
     return found
 
 
-def collection(folder: Path, owner: str) -> None:
-    """What the doctor looks at in a database of Chroma."""
-    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
-        connection.execute("CREATE TABLE collections (id TEXT, name TEXT)")
-        connection.execute("CREATE TABLE collection_metadata (collection_id TEXT, key TEXT, str_value TEXT)")
-        connection.execute("INSERT INTO collections VALUES ('1', ?)", (COLLECTION,))
-        connection.execute("INSERT INTO collection_metadata VALUES ('1', ?, ?)", (OWNER, owner))
-
-
 def of_chroma(workspace: Path) -> str:
     """What is said of the folder; whether chromadb is installed here is another matter."""
     return "\n".join(line for line in told(workspace, vector_index="chroma") if "not installed" not in line)
@@ -264,26 +251,23 @@ def test_the_doctor_looks_into_a_folder_of_chroma(workspace: Path) -> None:
     (folder / "strange").unlink()
     (folder / MARKER).write_text(json.dumps({"workspace": owner}))
     assert of_chroma(workspace) == ""
-    collection(folder, owner)
-    assert of_chroma(workspace) == ""
-    path = folder / "chroma.sqlite3"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE collection_metadata SET str_value = 'another'")
-    assert "is not of this workspace" in of_chroma(workspace)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DROP TABLE collection_metadata")
-    assert "of a version that is not known here" in of_chroma(workspace) or "cannot read" in of_chroma(workspace)
-    path.write_bytes(b"no database" * 1000)
-    assert "reindex --vectors" in of_chroma(workspace)
-    path.unlink()
-    (folder / "segment").mkdir()
-    assert "its database is gone" in of_chroma(workspace)
     (folder / MARKER).write_text(json.dumps({"workspace": "another"}))
     assert "of another workspace" in of_chroma(workspace)
 
 
+def test_a_folder_of_chroma_that_cannot_be_looked_into_is_told_as_an_error_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    monkeypatch.setattr(chroma.os, "scandir", refuse)
+    with pytest.raises(AccessDenied, match="no permission"):
+        chroma.check_owner(tmp_path, "ws")
+
+
 def test_the_doctor_says_that_chromadb_is_not_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(util, "find_spec", lambda name: None)
     assert "pip install '.[chroma]'" in "\n".join(told(workspace, vector_index="chroma"))
 
 

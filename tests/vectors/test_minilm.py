@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nanomem_tui.errors import MissingExtra
-from nanomem_tui.vectors import local_models as minilm
+from nanomem_tui.vectors import embedding_models as minilm
 from nanomem_tui.vectors.embedders import Embedder
 from tests.vectors import offline
 from tests.vectors.reference import FILE, LONG
@@ -76,19 +76,18 @@ def test_many_threads_may_ask_one_embedder_that_was_never_asked() -> None:
 
 def test_choosing_it_loads_nothing() -> None:
     code = (
-        "import sys; from nanomem_tui.vectors.local_models import mini_lm, installed; "
-        "print(installed(), mini_lm().name, mini_lm().dimension, {'numpy', 'onnxruntime'} & set(sys.modules))"
+        "import sys; from nanomem_tui.vectors.embedding_models import mini_lm; "
+        "print(mini_lm().name, mini_lm().dimension, {'numpy', 'onnxruntime'} & set(sys.modules))"
     )
     environment = {**os.environ, "PYTHONPATH": str(offline.ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "True all-MiniLM-L6-v2-int8 1.0.0 384 set()\n"
+    assert done.stdout == "all-MiniLM-L6-v2-int8 1.0.0 384 set()\n"
 
 
 @pytest.mark.parametrize("lacking", ["onnxruntime", minilm.PACKAGE])
 def test_what_is_not_installed_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name, *rest: None if name == lacking else find(name, *rest))
-    assert not minilm.installed()
     with pytest.raises(MissingExtra) as caught:
         minilm.mini_lm()
     assert caught.value.line().endswith("which is not installed. Fix: in a clone of nanomem: pip install '.[vector]'")
@@ -113,7 +112,9 @@ def test_a_process_that_would_reach_out_is_ended(tmp_path: Path) -> None:
 
 @needs_filter
 def test_no_vector_needs_the_network_and_nobody_keeps_what_was_done(tmp_path: Path) -> None:
-    code = "from nanomem_tui.vectors.local_models import mini_lm; print(mini_lm().embed(['tea', 'milk' * 900]).shape)"
+    code = (
+        "from nanomem_tui.vectors import embedding_models as m; print(m.mini_lm().embed(['tea', 'milk' * 900]).shape)"
+    )
     done = offline.run(code, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "(2, 384)\n", "")
     assert list(tmp_path.rglob("*")) == []  # onnxruntime sends what it notes in the home, some time later

@@ -15,8 +15,9 @@ from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.meaning import Meaning, outside_of
-from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgCollection, PgCopy
+from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgCollection, PgCopy, PgServer
 from nanomem_tui.workspace import Workspace
+from tests import postgres_pooler
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
 from tests.vectors.fakes import Words, made
@@ -233,6 +234,27 @@ def test_a_connection_that_the_server_ends_is_made_anew(server: PostgresServer, 
     index.upsert(rows_of("abc", rows))
     server.run(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nanomem'")
     assert index.nearest(rows[1], 1)[0].key == "b"
+
+
+def test_behind_a_pool_of_transactions_it_works_and_nothing_of_it_stays(server: PostgresServer, opened: Opened) -> None:
+    import psycopg
+
+    with postgres_pooler.database(server) as url:
+        server.run(url.partition("?")[0].rpartition("/")[2], "CREATE EXTENSION vector")
+        index, rows = opened(url), vectors(12)
+        for number, row in enumerate(rows):  # more often than a driver waits before it prepares a statement
+            index.upsert(rows_of([f"k{number}"], rows[number : number + 1]))
+            assert index.nearest(row, 1)[0].key == f"k{number}"
+        asked = (
+            "SELECT (SELECT count(*) FROM pg_prepared_statements), current_setting('lock_timeout'),"
+            " current_setting('statement_timeout')"
+        )
+        ours = PgServer(url)
+        assert ours.run(lambda connection: connection.execute(asked).fetchone()) == (0, "30s", "30s")
+        ours.close()
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+            for _ in range(20):
+                assert connection.execute(asked, prepare=False).fetchone() == (0, "0", "0")
 
 
 def test_a_table_that_goes_while_it_is_used_costs_no_search(

@@ -332,5 +332,5 @@ async def test_a_notice_is_never_markup() -> None:
 
 def test_help_says_what_the_words_of_the_status_bar_mean() -> None:
     text = help_document(Context("items")).plain()
-    for words in (waiting_words(3, export_due=True), waiting_words(0, export_due=True)):
+    for words in (waiting_words(3, only_exports=False), waiting_words(3, only_exports=True)):
         assert words.replace("3", "N") in text

@@ -103,14 +103,14 @@ class DateHasPassed:
         row = self._rows.row(finding)
         if decision != "edit" or how.text or not isinstance(row, Item):
             return None
-        from nanomem_tui.store import fact_fields
+        from nanomem_tui.store import values
         from nanomem_tui.store.snapshot import change_of
 
         words = absolute(row)
         if words == row.text:
             return None
         after = row._replace(text=words, updated_at=clock.iso(clock.now()))
-        return [change_of("item", row, fact_fields.with_value(after))]
+        return [change_of("item", row, values.with_value(after))]
 
 
 def _judged_on(row: Item) -> tuple[str, str, str]:

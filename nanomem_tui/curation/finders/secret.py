@@ -56,14 +56,14 @@ class HoldsSecret:
             return None
         from nanomem_tui import clock
         from nanomem_tui.memory import secrets
-        from nanomem_tui.store import fact_fields
+        from nanomem_tui.store import values
         from nanomem_tui.store.values import lesson_key
 
         now = clock.iso(clock.now())
         if isinstance(row, Record):
             return [change_of("record", row, row._replace(text=how.text or secrets.mask(row.text), updated_at=now))]
         if isinstance(row, Item):
-            after = fact_fields.with_value(row._replace(text=secrets.mask(row.text), updated_at=now))
+            after = values.with_value(row._replace(text=secrets.mask(row.text), updated_at=now))
             return [change_of("item", row, after)]
         masked = row._replace(
             trigger=secrets.mask(row.trigger),

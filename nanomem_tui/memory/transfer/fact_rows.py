@@ -15,9 +15,8 @@ from nanomem_tui.errors import BadInput, Problem
 from nanomem_tui.memory.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found
-from nanomem_tui.store.fact_fields import checked_name, fact_of, id_of, identity, text_of
-from nanomem_tui.store.values import KINDS, Item, dumped
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.store.values import KINDS, Item, checked_name, dumped, fact_of, id_of, identity, text_of
+from nanomem_tui.text import counted, is_utf8, one_line
 
 EARLIER = "earlier"
 """The field of a fact that holds its older values, newest first: `value`, `since`, and of ours `until`, `actor`,
@@ -68,7 +67,7 @@ def with_earlier(item: Item, told: object) -> tuple[Item, str]:
     size = 0
     for one in told:
         known = {name: one.get(name) for name in _OF_A_VALUE} if isinstance(one, dict) else {}
-        fields = {name: text for name, text in known.items() if isinstance(text, str) and text and rows.utf8(text)}
+        fields = {name: text for name, text in known.items() if isinstance(text, str) and text and is_utf8(text)}
         size += sum(map(len, fields.values()))
         if "value" in fields and clock.parse(fields.get("since")) is not None and size <= MOST_EARLIER:
             kept.append(fields)

@@ -19,8 +19,7 @@ from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.fact_rows import OWN, FactRow, names_there
 from nanomem_tui.memory.transfer.record_rows import COUNTS, TABLES, clock_there
 from nanomem_tui.memory.transfer.values import Reading
-from nanomem_tui.store.fact_fields import fact_of
-from nanomem_tui.store.values import Item, Record
+from nanomem_tui.store.values import Item, Record, fact_of
 from nanomem_tui.text import one_line
 
 NAMED = 10

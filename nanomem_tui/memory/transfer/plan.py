@@ -9,11 +9,22 @@ from nanomem_tui.memory.transfer.fact_rows import with_earlier_of
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
 from nanomem_tui.memory.transfer.work import Here, WorkPlanner
-from nanomem_tui.store.fact_fields import Fact, fact_of, identity_of_item, text_of, with_fields, with_value
 from nanomem_tui.store.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.tier_values import TierRecord
-from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Record, Row
+from nanomem_tui.store.values import (
+    ROW_TYPES,
+    AnyRow,
+    Fact,
+    Item,
+    Record,
+    Row,
+    fact_of,
+    identity_of_item,
+    text_of,
+    with_fields,
+    with_value,
+)
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})

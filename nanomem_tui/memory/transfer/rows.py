@@ -13,8 +13,8 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.memory.items import MAX_TEXT
 from nanomem_tui.store.exchange import MOST, global_scope
-from nanomem_tui.store.scope_keys import NO_CHAT
-from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item, Lesson, Record, dumped
+from nanomem_tui.store.values import KINDS, NO_CHAT, SCOPE_TYPES, Item, Lesson, Record, dumped
+from nanomem_tui.text import is_utf8
 
 MAX_ID = 200
 MAX_FIELD = 2_000
@@ -120,18 +120,9 @@ def record(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Record, str]:
     return found, "; ".join(notes)
 
 
-def utf8(text: str) -> bool:
-    """Whether UTF-8 can hold the text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _id(value: Any) -> str:
     key = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(key, str) or not key or len(key) > MAX_ID or not key.isprintable() or not utf8(key):
+    if not isinstance(key, str) or not key or len(key) > MAX_ID or not key.isprintable() or not is_utf8(key):
         raise BadRow("no usable id")
     return key
 
@@ -145,7 +136,7 @@ def _text(value: Any, name: str, limit: int, *, needed: bool = False) -> str:
         raise BadRow(f"{name} is empty")
     if len(value) > limit:
         raise BadRow(f"{name} has more than {limit:,} characters")
-    if not value.isascii() and not utf8(value):
+    if not value.isascii() and not is_utf8(value):
         raise BadRow(f"{name} holds a lone surrogate, which is no UTF-8")
     return value
 
@@ -162,9 +153,9 @@ def _scope(scope_type: str, key: Any, workspace_id: str) -> str:
         if isinstance(key, str) and key and _GLOBAL.fullmatch(key) is None:
             raise BadRow(f"scope key {_shown(key)} is not that of a global item")
         return global_scope(workspace_id)
-    if scope_type == "chat" and isinstance(key, str) and key.startswith(NO_CHAT) and utf8(key):
+    if scope_type == "chat" and isinstance(key, str) and key.startswith(NO_CHAT) and is_utf8(key):
         return key
-    match = _SCOPED.fullmatch(key) if isinstance(key, str) and utf8(key) else None
+    match = _SCOPED.fullmatch(key) if isinstance(key, str) and is_utf8(key) else None
     if match is None or match[1] != scope_type:
         raise BadRow(f"scope key {_shown(key)} is not that of a {scope_type}")
     return str(key)
@@ -198,7 +189,7 @@ def _time(raw: Mapping[str, Any], name: str, notes: list[str], *, ours: bool) ->
     value = raw.get(name)
     if value is None or value == "":
         return ""
-    if not isinstance(value, str) or len(value) > 64 or not utf8(value):
+    if not isinstance(value, str) or len(value) > 64 or not is_utf8(value):
         notes.append(f"{name} was no time")
         return ""
     moment = clock.parse(value)
@@ -216,7 +207,7 @@ def _meta(raw: Mapping[str, Any], notes: list[str]) -> str:
         value = dumped(raw["meta"])
     if value is None:
         return "{}"
-    if not isinstance(value, str) or len(value) > MAX_META or not utf8(value):
+    if not isinstance(value, str) or len(value) > MAX_META or not is_utf8(value):
         notes.append("free fields that were none are left out")
         return "{}"
     return value

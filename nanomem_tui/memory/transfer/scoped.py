@@ -13,11 +13,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from nanomem_tui.errors import BadInput, Problem
-from nanomem_tui.formats.foreign_tables import Raw, tables
+from nanomem_tui.formats.foreign_tables import Raw, Tables, tables
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.exchange import global_scope
@@ -64,6 +65,8 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
         entries = list(source.rows(TABLE, columns))
         learned = list(source.rows("lessons", _LESSON_COLUMNS)) if ours else []
         happened = list(source.rows("records", _RECORD_COLUMNS)) if ours else []
+        if ours and "meta" in source.names:
+            _complete(source, entries, learned, happened)
         problems = source.problems
     wanted = _workspace(entries, (source_workspace, workspace_id, folder_id), path)
     found: list[Found] = []
@@ -88,6 +91,16 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
     name = "nanomem-db" if ours else "scoped-db"
     fields = frozenset[str]() if ours else _FIELDS
     return Reading(name, found, problems, fields, ours, ours and wanted == workspace_id, deleted, notes)
+
+
+def _complete(source: Tables, *found: Sequence[tuple[int, Raw]]) -> None:
+    """Give rows of a database that holds one workspace its id, and the counters that lie in a table of their own."""
+    owner = next((raw["workspace_id"] for _, raw in source.rows("meta", ("workspace_id",))), None)
+    usage = {raw["id"]: raw for _, raw in source.rows("usage", ("id", "hits", "last_at"))}
+    for _, raw in chain(*found):
+        used = usage.get(raw.get("id"), {})
+        raw |= {"workspace_id": owner, "hits": used.get("hits") or 0}
+        raw |= {"last_accessed_at": used.get("last_at") or None, "last_applied_at": used.get("last_at") or ""}
 
 
 def _workspace(entries: Sequence[tuple[int, Raw]], choices: Sequence[str], path: Path) -> str:

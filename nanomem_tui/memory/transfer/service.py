@@ -37,15 +37,16 @@ from nanomem_tui.memory.transfer.values import (
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, markers, tier_layer
+from nanomem_tui.store import atomic, forgotten, work_layer
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.values import Item, Lesson, Record, Row
+from nanomem_tui.store.work_values import TierRecord
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.tier_store import TierStore
+    from sqlalchemy import Connection
+
+    from nanomem_tui.store.work import WorkStore
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
@@ -74,7 +75,7 @@ class Transfer:
         perform: Perform,
         sessions: Callable[[], Sessions],
         earlier: Callable[[Sequence[Item]], Mapping[str, Sequence[Mapping[str, Any]]]],
-        tiers: TierStore,
+        tiers: WorkStore,
     ) -> None:
         self._store = store
         self._paths = paths
@@ -198,8 +199,8 @@ class Transfer:
         coming = [row for row in rows if isinstance(row, TierRecord)]
         if not coming:
             return work.Here()
-        deleted = self._store.journal.taken_away(tier_layer.NAME)
-        return work.Here(work.here(self._tiers, self._store.workspace_id, coming), deleted)
+        deleted = self._store.journal.taken_away(work_layer.NAME)
+        return work.Here(work.here(self._tiers, coming), deleted)
 
     def records(self) -> list[Record]:
         """The records that are not deleted, in no order."""
@@ -239,9 +240,8 @@ class Transfer:
         self.check_target(path, force=force)
 
         def look(connection: Connection) -> None:
-            own = self._store.workspace_id
-            head = {**jsonl.head(own), work_lines.TYPE: work_lines.count(connection, own)}
-            work_lines.write(path, work_lines.records(connection, own), head, told)
+            head = {**jsonl.head(self._store.workspace_id), work_lines.TYPE: work_lines.count(connection)}
+            work_lines.write(path, work_lines.records(connection), head, told)
 
         if self._tiers.exists:
             self._tiers.read(look)
@@ -316,7 +316,7 @@ class Transfer:
             return made.data, [row for row in items if row.id not in without], facts.LOST, facts.told(made)
         if name == "markdown":
             return markdown.dump(items), items, markdown.LOST, _told_to_all(items)
-        backfilled = markers.read(self._store, "backfill:v1") is not None
+        backfilled = self._store.marker("backfill:v1") is not None
         data, same = scoped.dump(items, foreign.folder_id(self._paths), backfilled=backfilled)
         _count(left, "the same text as a newer one", len(same))
         gone = {row.id for row in same}
@@ -333,7 +333,7 @@ def _told_to_all(items: Iterable[Item]) -> tuple[str, ...]:
 def _change(entry: Entry) -> Change:
     row = entry.row
     if isinstance(row, TierRecord):
-        return tier_layer.change(entry.present if isinstance(entry.present, TierRecord) else None, row)
+        return work_layer.change(entry.present if isinstance(entry.present, TierRecord) else None, row)
     layer = layer_of(row)
     assert not isinstance(entry.present, TierRecord)
     if entry.verdict == "update":
@@ -344,8 +344,8 @@ def _change(entry: Entry) -> Change:
     gone = entry.present
     if gone is None or not gone.is_deleted or type(gone) is not type(row):
         return change
-    back = patched(gone, change)  # an undo makes it what it was when it was deleted
-    return change_of(layer, gone, back) if back is not None else change
+    # An undo makes it what it was when it was deleted.
+    return change_of(layer, gone, patched(gone, change, gone.revision))
 
 
 def _waiting(row: Row, why: str) -> Row:

@@ -14,13 +14,12 @@ from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.memory.cap import Overflow
-from nanomem_tui.store import tier_layer
-from nanomem_tui.store.fact_fields import fact_of
+from nanomem_tui.store import work_layer
 from nanomem_tui.store.forgotten import Forgotten
-from nanomem_tui.store.tier_kinds import KINDS as TIER_KINDS
-from nanomem_tui.store.tier_values import TierRecord
-from nanomem_tui.store.values import AnyRow, Item, Record
+from nanomem_tui.store.values import AnyRow, Item, Record, fact_of
 from nanomem_tui.store.values import layer_of as layer_of_row
+from nanomem_tui.store.work_kinds import KINDS as TIER_KINDS
+from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.text import counted
 
 ImportRow = AnyRow | TierRecord
@@ -106,7 +105,7 @@ class Entry(NamedTuple):
 
 def layer_of(row: ImportRow) -> str:
     """The layer that a row belongs to."""
-    return tier_layer.NAME if isinstance(row, TierRecord) else layer_of_row(row)
+    return work_layer.NAME if isinstance(row, TierRecord) else layer_of_row(row)
 
 
 def kind_of(row: ImportRow) -> str:

@@ -15,12 +15,11 @@ from nanomem_tui.errors import BadInput, Problem
 from nanomem_tui.formats import work_records
 from nanomem_tui.formats.work_records import WorkRow
 from nanomem_tui.memory.transfer.values import TWICE, Choices, Entry, Found, Reading
-from nanomem_tui.store import tier_rows
-from nanomem_tui.store.tier_kinds import KINDS, Kind
-from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.store.work_kinds import KINDS, Kind
+from nanomem_tui.store.work_values import COUNTERS, TierRecord, checked, checked_id, differing
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.tier_store import TierStore
+    from nanomem_tui.store.work import WorkStore
 
 EMPTY = "(none)"
 """Stands for a text that a record needs and that is empty there."""
@@ -69,14 +68,16 @@ class Here(NamedTuple):
     deleted: frozenset[str] = frozenset()
 
 
-def here(database: TierStore, workspace_id: str, rows: Iterable[TierRecord]) -> dict[str, TierRecord]:
+def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecord]:
     """The records of ours of the same kinds and ids, by their keys. Raises the store's errors."""
     wanted = list(rows)
     if not wanted or not database.exists:
         return {}
 
+    from nanomem_tui.store import work
+
     def look(connection: Any) -> dict[str, TierRecord]:
-        found = (tier_rows.get(connection, workspace_id, KINDS[row.kind], row.id) for row in wanted)
+        found = (work.get(connection, KINDS[row.kind], row.id) for row in wanted)
         return {row.key: row for row in found if row is not None}
 
     return database.read(look)
@@ -107,8 +108,8 @@ class WorkPlanner:
         return Entry("new", row, place, "deleted here, comes back" if deleted else "")
 
     def _met(self, row: TierRecord, place: str, present: TierRecord, given: frozenset[str]) -> Entry:
-        names = [name for name in tier_rows.differing(present, row) if name in given]
-        moved = [name for name in names if name in tier_rows.COUNTERS]
+        names = [name for name in differing(present, row) if name in given]
+        moved = [name for name in names if name in COUNTERS]
         if not names:
             return Entry("same", row, place, "it is here", present)
         prefer = self._choices.prefer

@@ -10,33 +10,38 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, from_os_error
 from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer.rows import BadRow
 from nanomem_tui.memory.transfer.values import Found
-from nanomem_tui.store import atomic, tier_rows
-from nanomem_tui.store.sql import Connection
-from nanomem_tui.store.tier_kinds import KINDS
-from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.store import atomic
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import TierRecord, checked, checked_id
 from nanomem_tui.text import one_line
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 TYPE = "work"
 """What such a line says that it is; the head of the file counts them under that name."""
 
 
-def count(connection: Connection, workspace_id: str) -> int:
-    """How many records a workspace has."""
-    return sum(tier_rows.count(connection, workspace_id, kind) for kind in KINDS.values())
+def count(connection: Connection) -> int:
+    """How many records there are."""
+    from nanomem_tui.store import work
+
+    return sum(work.count(connection, kind) for kind in KINDS.values())
 
 
-def records(connection: Connection, workspace_id: str) -> Iterator[TierRecord]:
-    """Every record of a workspace, kind by kind, oldest first."""
+def records(connection: Connection) -> Iterator[TierRecord]:
+    """Every record, kind by kind, oldest first."""
+    from nanomem_tui.store import work
+
     for kind in KINDS.values():
-        for table in kind.tables.values():
-            yield from tier_rows.each(connection, workspace_id, kind, table)
+        yield from work.each(connection, kind)
 
 
 def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told: Counter[str]) -> None:
@@ -68,7 +73,7 @@ def found(raw: Mapping[str, Any], place: str) -> Found:
     if kind is None:
         raise BadRow(f"no such kind of record: {one_line(str(raw.get('kind')), 40)}")
     tier, fields = raw.get("tier"), raw.get("fields")
-    if tier not in kind.tables:
+    if tier not in kind.tiers:
         raise BadRow(f"a {kind.name} has no tier {one_line(str(tier), 40)}")
     if not isinstance(fields, dict):
         raise BadRow("its fields are no object")

@@ -1,1 +1,0 @@
-"""The store on SQLModel: models, engines, operations, snapshot. See `store.Store`."""

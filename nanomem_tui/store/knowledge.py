@@ -1,0 +1,197 @@
+"""The documents of the knowledge base, and their chunks; also in memory, for the pages that this package brings along.
+
+A chunk that did not change keeps its row and its id. Every function works inside the transaction of its caller. Must
+not know where a document comes from, nor how hits are ranked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, delete, insert, select, update
+
+from nanomem_tui import json_text
+from nanomem_tui.store import work_models, work_search
+from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
+from nanomem_tui.store.reading import escaped, unescaped
+from nanomem_tui.store.work import note, notes_beginning, set_note
+
+_DOCUMENTS = work_models.table(work_models.DocumentRow)
+_CHUNKS = work_models.table(work_models.ChunkRow)
+_CHUNK = (_CHUNKS.c.section, _CHUNKS.c.line_from, _CHUNKS.c.line_to, _CHUNKS.c.text)
+_REMOVED, _PACKAGES, _UNREAD, _DECLINED = (
+    f"knowledge {what}" for what in ("removed ", "packages", "unread", "declined")
+)
+
+
+def in_memory() -> Connection:
+    """Return an empty knowledge base in memory; it goes with its connection."""
+    connection = create_engine("sqlite://", connect_args={"check_same_thread": False}).connect()
+    work_models.METADATA.create_all(connection)
+    work_search.make_indexes(connection)
+    return connection
+
+
+def documents(connection: Connection) -> list[KnowledgeDocument]:
+    """List every document, in the order they came."""
+    return [_document(row) for row in connection.execute(select(_DOCUMENTS).order_by(_DOCUMENTS.c.number))]
+
+
+def document(connection: Connection, document_id: str) -> KnowledgeDocument | None:
+    """Return the document of that id."""
+    row = connection.execute(select(_DOCUMENTS).where(_DOCUMENTS.c.id == document_id)).first()
+    return _document(row) if row is not None else None
+
+
+def chunks(connection: Connection, document_id: str) -> list[tuple[str, Chunk]]:
+    """List the chunks of a document with their ids, in order."""
+    asked = select(_CHUNKS.c.id, *_CHUNK).where(_CHUNKS.c.document_id == document_id).order_by(_CHUNKS.c.ordinal)
+    return [(key, _chunk(row)) for key, *row in connection.execute(asked)]
+
+
+def put(connection: Connection, one: KnowledgeDocument, new: Sequence[Chunk]) -> int:
+    """Keep a document with its chunks; return how many chunks were written anew. Those that stay keep their row."""
+    before = document(connection, one.id)
+    row = {
+        "kind": one.kind, "title": escaped(one.title), "source": escaped(one.source), "about": escaped(one.about),
+        "hash": one.hash, "chunks": len(new), "checked_at": one.checked_at, "meta_json": _dumped(one.meta),
+    }  # fmt: skip
+    if before is None:
+        connection.execute(insert(_DOCUMENTS).values(id=one.id, added_at=one.added_at, **row))
+    else:
+        connection.execute(update(_DOCUMENTS).where(_DOCUMENTS.c.id == one.id).values(row))
+    renamed = before is not None and (before.title, before.about) != (one.title, one.about)
+    held = _held(connection, one.id)
+    wanted = dict(zip(_chunk_ids(one.id, new), enumerate(new), strict=True))
+    _drop(connection, [held[key][0] for key in held if key not in wanted])
+    indexed: list[tuple[int, str, Chunk]] = []
+    written = 0
+    for key, (ordinal, chunk) in wanted.items():
+        place = {"ordinal": ordinal, "line_from": chunk.line_from, "line_to": chunk.line_to}
+        if key in held:
+            number = held[key][0]
+            connection.execute(update(_CHUNKS).where(_CHUNKS.c.number == number).values(place))
+            if renamed:
+                work_search.remove_chunk(connection, number)
+        else:
+            said = {"section": escaped(chunk.section), "text": escaped(chunk.text)}
+            made = insert(_CHUNKS).values(id=key, document_id=one.id, **place, **said).returning(_CHUNKS.c.number)
+            number = connection.execute(made).scalar_one()
+            written += 1
+        if renamed or key not in held:
+            indexed.append((number, _title(one), chunk))
+    work_search.add_chunks(connection, indexed)
+    return written
+
+
+def remove(connection: Connection, document_id: str) -> None:
+    """Let go of a document with its chunks."""
+    _drop(connection, [number for number, _ in _held(connection, document_id).values()])
+    connection.execute(delete(_DOCUMENTS).where(_DOCUMENTS.c.id == document_id))
+
+
+def set_checked(connection: Connection, ids: Iterable[str], at: str) -> None:
+    """Note when these documents were last compared with their sources."""
+    for document_id in ids:
+        connection.execute(update(_DOCUMENTS).where(_DOCUMENTS.c.id == document_id).values(checked_at=at))
+
+
+def index_anew(connection: Connection) -> None:
+    """Take every chunk into an empty index."""
+    for one in documents(connection):
+        held = _held(connection, one.id)
+        work_search.add_chunks(connection, [(number, _title(one), chunk) for number, chunk in held.values()])
+
+
+def _chunk_ids(document_id: str, every: Sequence[Chunk]) -> list[str]:
+    """The ids of the chunks of a document: made of what they say, so that the same chunk has the same id again."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for chunk in every:
+        said = f"{chunk.section}\0{chunk.text}".encode("utf-8", "replace")
+        digest = hashlib.blake2b(said, digest_size=8).hexdigest()
+        seen[digest] += 1
+        ids.append(f"{document_id}-{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""))
+    return ids
+
+
+def _title(one: KnowledgeDocument) -> str:
+    return f"{one.title} {one.about}"
+
+
+def _drop(connection: Connection, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        work_search.remove_chunk(connection, number)
+        connection.execute(delete(_CHUNKS).where(_CHUNKS.c.number == number))
+
+
+def _held(connection: Connection, document_id: str) -> dict[str, tuple[int, Chunk]]:
+    asked = select(_CHUNKS.c.number, _CHUNKS.c.id, *_CHUNK).where(_CHUNKS.c.document_id == document_id)
+    return {key: (number, _chunk(row)) for number, key, *row in connection.execute(asked)}
+
+
+def _chunk(row: Sequence[Any]) -> Chunk:
+    section, line_from, line_to, text = row
+    return Chunk(unescaped(section), line_from, line_to, unescaped(text))
+
+
+def _document(row: Any) -> KnowledgeDocument:
+    title, source, about = (unescaped(text) for text in (row.title, row.source, row.about))
+    more = json_text.loads(unescaped(row.meta_json))
+    return KnowledgeDocument(
+        row.id, row.kind, title, source, about, row.hash, row.chunks, row.added_at, row.checked_at, more
+    )
+
+
+def _dumped(value: Any) -> str:
+    return escaped(json.dumps(value, ensure_ascii=False))
+
+
+# -- what is remembered beside them -----------------------------------------------------------------------------------
+
+
+def mark_removed(connection: Connection, document_id: str, *, removed: bool) -> None:
+    """Note that somebody took a document away, so that no sync brings it back; or that it is there again."""
+    set_note(connection, f"{_REMOVED}{document_id}", "" if removed else None)
+
+
+def removed(connection: Connection) -> set[str]:
+    """Return the ids of the documents that somebody took away."""
+    return {name.removeprefix(_REMOVED) for name in notes_beginning(connection, _REMOVED)}
+
+
+def note_packages(connection: Connection, names: Iterable[str]) -> None:
+    """Note which packages are installed, so that the next sync knows what is new."""
+    set_note(connection, _PACKAGES, _dumped(sorted(names)))
+
+
+def packages(connection: Connection) -> set[str] | None:
+    """Return the packages that were installed when that was noted last; None: it never was."""
+    found = note(connection, _PACKAGES)
+    return set(json_text.loads(unescaped(found))) if found is not None else None
+
+
+def note_unread(connection: Connection, places: Mapping[str, str]) -> None:
+    """Note what could not be read, and why, by where it is."""
+    set_note(connection, _UNREAD, _dumped(dict(places)))
+
+
+def unread(connection: Connection) -> dict[str, str]:
+    """Return what could not be read, and why, by where it is."""
+    return {
+        str(where): str(why) for where, why in json_text.loads(unescaped(note(connection, _UNREAD) or "{}")).items()
+    }
+
+
+def note_declined(connection: Connection) -> None:
+    """Note that somebody declined to index what is installed."""
+    set_note(connection, _DECLINED, "")
+
+
+def is_declined(connection: Connection) -> bool:
+    """Whether somebody declined to index what is installed."""
+    return note(connection, _DECLINED) is not None

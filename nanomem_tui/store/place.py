@@ -1,0 +1,162 @@
+"""Where the memory of a workspace lies, a file of our own or a server, as the settings say.
+
+Owns what differs between the two for who uses the memory: how it is read, written, looked after and taken over from the
+first edition. `server_place` has the server. Must not import SQLAlchemy for who only reads a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.operations import Layer
+from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
+from nanomem_tui.store import driver_errors, first_edition
+from nanomem_tui.store.reading import Reading, SqliteReading, has_older_schema
+from nanomem_tui.store.values import AnyRow
+from nanomem_tui.store.work_kinds import KINDS, TIERS
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.postgres import PostgresDatabase
+    from nanomem_tui.store.snapshot import Snapshot
+    from nanomem_tui.store.store import Store
+    from nanomem_tui.store.takeover import TakenOver
+
+LayerOf = Callable[[str], Layer]
+"""Gives what changes the files of an agent, by the name of a layer; raises NotFound."""
+
+
+class Place:
+    """Where the memory lies: `nanomem.db` of a workspace. Its methods raise the store's errors."""
+
+    server: PostgresDatabase | None = None
+    """The database on a server, None for a file."""
+
+    def __init__(self, paths: Paths, workspace_id: str) -> None:
+        self._paths = paths
+        self._id = workspace_id
+        self._reading = SqliteReading(paths.database)
+
+    @property
+    def where(self) -> str:
+        """Which database it is, for a person."""
+        return self._paths.relative(self._paths.database)
+
+    def reading(self) -> Reading:
+        """The database to read."""
+        return self._reading
+
+    def may_have_changed(self) -> bool:
+        """Whether it is worth asking the database what others committed; asked often, and never waits for a network
+        that was asked a moment ago. A file is asked at once."""
+        return True
+
+    def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
+        """What changes the database. Beside a file lie its copies and its log."""
+        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.processes import Writers
+        from nanomem_tui.store.recovery import Recovery
+        from nanomem_tui.store.store import Store
+
+        database = SqliteDatabase(self._paths.database)
+        recovery = Recovery(database, self._paths.copies, self._paths.quarantine)
+        return Store(database, Writers(self._paths.writers), recovery, layer_of, snapshot)
+
+    def described(self) -> Mapping[str, Any]:
+        """Which database it is, for `memory status`."""
+        return {"database": str(self._paths.database)}
+
+    def damages(self, writer: Store) -> list[Problem]:
+        """What is wrong with the database; every part of it is looked at."""
+        from nanomem_tui.store import health
+        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.recovery import LOG
+
+        assert isinstance(writer.database, SqliteDatabase)
+        assert writer.recovery is not None
+        found = list(health.problems(writer.database, writer.recovery.copies()))
+        if not found and (lost := writer.recovery.lost_commits()):
+            what = f"it lacks {counted(lost, 'change')} that {LOG} beside it has"
+            fix = "`nanomem doctor --fix`, or the next change, makes them again"
+            found.append(Problem(what, self.where, None, fix))
+        return found
+
+    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
+        """Whether this process does a piece of work for all that share the memory. Locks of files decide otherwise."""
+        return contextlib.nullcontext(True)
+
+    def is_first_edition(self) -> bool:
+        """Whether a memory of the first edition lies here, or the rest of one."""
+        return first_edition.is_due(self._paths, self._id)
+
+    def has_older_schema(self) -> bool:
+        """Whether an earlier release of this edition made the tables; False where that cannot be told."""
+        with contextlib.suppress(NanomemError), self._reading.kept_open():  # one connection for both questions
+            return self._reading.exists and has_older_schema(self._reading)
+        return False
+
+    @contextlib.contextmanager
+    def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
+        """A private copy of either, taken over or migrated, for who only reads. `files`: the rows of the agent's own
+        files."""
+        from nanomem_tui.store import migrations, takeover
+
+        if self.has_older_schema():
+            what = "the database has an older schema; what is shown comes from a copy"
+            fix = "the next change, or `nanomem doctor --fix`, brings it up to date"
+            with migrations.read_copy(self._paths.database) as file:
+                yield file, takeover.TakenOver({}, None, (Problem(what, self.where, None, fix, "warning"),))
+        else:
+            with takeover.read_copy(self._paths, self._id, files) as found:
+                yield found
+
+    def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
+        """Take the first edition over, and bring an older schema to the newest; what a file was is kept."""
+        from nanomem_tui.store import migrations, takeover
+        from nanomem_tui.store.engine import SqliteDatabase
+
+        is_first = self.is_first_edition()
+        taken = takeover.take_over(self._paths, self._id, files) if is_first else takeover.TakenOver({}, None, ())
+        with contextlib.closing(SqliteDatabase(self._paths.database)) as database:
+            copy = migrations.migrate(database)
+        return taken if copy is None else taken._replace(copy=copy)
+
+    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
+        """Make the changes that the first edition recorded here, where the memory was taken over elsewhere; return what
+        could not be made. Who takes over a file has all."""
+        return ()
+
+
+def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
+    """Count the records of an agent's work in each tier, in a file of the first edition too, without SQLAlchemy. Raises
+    the store's errors."""
+    found = Counter[str](dict.fromkeys(TIERS, 0))
+    if paths.work_database.exists():
+        for tier, number in SqliteReading(paths.work_database).all("work_counts"):
+            found[tier] += number
+    elif (old := paths.tiers_database).is_file() and old.stat().st_size:
+        with (
+            driver_errors.translated(old, "counting records"),
+            contextlib.closing(first_edition.open_to_read(old)) as one,
+        ):
+            for kind in KINDS.values():
+                tables = {kind.tier: kind.table} | ({"longterm": f"archived_{kind.table}"} if kind.ages else {})
+                for tier, table in tables.items():
+                    query = f"SELECT count(*) FROM {table} WHERE workspace_id = ?"
+                    found[tier] += one.execute(query, (workspace_id,)).fetchone()[0]
+    return dict(found)
+
+
+def place_of(paths: Paths, workspace_id: str, settings: Settings) -> Place:
+    """Return where the settings say that the memory lies. Raises InvalidConfig for an address, and MissingExtra."""
+    if not settings.database_url:
+        return Place(paths, workspace_id)
+    from nanomem_tui.store.server_place import ServerPlace
+
+    return ServerPlace(paths, workspace_id, settings.database_url)

@@ -1,0 +1,503 @@
+"""Reading the database as values: rows, counts, and the state of the whole; without SQLAlchemy where it is a file.
+
+Owns what a row of a table means as an `Item`, `Lesson` or `Record`. A `Reading` is asked: a file of SQLite through
+`sqlite3` and the checked-in `statements`, or any database through a connection of SQLAlchemy. What is asked of a memory
+is answered by its database where that says all there is, else by the rows in RAM. Writes nothing; must not import
+SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from nanomem_tui.errors import Moved, NewerDatabase, StoreError, from_os_error
+from nanomem_tui.store import driver_errors
+from nanomem_tui.store.statements import STATEMENTS
+from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record, free_fields, says_why
+from nanomem_tui.text import normalised
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.search import FullText
+
+SCHEMA = "0001"
+"""The newest schema, which `models` declares; `migrations` has how an older one comes to it."""
+BUSY_SECONDS = 5.0
+"""How long to wait for another process that keeps everybody out."""
+LARGE = 100
+"""Changes up to which those of an operation are read with it; of a larger one, when somebody asks for them."""
+COUNTERS: Mapping[str, tuple[str, ...]] = {
+    "item": ("hits", "last_accessed_at"), "lesson": ("hits", "last_applied_at"), "record": (),
+}  # fmt: skip
+"""The fields of each layer that are counters, in the order of the columns `hits`, `last_at` of `usage`."""
+COLUMN_OF = {("item", "text"): "content"}
+"""(layer, field) → the column, where it has another name."""
+TRUTHS = frozenset({"enabled", "pinned", "is_deleted"})
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    "item": ("text", "meta_json"),
+    "lesson": ("key", "trigger", "bad_action", "better_action", "promoted_global_key", "meta_json"),
+    "record": ("about", "text", "meta_json"),
+}
+"""What people wrote, by layer: a NUL in it is given back. In the name of a chat or a session it stays escaped: to look
+for one in every column takes as long as to read the row."""
+_NUL, _ESCAPE = "\0", "\U0010fffe"
+"""A server takes no NUL in a text. It is stored as the escape and `0`, the escape itself as the escape and `1`."""
+
+
+class OlderSchema(StoreError):
+    """A database of this edition that an earlier release made; see `migrations`."""
+
+
+class Turn(NamedTuple):
+    """What the row of `meta` says: the number of the last commit, the epoch (another one: load everything anew), where
+    the memory moved to, and whose it is."""
+
+    revision: int
+    epoch: str
+    moved_to: str
+    workspace_id: str
+
+
+class SqliteReading:
+    """A file of SQLite, opened read-only for each question or block of questions. Any thread may ask."""
+
+    on_server = False
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.where = str(file)
+        self._is_made = False
+        self._here = threading.local()
+
+    @property
+    def exists(self) -> bool:
+        """Whether the tables were made. Ask nothing else before. Where making it was cut off there is a file without
+        tables. Raises CorruptDatabase where there is none, or an empty one, and its log or a copy lies beside it."""
+        is_there = self.file.exists()
+        if is_there and not self._is_made:
+            with self.open():
+                self._is_made = any(self.each("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+        if is_there and self._is_made:
+            return True
+        if _was_written(self.file):
+            raise driver_errors.gone(self.file)
+        return False
+
+    def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """The rows of the statement of that name (see `queries`)."""
+        with self.kept_open(), self._in_our_words():
+            connection: sqlite3.Connection = self._here.connection
+            try:
+                return connection.execute(STATEMENTS[name], values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "decode" not in str(error) or connection.text_factory is not str:
+                    raise
+                connection.text_factory = driver_errors.decoded  # slower, and only for a flipped bit
+                return connection.execute(STATEMENTS[name], values).fetchall()
+
+    def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement for which the models have no words, one by one; within `open`."""
+        with self._in_our_words():
+            yield from self._here.connection.execute(sql, values)
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[SqliteReading]:
+        """One transaction for a block: all that this thread asks in it is of one moment. A block within another belongs
+        to that one's transaction."""
+        with self.kept_open(), self._in_our_words():
+            connection = self._here.connection
+            if connection.in_transaction:
+                yield self
+                return
+            connection.execute("BEGIN")
+            try:
+                yield self
+            finally:
+                connection.rollback()
+
+    @contextlib.contextmanager
+    def kept_open(self) -> Iterator[SqliteReading]:
+        """One connection for a block in which this thread asks often; each question sees the newest commit."""
+        if getattr(self._here, "connection", None) is not None:
+            yield self
+            return
+        with contextlib.ExitStack() as stack, self._in_our_words():
+            self._here.connection = self._connected(stack)
+            stack.callback(setattr, self._here, "connection", None)
+            yield self
+
+    def _connected(self, stack: contextlib.ExitStack) -> sqlite3.Connection:
+        """A connection that writes nothing. SQLite shares a `-shm` beside a database in WAL mode. Where it cannot make
+        one (a full disk, another's folder), nobody writes: the file is read as it is, or with its WAL from a copy."""
+        driver_errors.refuse_what_is_no_file(self.file)
+        try:
+            return _connect(self.file, "mode=ro", stack)
+        except sqlite3.OperationalError as error:
+            if driver_errors.code_of(error) not in driver_errors.NO_FILES or not self.file.exists():
+                raise
+        wal = self.file.with_name(f"{self.file.name}-wal")
+        if not wal.exists():
+            return _connect(self.file, "mode=ro&immutable=1", stack)
+        import shutil
+        import tempfile
+
+        memory = "/dev/shm"  # noqa: S108  the disk may be full
+        folder = tempfile.TemporaryDirectory(prefix="nanomem-", dir=memory if Path(memory).is_dir() else None)
+        copied = Path(stack.enter_context(folder), self.file.name)
+        try:
+            shutil.copyfile(self.file, copied)
+            shutil.copyfile(wal, copied.with_name(wal.name))
+        except OSError as error:
+            raise from_os_error(error, "copying the database to read it") from error
+        return _connect(copied, "mode=rw", stack)
+
+    @contextlib.contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise driver_errors.in_our_words(error, self.file) from error
+
+
+class CoreReading:
+    """Any database through SQLAlchemy. `connect` gives a connection in a transaction of its own. Any thread may ask."""
+
+    def __init__(
+        self, connect: Callable[[], contextlib.AbstractContextManager[Connection]], where: str = "the database"
+    ) -> None:
+        self._connect = connect
+        self.where = where
+        self._here = threading.local()
+
+    @property
+    def exists(self) -> bool:
+        """See `SqliteReading.exists`."""
+        from sqlalchemy import inspect
+
+        with self.open():
+            return bool(inspect(self._here.connection).has_table("meta"))
+
+    @property
+    def on_server(self) -> bool:
+        """See `SqliteReading.on_server`."""
+        return bool(self._here.connection.dialect.name == "postgresql")
+
+    def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """See `SqliteReading.all`."""
+        from nanomem_tui.store import queries
+
+        with self.open():
+            return [tuple(row) for row in self._here.connection.execute(queries.STATEMENTS[name], values)]
+
+    def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
+        """See `SqliteReading.each`."""
+        from sqlalchemy import text
+
+        yield from map(tuple, self._here.connection.execute(text(sql), values))
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[CoreReading]:
+        """See `SqliteReading.open`. A block within another belongs to that one's transaction."""
+        if getattr(self._here, "connection", None) is not None:
+            yield self
+            return
+        with self._connect() as connection:
+            self._here.connection = connection
+            try:
+                yield self
+            finally:
+                self._here.connection = None
+
+    def kept_open(self) -> contextlib.AbstractContextManager[CoreReading]:
+        """See `SqliteReading.kept_open`: the pool keeps the connection."""
+        return contextlib.nullcontext(self)
+
+
+Reading = SqliteReading | CoreReading
+"""A database to read. Its methods raise StoreError and its kin."""
+
+
+def within(connection: Connection) -> CoreReading:
+    """Read in the transaction of a connection of SQLAlchemy."""
+    return CoreReading(lambda: contextlib.nullcontext(connection))
+
+
+def _was_written(file: Path) -> bool:
+    """Whether what is kept beside a database says that there was one."""
+    log = file.with_name("operations.jsonl")
+    return (log.exists() and log.stat().st_size > 0) or any(file.parent.glob("copies/nanomem-*.db"))
+
+
+def _connect(file: Path, flags: str, stack: contextlib.ExitStack) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{file.absolute().as_uri()}?{flags}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    stack.callback(connection.close)
+    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # only now the file is opened
+    return connection
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def rows(
+    reading: Reading, layer: str, *, since: int | None = None, ids: Sequence[str] | None = None
+) -> Iterator[AnyRow]:
+    """Read the rows of a layer: all of them, those written after revision `since`, or those of `ids`."""
+    if ids is not None:
+        return values(layer, reading.all(f"{layer}_rows_by_id", ids=listed(ids)))
+    if since is not None:
+        return values(layer, reading.all(f"{layer}_rows_since", since=since))
+    return values(layer, reading.all(f"{layer}_rows"))
+
+
+def counted_since(reading: Reading, layer: str, revision: int) -> list[str]:
+    """List the ids whose counters were saved after a revision."""
+    return [key for (key,) in reading.all("counted_since", layer=layer, since=revision)]
+
+
+def values(layer: str, found: Iterable[Sequence[Any]]) -> Iterator[AnyRow]:
+    """Make values of rows as a statement of that layer gives them."""
+    kind = ROW_TYPES[layer]
+    truths = [kind._fields.index(name) for name in kind._fields if name in TRUTHS]
+    texts = [kind._fields.index(name) for name in TEXTS[layer]]
+    for row in found:
+        fields = list(row)
+        for place in truths:
+            fields[place] = fields[place] != 0
+        for place in texts:
+            if isinstance(fields[place], bytes):  # somebody else wrote it: SQLite holds what it is given
+                fields[place] = fields[place].decode("utf-8", "replace")
+            if _ESCAPE in fields[place]:
+                fields[place] = unescaped(fields[place])
+        yield kind._make(fields)
+
+
+def escaped(text: str) -> str:
+    """Return a text as both databases take it: without NUL."""
+    if _NUL not in text and _ESCAPE not in text:
+        return text
+    return text.replace(_ESCAPE, f"{_ESCAPE}1").replace(_NUL, f"{_ESCAPE}0")
+
+
+def unescaped(text: str) -> str:
+    """Return the text that `escaped` was given."""
+    return text.replace(f"{_ESCAPE}0", _NUL).replace(f"{_ESCAPE}1", _ESCAPE)
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return a list as the parameter of a statement."""
+    return json.dumps([*map(escaped, texts)])
+
+
+# -- the state of the whole -------------------------------------------------------------------------------------------
+
+
+def turn(reading: Reading) -> Turn:
+    """Return the number of the last commit, the epoch, where the memory moved to, and whose it is."""
+    return Turn(*reading.all("turn")[0])
+
+
+def refuse_moved(turn: Turn) -> None:
+    """Raise Moved where the memory was moved to another database."""
+    if turn.moved_to:
+        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+
+
+def refuse_other_schema(reading: Reading) -> None:
+    """Raise NewerDatabase where a later nanomem made the database, OlderSchema where it is to be brought up to date."""
+    (found,) = reading.all("schema")[0]
+    if found == SCHEMA:
+        return
+    if _is_older(found):
+        fix = "run `nanomem doctor --fix`, which brings it up to date"
+        raise OlderSchema("the database has an older schema", reading.where, fix)
+    what = f"the database has schema {found}, this nanomem knows {SCHEMA}"
+    raise NewerDatabase(what, reading.where, "install a newer nanomem; nothing was changed")
+
+
+def has_older_schema(reading: Reading) -> bool:
+    """Whether an earlier release of this edition made the database. Raises StoreError where that cannot be told."""
+    return any(_is_older(found) for (found,) in reading.all("schema"))
+
+
+def _is_older(schema: str) -> bool:
+    return schema.isdecimal() and int(schema) < int(SCHEMA)
+
+
+def markers(reading: Reading) -> dict[str, str]:
+    """Return the named values beside the rows."""
+    return dict(reading.all("markers"))
+
+
+def foreign_rows(reading: Reading, source: str) -> dict[str, Any]:
+    """Return the rows of an agent's file as they were last read or written, by id."""
+    return {unescaped(key): json.loads(raw) for key, raw in reading.all("foreign_rows", source=escaped(source))}
+
+
+# -- answers about rows that need not load all of them ----------------------------------------------------------------
+
+Pending = Callable[[list[Item]], list[Item]]
+"""Gives rows that the index found as they are in RAM."""
+ItemGroup = tuple[str, str, str, bool]
+R = TypeVar("R", Item, Lesson, Record)
+T = TypeVar("T")
+
+
+def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
+    """Count items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the inbox;
+    deleted ones are left out."""
+    counts: dict[ItemGroup, int]
+    if _answers(store):
+        with store.reading.open() as database:
+            counts = {(*group, enabled != 0): number for *group, enabled, number in database.all("item_groups")}
+            inbox = database.all("item_inbox")
+        waiting = Counter((*group, False) for *group, meta in inbox if says_why(meta))
+    else:
+        items = _in_ram(store, "item", Item)
+        counts = Counter(map(_group_of, items))
+        waiting = Counter(_group_of(item) for item in items if item.waits)
+    return [(*group, number, waiting[group]) for group, number in counts.items()]
+
+
+def item_rows(store: MemoryStore) -> int:
+    """Count the items, deleted ones too."""
+    return int(store.reading.all("item_count")[0][0]) if _answers(store) else len(store.load().items)
+
+
+def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
+    """Count lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones are
+    left out."""
+    found = lessons(store)
+    counts = Counter((row.scope, row.enabled) for row in found)
+    waiting = Counter((row.scope, row.enabled) for row in found if row.waits)
+    return [(*group, number, waiting[group]) for group, number in counts.items()]
+
+
+def lessons(store: MemoryStore) -> list[Lesson]:
+    """List the lessons that are not deleted."""
+    if not _answers(store):
+        return _in_ram(store, "lesson", Lesson)
+    return _of(Lesson, values("lesson", store.reading.all("lessons_there")))
+
+
+def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
+    """Count records by (kind, source): how many there are, and of token use the requests and the tokens; deleted ones
+    are left out."""
+    if store.loaded:
+        rows = _in_ram(store, "record", Record)
+        counts = Counter((row.kind, row.source) for row in rows)
+        usage: Iterable[tuple[str, dict[str, Any]]] = ((row.source, row.meta) for row in rows if row.kind == "usage")
+    elif store.reading.exists:
+        with store.reading.open() as database:
+            counts = Counter({(kind, source): number for kind, source, number in database.all("record_groups")})
+            usage = [(source, free_fields(meta)) for source, meta in database.all("record_meta", kind="usage")]
+    else:
+        return []
+    requests: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for source, meta in usage:
+        requests[source] += _whole(meta.get("requests"))
+        used[source] += _whole(meta.get("total_tokens"))
+    return [
+        (kind, source, number, requests[source], used[source]) if kind == "usage" else (kind, source, number, 0, 0)
+        for (kind, source), number in counts.items()
+    ]
+
+
+def records(store: MemoryStore, kind: str) -> list[Record]:
+    """List the records of a kind that are not deleted, in no order."""
+    if store.loaded:
+        return [row for row in _in_ram(store, "record", Record) if row.kind == kind]
+    if not store.reading.exists:
+        return []
+    return _of(Record, values("record", store.reading.all("records_of_kind", kind=kind)))
+
+
+def record_subjects(store: MemoryStore, kind: str) -> int:
+    """Count the different things (days, chats, tools) that the records of a kind are about."""
+    if store.loaded:
+        return len({row.about for row in records(store, kind)})
+    return int(store.reading.all("record_subjects", kind=kind)[0][0]) if store.reading.exists else 0
+
+
+def newest(store: MemoryStore, limit: int) -> list[Item] | None:
+    """List the newest items of the database that do not wait in the inbox, for a first page; None where there is no
+    database yet."""
+    if not store.reading.exists:
+        return None
+    found: list[Item] = []
+    offset = 0
+    with store.reading.open() as database:
+        while len(found) < limit and (part := database.all("items_newest", limit=limit, offset=offset)):
+            found += [item for item in _of(Item, values("item", part)) if not item.waits]
+            offset += limit
+    return found[:limit]
+
+
+def same_text(store: MemoryStore, text: str) -> list[Item]:
+    """List the active items whose normalised text is that of `text`."""
+    import hashlib  # only who adds something asks this
+
+    norm = normalised(text)
+    if store.database_is_all and store.reading.exists:
+        key = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
+        return _of(Item, values("item", store.reading.all("items_of_words", hash=key)))
+    return [item for item in _in_ram(store, "item", Item) if normalised(item.text) == norm]
+
+
+def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | None:
+    """Return what `use` makes of the database's full-text index; None where it does not have all items, or another
+    version's tokenizer made it: search in RAM then.
+
+    `use` also gets a function that gives the rows that the index found as they are in RAM, where they are loaded.
+    """
+    if not store.reading.exists:
+        return None
+    from nanomem_tui.store import search
+
+    with store.reading.kept_open() as database:
+        if not store.database_is_all:
+            return None
+        with database.open():
+            index = search.full_text(database)
+            return use(index, _pending(store)) if index is not None else None
+
+
+def _answers(store: MemoryStore) -> bool:
+    """Whether the database is asked: the rows are not in RAM, and it has all of them."""
+    return not store.loaded and store.database_is_all and store.reading.exists
+
+
+def _in_ram(store: MemoryStore, layer: str, kind: type[R]) -> list[R]:
+    snapshot = store.load()
+    with snapshot.lock:
+        return [row for row in _of(kind, snapshot.table(layer).values()) if not row.is_deleted]
+
+
+def _pending(store: MemoryStore) -> Pending:
+    if not store.loaded:
+        return lambda found: found
+    items = store.load().items
+    return lambda found: [items.get(item.id, item) for item in found]
+
+
+def _of(kind: type[R], rows: Iterable[Any]) -> list[R]:
+    return [row for row in rows if isinstance(row, kind)]
+
+
+def _group_of(item: Item) -> ItemGroup:
+    return item.kind, item.scope_type, item.source, item.enabled
+
+
+def _whole(value: object) -> int:
+    return max(value, 0) if isinstance(value, int) else 0

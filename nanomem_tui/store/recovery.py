@@ -1,0 +1,339 @@
+"""What brings a damaged database back: a daily copy of the file, and `operations.jsonl` beside it (SQLite only).
+
+Owns both, and the repair from them. Whoever commits appends every commit that the log lacks, in the order of commits,
+without fsync; the checkpoint fills the end and syncs. A line that the database does not have is a commit that a power
+cut took: it is made again before a process writes for the first time. Counters are in neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from sqlalchemy import func, select, update
+
+from nanomem_tui import clock
+from nanomem_tui.errors import StoreError
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import atomic, driver_errors, migrations, operations, oplog, rows
+from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
+from nanomem_tui.store.snapshot import patched
+
+LOG, LOCK = "operations.jsonl", "operations.lock"
+KEPT_COPIES = 3
+LOG_SECONDS = 10.0
+"""How long to wait for another process that writes the log."""
+_TAIL = 1 << 16
+
+
+class Line(NamedTuple):
+    """A commit as the log beside the database has it. `after`: the number of the commit in the line before it; numbers
+    between the two are of counters."""
+
+    seq: int
+    operation: Operation
+    after: int = 0
+
+    def to_bytes(self) -> bytes:
+        body = {"seq": self.seq, "after": self.after, **self.operation.to_json()}
+        return f"{json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n".encode("utf-8", "surrogatepass")
+
+    @classmethod
+    def parse(cls, data: bytes) -> Line | None:
+        """Return the line, or None for one that was cut or harmed."""
+        try:
+            body = json.loads(data.decode("utf-8", "surrogatepass"))
+            return cls(int(body["seq"]), Operation.from_json(body), int(body.get("after", 0)))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+
+class Repaired(NamedTuple):
+    """What a repair did: the copy that it began with, how many commits of the log it made again, where the damaged file
+    lies, and the numbers of commits that nobody has."""
+
+    copy: str
+    replayed: int
+    quarantined: str
+    missing: tuple[int, ...]
+
+
+class Recovery:
+    """The copies of one database and the log beside it."""
+
+    def __init__(self, database: SqliteDatabase, copies: Path, quarantine: Path) -> None:
+        self._database = database
+        self._log = database.file.with_name(LOG)
+        self._lock = database.file.with_name(LOCK)
+        self._copies = copies
+        self._quarantine = quarantine
+        self._end: tuple[int, int, int] | None = None  # inode and size of the log as we left it, and its last commit
+
+    # -- the log ------------------------------------------------------------------------------------------------
+
+    def append(self, newest: Line | None = None) -> int:
+        """Append every commit that the log does not have yet; return how many. `newest`: the one just made."""
+        with self._locked() as file:
+            seq = self._last(file)
+            found = [newest] if newest is not None and newest.seq == seq + 1 else self._since(seq)
+            if found:
+                lines = _in_row(found, seq)
+                file.seek(0, os.SEEK_END)
+                file.write(b"".join(line.to_bytes() for line in lines))
+                file.flush()
+                seq = lines[-1].seq
+            there = os.fstat(file.fileno())
+            self._end = (there.st_ino, there.st_size, seq)
+            return len(found)
+
+    def _last(self, file: BinaryIO) -> int:
+        """The number of the last commit in the log; it is read only where another process wrote since."""
+        there = os.fstat(file.fileno())
+        if self._end is not None and (there.st_ino, there.st_size) == self._end[:2]:
+            return self._end[2]
+        last = _last_line(file)
+        return last.seq if last is not None else 0
+
+    def sync(self) -> int:
+        """Fill what is missing at the end of the log and make it durable; called by the checkpoint."""
+        count = self.append()
+        if self._log.exists():
+            atomic.sync_file(self._log)
+        return count
+
+    def make_lost_commits_again(self) -> int:
+        """Make the commits again that a power cut took from the database and not from the log; return how many."""
+        with self._locked() as file:
+            with self._database.reading() as connection:
+                newest = operations.turn_of(connection).revision
+            lost = [line for line in _lines(file) if line.seq > newest]
+            if lost:
+                with self._database.writing(durable=True) as connection:
+                    _replay(connection, lost)
+            return len(lost)
+
+    def lost_commits(self) -> int:
+        """Count the commits that the log has and the database lacks. Reads only."""
+        if not self._log.exists():
+            return 0
+        with self._database.reading() as connection:
+            newest = operations.turn_of(connection).revision
+        with open(self._log, "rb") as file:
+            return sum(line.seq > newest for line in _lines(file))
+
+    def write_anew(self) -> None:
+        """Write the log anew from the database, for who took texts out of it; lines that were harmed go too."""
+        with self._locked() as file:
+            first = next(_lines(file), None)
+            lines = _in_row(self._since(first.seq - 1), first.after) if first is not None else []
+            atomic.write_atomic(self._log, (line.to_bytes() for line in lines))
+
+    def _since(self, seq: int) -> list[Line]:
+        with self._database.reading() as connection:
+            asked = select(operations.OPERATIONS).where(operations.OPERATIONS.c.seq > seq)
+            found = [oplog.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
+        return [Line(entry.position, entry.operation) for entry in found]
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        with driver_errors.translated(self._log, "writing the log beside the database"):
+            lock = atomic.open_owned(self._lock, flags)
+            try:
+                atomic.wait_for_lock(lock, self._lock, LOG_SECONDS)
+                with open(atomic.open_owned(self._log, flags), "r+b") as file:
+                    yield file
+            finally:
+                os.close(lock)
+
+    # -- copies -------------------------------------------------------------------------------------------------
+
+    def copy_if_due(self) -> Path | None:
+        """Copy the database once a day; keep the newest three copies, and of the log what is newer than the oldest."""
+        target = self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db"
+        if target.exists():
+            return None
+        with self._copying():
+            return None if target.exists() else self._copy(target)
+
+    def copy_anew(self) -> None:
+        """Put one copy of the database as it is now in the place of all that there are."""
+        with self._copying():
+            fresh = self._copy(self._copies / f"nanomem-{clock.iso(clock.now())[:10]}.db")
+            for old in (*self.copies(), *self._copies_of_work()):
+                if old != fresh:
+                    old.unlink()
+            atomic.sync_folder(self._copies)
+
+    def _copying(self) -> contextlib.AbstractContextManager[int]:
+        """One process copies at a time."""
+        return atomic.locked(self._database.file.with_name("copies.lock"), wait=60.0)
+
+    def _copy(self, target: Path) -> Path:
+        atomic.make_folder(self._copies)
+        with self._database.shared():
+            copy_whole(self._database.file, target, self._refuse_damaged)
+        self._prune()
+        return target
+
+    def _refuse_damaged(self, copy: Path) -> None:
+        if not is_whole(copy):
+            what = "the database is damaged, so no copy was kept"
+            raise StoreError(what, self._database.where, "run `nanomem doctor`")
+
+    def copies(self) -> list[Path]:
+        """List the copies, newest first."""
+        return sorted(self._copies.glob("nanomem-*.db"), reverse=True)
+
+    def _copies_of_work(self) -> list[Path]:
+        """The copies of the records of work, each as it was before a migration."""
+        return [*self._copies.glob("work*-schema-*.db")]
+
+    def _prune(self) -> None:
+        for old in self.copies()[KEPT_COPIES:]:
+            old.unlink()
+        oldest = self.copies()[-1]
+        for old in self._copies_of_work():
+            if old.name.partition("-schema-")[0][-10:] < oldest.stem[8:18]:  # of a day before
+                old.unlink()
+        with contextlib.closing(_open_to_read(oldest)) as connection:
+            (seq,) = connection.execute(str(select(operations.META.c.revision))).fetchone()
+        with self._locked() as file:
+            lines = list(_lines(file))
+            kept = [line for line in lines if line.seq > seq] or lines[-1:]  # the last one tells how far the log goes
+            if len(kept) < len(lines):
+                atomic.write_atomic(self._log, b"".join(line.to_bytes() for line in kept))
+
+    # -- repair -------------------------------------------------------------------------------------------------
+
+    def repair(self) -> Repaired:
+        """Put the damaged database into the quarantine and make it anew from the newest whole copy and the log.
+
+        Raises StoreError where there is no whole copy; nothing is moved then.
+        """
+        with self._database.exclusive(), self._locked() as file:
+            start = next((copy for copy in self.copies() if is_whole(copy)), None)
+            if start is None:
+                raise StoreError("there is no whole copy of the database", str(self._copies), "restore a backup")
+            lines = list(_lines(file))
+            fresh = self._database.file.parent / "repaired.nanomem-tmp" / self._database.file.name
+            shutil.rmtree(fresh.parent, ignore_errors=True)
+            atomic.make_folder(fresh.parent)
+            shutil.copyfile(start, fresh)
+            fresh.chmod(atomic.PRIVATE_FILE)
+            atomic.inherit(fresh, self._database.file.parent)
+            repaired = SqliteDatabase(fresh)
+            try:
+                migrations.migrate(repaired, is_private=True)  # the copy may be of an earlier release
+                with repaired.writing(durable=True) as connection:
+                    since = operations.turn_of(connection).revision
+                    wanted = [line for line in lines if line.seq > since]
+                    _replay(connection, wanted)
+                    connection.execute(update(operations.META).values(epoch=os.urandom(8).hex()))
+            finally:
+                repaired.close()
+            fold_wal(fresh)
+            seqs = {line.seq for line in wanted}
+            missing = tuple(line.after for line in wanted if line.after > since and line.after not in seqs)
+            aside = self._set_aside()
+            atomic.sync_file(fresh)
+            os.replace(fresh, self._database.file)
+            atomic.sync_folder(self._database.file.parent)
+            shutil.rmtree(fresh.parent)
+            return Repaired(start.name, len(wanted), aside, missing)
+
+    def _set_aside(self) -> str:
+        """Keep the damaged file, and its WAL where that holds something, under a name that says when."""
+        atomic.make_folder(self._quarantine)
+        stamp = clock.iso(clock.now())[:19].replace(":", "")
+        for suffix in ("", "-wal", "-shm"):
+            harmed = self._database.file.with_name(self._database.file.name + suffix)
+            if suffix == "-shm" or (suffix and harmed.exists() and not harmed.stat().st_size):
+                harmed.unlink(missing_ok=True)
+            elif harmed.exists():
+                harmed.chmod(atomic.PRIVATE_FILE)
+                os.replace(harmed, self._quarantine / f"nanomem-{stamp}.db{suffix}")
+        return f"nanomem-{stamp}.db"
+
+
+def is_whole(file: Path) -> bool:
+    """Whether SQLite finds nothing wrong with a database; reads every page and looks up every row in its indexes."""
+    try:
+        with contextlib.closing(_open_to_read(file)) as connection:
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",))
+    except sqlite3.Error:
+        return False
+
+
+def _open_to_read(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _in_row(lines: Sequence[Line], after: int) -> list[Line]:
+    """The lines, each with the number of the one before it; `after`: that of the one before them all."""
+    return [line._replace(after=last) for line, last in zip(lines, (after, *(one.seq for one in lines)), strict=False)]
+
+
+def _replay(connection: Any, lines: Sequence[Line]) -> None:
+    """Make commits again, in their order and under their numbers, without comparing: they were compared once."""
+    for line in lines:
+        operation = line.operation
+        for layer in rows.TABLES:
+            part = [change for change in operation.changes if change.layer == layer]
+            there = {row.id: row for row in rows.read(connection, layer, ids=[change.key for change in part])}
+            for change in part:
+                row = there.get(change.key)
+                if row is None and (change.before is not None or change.after is None):
+                    continue  # the line that made it is missing, and is named as such
+                made = patched(row, change, line.seq)
+                if row is None:
+                    rows.insert_rows(connection, layer, [made])
+                else:
+                    rows.update_row(connection, layer, made, made._fields)
+                there[change.key] = made
+        operations.write(connection, line.seq, operation)
+        target = operations.find(connection, operation.undoes or operation.redoes or "")
+        if target is not None and operation.kind == "void":
+            operations.mark_void(connection, target.operation)
+        elif target is not None:
+            operations.mark_taken_up(connection, operation)
+    newest = select(func.coalesce(func.max(operations.OPERATIONS.c.seq), 0)).scalar_subquery()
+    connection.execute(update(operations.META).values(revision=newest))
+
+
+def _lines(file: BinaryIO) -> Iterator[Line]:
+    """The whole lines of the log, in its order; what was cut or harmed is passed over."""
+    file.seek(0)
+    for data in file:
+        line = Line.parse(data)
+        if line is not None:
+            yield line
+
+
+def _last_line(file: BinaryIO) -> Line | None:
+    """The last whole line; a torn end is cut off, so that the next line begins anew."""
+    size = file.seek(0, os.SEEK_END)
+    reach = _TAIL
+    while size:
+        start = max(0, size - reach)
+        file.seek(start)
+        data = file.read(size - start)
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data) and (whole or not start):
+            size = start + len(whole)
+            file.truncate(size)
+            continue
+        for part in reversed(whole.splitlines()[0 if not start else 1 :]):
+            line = Line.parse(part)
+            if line is not None:
+                return line
+        if not start:
+            return None
+        reach *= 4
+    return None

@@ -1,0 +1,231 @@
+"""`nanomem migrate-store`: the memory of a workspace between its file and a server, looked at first, then moved.
+
+Owns what comes around `moving.move`: a memory of the first edition is taken over before it leaves, what is remembered
+of the agent's files is named as the other place names it, commits that a power cut took are made again first, and a
+file that a memory came to gets a copy. Must not know how rows are copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from nanomem_tui import setting_values
+from nanomem_tui.errors import BadInput, Moved, NothingToDo, Refused
+from nanomem_tui.paths import Paths, sharing
+from nanomem_tui.settings import Settings
+from nanomem_tui.store import atomic, first_edition, moving, old_stores, operations, processes, rows, takeover
+from nanomem_tui.store.agent_files import AgentFiles
+from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.place import Place
+from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.reading import Turn, refuse_other_schema
+from nanomem_tui.store.recovery import Recovery
+from nanomem_tui.store.server_place import ServerPlace
+
+SQLITE = "sqlite"
+LOCK = "move.lock"
+"""The file in our folder whose flock is held by who moves the memory."""
+Progress = Callable[[str, int, int], None]
+
+
+class Plan(NamedTuple):
+    """What a move would do. `state`: "new", "resumed" where a move was cut off, or "done" where the memory is there
+    already; `rows`: by table; `replaced`: rows of an earlier time, or of a move that was cut off, that would go from
+    the other place."""
+
+    source: str
+    target: str
+    state: str
+    rows: Mapping[str, int]
+    replaced: int
+
+
+class Rows(NamedTuple):
+    """How many rows of a table moved; they were compared in both places."""
+
+    rows: int
+
+
+class Done(NamedTuple):
+    """What a move did: the epoch of the memory in its new place, what each table holds, whether it was moved now."""
+
+    move: str
+    tables: Mapping[str, Rows]
+    state: str
+
+
+class Move:
+    """The memory of one workspace from one place to another. `replace`: also over a memory that is in use there."""
+
+    def __init__(self, paths: Paths, workspace_id: str, source: str, target: str, *, replace: bool = False) -> None:
+        """`source`, `target`: `sqlite` or an address. Raises BadInput, MissingExtra, or InvalidConfig for one."""
+        self._paths, self._id, self._replace = paths, workspace_id, replace
+        self._source, self._target = (_End(paths, workspace_id, one) for one in (source, target))
+        if self._source.database.where == self._target.database.where:
+            raise BadInput("that is the same place twice", target, "name the one to move from, then the one to move to")
+
+    def close(self) -> None:
+        """Let go of both."""
+        self._source.database.close()
+        self._target.database.close()
+
+    # -- before -------------------------------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """Return what would happen. Changes nothing. Raises NothingToDo where nothing is there, Refused where what is
+        in the other place would be lost, and what keeps either place from being used."""
+        for end in (self._source, self._target):
+            if end.is_made:
+                refuse_other_schema(end.place.reading())
+        rows, epoch, state = self._source.rows_of_first_edition(), "", "new"
+        if rows is None:
+            turn, rows = self._seen_here()
+            epoch = turn.epoch
+            if turn.moved_to and not (turn.moved_to == self._target.database.where and self._target.is_made):
+                fix = "move it from where it is now"
+                raise Refused(f"this memory has moved to {turn.moved_to}", self._source.place.where, fix)
+            state = "done" if turn.moved_to else "new"
+        if state == "done":
+            return Plan(self._source.label, self._target.label, state, rows, 0)
+        there, is_in_use, is_cut_off = self._seen_there(epoch)
+        if is_in_use and not self._replace:
+            what = f"{there:,} rows of this memory are there already, which no move left behind"
+            fix = "add --replace to have it replaced for good; nothing was changed"
+            raise Refused(what, self._target.place.where, fix)
+        return Plan(self._source.label, self._target.label, "resumed" if is_cut_off else state, rows, there)
+
+    def _seen_here(self) -> tuple[Turn, Mapping[str, int]]:
+        if self._source.is_made:
+            with self._source.database.reading() as old:
+                turn, rows = operations.turn_of(old), moving.counts(old)
+            if turn.revision:
+                return turn, rows
+        fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
+        raise NothingToDo("nothing was written there yet", self._source.place.where, fix)
+
+    def _seen_there(self, epoch: str) -> tuple[int, bool, bool]:
+        """How many rows the target has, whether somebody uses them, and whether a move that was cut off left them."""
+        if (rows := self._target.rows_of_first_edition()) is not None:
+            return sum(rows.values()), True, False
+        if not self._target.is_made:
+            return 0, False, False
+        with self._target.database.reading() as new:
+            if operations.turn_of(new).epoch == epoch:
+                what = "that is the same place by two names"
+                raise BadInput(what, self._target.place.where, "name another one to move to")
+            there = sum(moving.counts(new).values())
+            return there, moving.is_in_use(new, epoch), moving.is_cut_off(new, epoch)
+
+    def stays(self) -> list[str]:
+        """List the other workspaces that share our settings, and whose memory lies where this one is moved from."""
+        left = []
+        for name, key in sharing(self._paths).items():
+            with contextlib.closing(_End(self._paths, key, self._source.label)) as end:
+                left += [name] if end.holds(key) else []
+        return left
+
+    # -- the move -----------------------------------------------------------------------------------------------------
+
+    def run(self, progress: Progress) -> Done:
+        """Move it. Raises Refused while another process has either place open, and what `plan` and the stores do; the
+        memory is whole and in use where it was then, and the same call goes on."""
+        atomic.make_folder(self._paths.data)
+        with atomic.locked(self._paths.data / LOCK, wait=0):
+            plan = self.plan()
+            servers = [end.label for end in (self._source, self._target) if end.label != SQLITE]
+            old_stores.note(self._paths, self._id, *servers)  # before a row is there: a move may be given up
+            if plan.state == "done":
+                return Done("", {}, plan.state)
+            progress("moving the memory", 0, 0)
+            for end in (self._source, self._target):
+                end.leave_first_edition(is_kept=end is self._source or self._replace)
+            if (recovery := self._source.recovery) is not None:
+                recovery.make_lost_commits_again()
+            moved = moving.move(
+                self._source.database, self._target.database, replace=self._replace, adapt=self._named_as_there
+            )
+            if (recovery := self._target.recovery) is not None:
+                recovery.copy_anew()
+            with self._target.database.reading() as new:
+                epoch = operations.turn_of(new).epoch
+            return Done(epoch, {name: Rows(number) for name, number in moved.rows.items()}, plan.state)
+
+    def _named_as_there(self, new: Connection) -> None:
+        """Name what is remembered of the agent's files as the target does: a server for each home that shares the
+        memory, a file for the one home that it lies in."""
+        if (self._source.recovery is None) == (self._target.recovery is None):
+            return
+        rows.name_for(new, processes.made_home(self._paths), on_server=self._target.recovery is None)
+
+
+class _End:
+    """One end of a move: a place, and its database."""
+
+    def __init__(self, paths: Paths, workspace_id: str, label: str) -> None:
+        self.label = label
+        self._paths, self._id = paths, workspace_id
+        self.recovery: Recovery | None = None
+        self.place: Place
+        self.database: SqliteDatabase | PostgresDatabase
+        if label == SQLITE:
+            self.place, self.database = Place(paths, workspace_id), SqliteDatabase(paths.database)
+            self.recovery = Recovery(self.database, paths.copies, paths.quarantine)
+        else:
+            setting_values.check_address("database_url", label, "the settings")
+            server = ServerPlace(paths, workspace_id, label)
+            self.place, self.database = server, server.server
+
+    def close(self) -> None:
+        self.database.close()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a memory of this edition, or was one."""
+        return not self.is_file_of_first_edition and self.place.reading().exists
+
+    @property
+    def is_file_of_first_edition(self) -> bool:
+        """Whether the file is one of the first edition, which may hold other workspaces too."""
+        return self.label == SQLITE and first_edition.is_first_edition(self._paths.database)
+
+    def rows_of_first_edition(self) -> Mapping[str, int] | None:
+        """How many rows a memory of the first edition has here, by table; None where there is none that is in use."""
+        if not self.place.is_first_edition():
+            return None
+        with contextlib.ExitStack() as held, contextlib.suppress(Moved):
+            file, _ = held.enter_context(self.place.read_copy(()))
+            copy = held.enter_context(contextlib.closing(SqliteDatabase(file)))
+            return moving.counts(held.enter_context(copy.reading()))
+        return None
+
+    def holds(self, workspace_id: str) -> bool:
+        """Whether the memory of a workspace lies here, and not elsewhere by now."""
+        if self.rows_of_first_edition() is not None:
+            return True
+        if not self.is_made:
+            return False
+        with self.database.reading() as connection:
+            turn = operations.turn_of(connection)
+        return turn.workspace_id == workspace_id and bool(turn.revision) and not turn.moved_to
+
+    def leave_first_edition(self, *, is_kept: bool) -> None:
+        """Take over a memory of the first edition, or where another place has it by now, put its file aside."""
+        if not self.place.is_first_edition():
+            return
+        with contextlib.suppress(Moved):
+            if is_kept:
+                self.place.take_over(AgentFiles(self._paths, self._id, Settings()).read_rows())
+                return
+        if self.is_file_of_first_edition:
+            kept = self._paths.backups / takeover.name_of_kept()
+            atomic.make_folder(kept)
+            for suffix in ("", "-wal"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(f"{self._paths.database}{suffix}", kept / f"{self._paths.database.name}{suffix}")
+            atomic.sync_folder(kept)
+            atomic.sync_folder(self._paths.data)

@@ -1,0 +1,719 @@
+"""The records of an agent's work: where they lie, and put, found, listed, moved and taken away there.
+
+`WorkStore` owns the transactions: `read` and `write` give a connection to what is done within. The functions below it
+own the statements over records, each inside the transaction of its caller. Must not know who changes what, or why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    case,
+    delete,
+    func,
+    insert,
+    inspect,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from nanomem_tui import json_text, tokens
+from nanomem_tui.errors import Moved, NanomemError, NewerDatabase
+from nanomem_tui.store import leases, migrations, models, work_models, work_search
+from nanomem_tui.store.engine import Database, SqliteDatabase
+from nanomem_tui.store.reading import OlderSchema, escaped, unescaped
+from nanomem_tui.store.work_kinds import KINDS, Field, Kind, Tier
+from nanomem_tui.store.work_models import TABLES
+from nanomem_tui.store.work_values import COUNTERS, Among, Stretch, TierRecord, Where, differing, words_of, written
+
+T = TypeVar("T")
+SHOWN = 240
+"""Characters of a field that a long list reads."""
+MOST_CALLS = 50_000
+"""Calls of a tool that are looked at for one with the same input, the newest."""
+LOOK = 5.0
+"""Seconds between two looks whether anybody wrote on a server."""
+INDEXED_BY = "tokens"
+"""The note that says which version of the tokenizer made the indexes."""
+_META = work_models.table(work_models.WorkMeta)
+_TURN = update(_META).values(revision=_META.c.revision + 1).returning(_META.c.moved_to, _META.c.version)
+_NOTES = work_models.table(work_models.NoteRow)
+_CHANGES = work_models.table(work_models.RecordChange)
+_DUE = work_models.table(work_models.RecordDue)
+_CHUNKS, _BATCHES = work_models.table(work_models.ChunkRow), work_models.table(work_models.BatchRow)
+SAMPLED = 200
+"""Rows, the newest, whose length is measured."""
+OVERHEAD = 120
+"""Bytes of a row in its indexes and its page."""
+_PART = 500
+"""Rows that are read, or named, at once."""
+
+
+class WorkStore:
+    """The work of one workspace and its knowledge base, in a file beside the memory's database or on a server; made at
+    the first write. Thread-safe."""
+
+    def __init__(
+        self, database: Database, path: Path, workspace_id: str, flush_seconds: float = 120.0,
+        first_edition: Any = None, copies: Path | None = None,
+    ) -> None:  # fmt: skip
+        """`path`: where the file lies, or would lie; `flush_seconds`: after which a commit waits for the disk again,
+        whatever it holds: what a power cut may cost at most. `first_edition`: see `work_takeover.FirstEdition`;
+        `copies`: where a copy goes before a migration."""
+        self.database = database
+        self.path = path
+        self.is_remote = not isinstance(database, SqliteDatabase)
+        self.workspace_id = workspace_id
+        self._flush_seconds = flush_seconds
+        self._first_edition, self._copies = first_edition, copies
+        self._copy: WorkStore | None = None
+        self._lock = threading.Lock()
+        self._copied = contextlib.ExitStack()
+        self._is_made = self._is_ready = self._is_older = False
+        self._flushed_at = time.monotonic()
+        self._unflushed = False
+        self._looked, self._seen = -float("inf"), -1
+
+    @property
+    def where(self) -> str:
+        """What a person knows it by: the path of the file, or the server and schema."""
+        return self.database.where
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever written here. Raises the store's errors."""
+        return self._is_here() or (self._first_edition is not None and self._first_edition.is_due())
+
+    @property
+    def is_of_first_edition(self) -> bool:
+        """Whether it is shown from a private copy of what the first edition left."""
+        return not self._is_here() and self.exists
+
+    def _is_here(self) -> bool:
+        """Whether the tables are there. What an earlier release made is asked again: another process may migrate it."""
+        if (self._is_older or not self._is_made) and self.database.exists():
+            with self.database.reading() as connection:
+                if inspect(connection).has_table(_META.name):
+                    self._is_older = migrations.is_due(connection, self.where, migrations.WORK)
+                    self._is_made = True
+        return self._is_made
+
+    def read(self, ask: Callable[[Connection], T]) -> T:
+        """Return the answer to `ask`, all of one moment. The caller looks at `exists` first. Raises the store's
+        errors, OlderSchema among them on a server."""
+        if self._is_here() and not self._is_older:
+            with self.database.reading() as connection:
+                return ask(connection)
+        with self._lock:
+            self._copy = self._copy or self._read_copy()
+        return self._copy.read(ask)
+
+    def read_whole(self, ask: Callable[[Connection], T]) -> T:
+        """As `read`, for who copies the tables that there are: on a server of an older schema too."""
+        if not (self.is_remote and self._is_here()):
+            return self.read(ask)
+        with self.database.reading() as connection:
+            return ask(connection)
+
+    def _read_copy(self) -> WorkStore:
+        """A private copy of what the first edition, or an earlier release, left; it lies there until `close`, for
+        another thread may read it. Raises OlderSchema on a server."""
+        if not self._is_older:
+            return self._first_edition.read_copy()  # type: ignore[no-any-return]
+        if self.is_remote:
+            fix = "`nanomem doctor --fix`, or the next record, brings them up to date"
+            raise OlderSchema("the records of work have an older schema", self.where, fix)
+        file = self._copied.enter_context(migrations.read_copy(self.path, migrations.WORK))
+        return WorkStore(SqliteDatabase(file, self.path.name), file, self.workspace_id)
+
+    def has_older_schema(self) -> bool:
+        """Whether an earlier release made the tables. Raises the store's errors."""
+        return self._is_here() and self._is_older
+
+    def bring_up_to_date(self) -> None:
+        """Make the tables of an older schema those of the newest. Raises the store's errors."""
+        if self.has_older_schema():
+            migrations.migrate(self.database, migrations.WORK, self._copies)
+            self._is_older = False
+
+    def rewrite(self, work: Callable[[Connection], T]) -> T:
+        """Do `work` in a durable transaction also where a move left the records behind. Raises as `write`."""
+        if not self.moved_to():
+            return self.write(work, durable=True)
+        with self._lock, self.database.writing(durable=True) as connection:
+            return work(connection)
+
+    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
+        """Do `work` in a transaction, and return what it does once that is committed: it survives a kill then, and if
+        `durable` a power cut. Raises what `work` does, Moved, and the store's errors; nothing is changed then."""
+        with self._lock:
+            if not self._is_ready:
+                self._make()
+            due = time.monotonic() - self._flushed_at >= self._flush_seconds
+            with self.database.writing(durable=durable or due) as connection:
+                self._take_turn(connection)
+                if not self._is_ready and note(connection, INDEXED_BY) != str(tokens.VERSION):
+                    index_anew(connection)
+                result = work(connection)
+            self._is_made = self._is_ready = True
+            self._unflushed = not (durable or due)
+            if due and isinstance(self.database, SqliteDatabase):
+                self.database.checkpoint()
+            if durable or due:
+                self._flushed_at = time.monotonic()
+            return result
+
+    def _take_turn(self, connection: Connection) -> None:
+        """Let no other writer in until the transaction ends. Raises Moved and NewerDatabase."""
+        found = connection.execute(_TURN).one()
+        if found.version > int(migrations.WORK.newest):  # another process migrated it since we looked
+            what = f"the database has schema {found.version}, this nanomem knows {int(migrations.WORK.newest)}"
+            raise NewerDatabase(what, self.where, "install a newer nanomem; nothing was changed")
+        if found.moved_to:
+            raise Moved("the records of work lie elsewhere now", found.moved_to, "set `database_url` to that place")
+
+    def _make(self) -> None:
+        """Make the tables where there are none, or of what the first edition or an earlier release left."""
+        if self._first_edition is not None:
+            self._first_edition.take_over()
+        if not self._is_here():
+            make(self.database, self.workspace_id)
+        self.bring_up_to_date()
+
+    def moved_to(self) -> str:
+        """Where the work lies now, "" for here."""
+        if not self._is_here():
+            return ""
+        with self.database.reading() as connection:
+            return str(connection.execute(select(_META.c.moved_to)).scalar_one())
+
+    def sync(self) -> None:
+        """Make what was committed survive a power cut. Raises the store's errors."""
+        if self._unflushed and self.database.exists():  # nothing survives in a folder that somebody took away
+            with contextlib.suppress(Moved, NewerDatabase):  # it was copied with the rest, or synced by the migration
+                self.write(lambda _connection: None, durable=True)
+
+    def compact(self) -> None:
+        """Write a file anew without what was freed. Raises Refused where another process reads it."""
+        if isinstance(self.database, SqliteDatabase):
+            with self._lock:
+                self.database.compact()
+
+    def has_news(self) -> bool:
+        """Whether anybody wrote since the last look, where no file tells it; asks once in `LOOK` seconds."""
+        if time.monotonic() - self._looked < LOOK or not self.is_remote:
+            return False
+        self._looked = time.monotonic()
+        before = self._seen
+        with contextlib.suppress(NanomemError):  # a server that is away wrote nothing
+            self._seen = 0
+            if self._is_here():
+                with self.database.reading() as connection:
+                    self._seen = connection.execute(select(_META.c.revision)).scalar_one()
+        return before not in (-1, self._seen)
+
+    @contextlib.contextmanager
+    def alone(self, work: str, wait: float) -> Iterator[bool]:
+        """Whether work of that name is ours alone now, of all machines that write here; asked for until `wait` seconds
+        are over. Processes of one machine keep each other out by files."""
+        if not self.is_remote:
+            yield True
+            return
+        until = time.monotonic() + wait
+        while True:
+            with leases.held(self.database, work) as held:
+                if held or time.monotonic() >= until:
+                    yield held
+                    return
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """Let everything survive a power cut, and let go of it. Raises the errors of `sync`."""
+        try:
+            self.sync()
+        finally:
+            copy, self._copy = self._copy, None
+            if copy is not None:
+                copy.close()
+            self._copied.close()
+            if self._first_edition is not None:
+                self._first_edition.close()
+            self.database.close()
+
+
+def make(database: Database, workspace_id: str, fill: Callable[[Connection], None] | None = None) -> None:
+    """Make the tables and indexes of a workspace where there are none, with what `fill` brings. Raises the store's
+    errors."""
+    with database.making() as connection:
+        if not inspect(connection).has_table(_META.name):
+            work_models.METADATA.create_all(connection)
+            models.table(models.Lease).create(connection, checkfirst=True)  # on a server it may be the memory's too
+            work_search.make_indexes(connection)
+            migrations.stamp(connection, migrations.WORK)
+            connection.execute(
+                insert(_META).values(one=1, version=int(migrations.WORK.newest), workspace_id=workspace_id)
+            )
+            set_note(connection, INDEXED_BY, str(tokens.VERSION))
+            if fill is not None:
+                fill(connection)
+                index_anew(connection)
+
+
+def index_anew(connection: Connection) -> None:
+    """Make every index anew from the rows: another version of the tokenizer made them, or rows came past them."""
+    from nanomem_tui.store import knowledge
+
+    work_search.drop_indexes(connection)
+    work_search.make_indexes(connection)
+    for kind in KINDS.values():
+        for part in _parts(connection, kind) if kind.words else ():
+            work_search.add(connection, kind, part)
+    knowledge.index_anew(connection)
+    set_note(connection, INDEXED_BY, str(tokens.VERSION))
+
+
+def _parts(connection: Connection, kind: Kind) -> Iterator[list[tuple[int, TierRecord]]]:
+    table = TABLES[kind.name]
+    last = 0
+    asked = select(table).order_by(table.c.number).limit(_PART)
+    while part := connection.execute(asked.where(table.c.number > last)).all():
+        yield [(row.number, record_of(kind, row)) for row in part]
+        last = part[-1].number
+
+
+# -- the file of it ---------------------------------------------------------------------------------------------------
+
+
+def room(connection: Connection) -> tuple[int, int] | None:
+    """Return the bytes of a file, and those of them that hold nothing; None on a server."""
+    if connection.dialect.name != "sqlite":
+        return None
+    page, pages, free = (
+        int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
+        for name in ("page_size", "page_count", "freelist_count")
+    )
+    return pages * page, free * page
+
+
+def tables_of(connection: Connection, since: str) -> Iterator[tuple[Kind, tuple[Tier, int, int, float]]]:
+    """Yield of each kind in each of its tiers: the tier, the rows, those from `since` on, about the bytes of one."""
+    for kind in KINDS.values():
+        table = TABLES[kind.name]
+        recent = func.coalesce(func.sum(case((table.c.at >= since, 1), else_=0)), 0)
+        asked = select(table.c.tier, func.count(), recent).group_by(table.c.tier)
+        found = {tier: numbers for tier, *numbers in connection.execute(asked)}
+        bytes_of_one = _mean_bytes(connection, table)
+        for tier in kind.tiers:
+            rows, new = found.get(tier, (0, 0))
+            yield kind, (tier, int(rows), int(new), bytes_of_one)
+
+
+def bytes_beside(connection: Connection) -> float:
+    """Return about the bytes of what is no record: the knowledge base, what agents overwrote, what undoes a run."""
+    total = 0.0
+    for table, copies in ((_CHUNKS, 2), (_CHANGES, 1), (_BATCHES, 1)):
+        rows = connection.execute(select(func.count()).select_from(table)).scalar_one()
+        total += rows * copies * _mean_bytes(connection, table)
+    return total
+
+
+def _mean_bytes(connection: Connection, table: Table) -> float:
+    """The mean length of the newest rows of a table, and what its indexes and pages add to it."""
+    newest = select(table).order_by(next(iter(table.primary_key)).desc()).limit(SAMPLED)
+    lengths = [sum(len(str(value)) for value in row if value is not None) for row in connection.execute(newest)]
+    return sum(lengths) / max(1, len(lengths)) + OVERHEAD
+
+
+def damages(connection: Connection, seconds: float) -> tuple[list[str], bool]:
+    """Return what SQLite's own check of pages and indexes finds, and whether it was over within so many seconds."""
+    if connection.dialect.name != "sqlite":
+        return [], True
+    ends = time.monotonic() + seconds
+    driver: Any = connection.connection.dbapi_connection
+    driver.set_progress_handler(lambda: int(time.monotonic() > ends), 100_000)
+    try:
+        found = driver.execute("PRAGMA quick_check(20)").fetchall()
+        return [str(one) for (one,) in found if one != "ok"], True
+    except sqlite3.OperationalError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        return [], False
+    finally:
+        driver.set_progress_handler(None, 0)
+
+
+# -- named notes ------------------------------------------------------------------------------------------------------
+
+
+def note(connection: Connection, name: str) -> str | None:
+    """Return what was noted under a name; None: nothing."""
+    return connection.execute(select(_NOTES.c.value).where(_NOTES.c.name == name)).scalar()
+
+
+def set_note(connection: Connection, name: str, value: str | None) -> None:
+    """Note something under a name, in place of what was there; None: nothing any more."""
+    connection.execute(delete(_NOTES).where(_NOTES.c.name == name))
+    if value is not None:
+        connection.execute(insert(_NOTES).values(name=name, value=value))
+
+
+def notes_beginning(connection: Connection, begin: str) -> list[str]:
+    """List the names of notes that begin like that."""
+    return list(connection.execute(select(_NOTES.c.name).where(*_beginning_with(_NOTES.c.name, begin))).scalars())
+
+
+def _beginning_with(column: Column[Any], begin: str) -> tuple[ColumnElement[bool], ...]:
+    return column >= begin, column < begin + "\U0010ffff"
+
+
+# -- a record as a row ------------------------------------------------------------------------------------------------
+
+
+def row_of(record: TierRecord) -> dict[str, Any]:
+    """Return the columns of a record, without its number."""
+    kind = KINDS[record.kind]
+    row = {field.name: _stored(field, record.fields.get(field.name)) for field in kind.fields}
+    ours = {"at": record.at, "origin": record.origin, "stored_at": record.stored_at, "changed_at": record.changed_at}
+    return {"id": record.id, **row, "tier": record.tier, **ours}
+
+
+def record_of(kind: Kind, row: Any) -> TierRecord:
+    """Return the record of a row with every column."""
+    named = row._mapping
+    fields = {field.name: _read(field, named[field.name]) for field in kind.fields}
+    tier, origin, stored_at, changed_at = (named[name] for name in ("tier", "origin", "stored_at", "changed_at"))
+    return TierRecord(kind.name, named["id"], fields, tier, origin, stored_at, changed_at)
+
+
+def _stored(field: Field, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.type == "json":
+        return escaped(written(field, value).decode())
+    return escaped(value) if isinstance(value, str) else int(value) if field.type == "bool" else value
+
+
+def _read(field: Field, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.type == "json":
+        return json_text.loads(unescaped(value))
+    return unescaped(value) if isinstance(value, str) else bool(value) if field.type == "bool" else value
+
+
+# -- one record -------------------------------------------------------------------------------------------------------
+
+
+def get(connection: Connection, kind: Kind, record_id: str) -> TierRecord | None:
+    """Return the record of that id, in whichever tier it is."""
+    found = _find(connection, kind, record_id)
+    return found[1] if found else None
+
+
+def begins(connection: Connection, kind: Kind, prefix: str, limit: int = 10) -> list[str]:
+    """List the ids that begin like that, at most `limit` of them."""
+    key = TABLES[kind.name].c.id
+    asked = select(key).where(*_beginning_with(key, prefix)).order_by(key).limit(limit)
+    return list(connection.execute(asked).scalars())
+
+
+def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "", are_new: bool = False) -> None:
+    """Keep records, each in place of the one of its kind and id.
+
+    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then. `are_new`: the caller
+    looked, in this transaction, and none of them is there.
+    """
+    for record in records:
+        kind = KINDS[record.kind]
+        found = None if are_new else _find(connection, kind, record.id)
+        if found is None:
+            _insert(connection, record)
+            continue
+        number, before = found
+        if at:
+            _note_overwritten(connection, before, record, at)
+        table = TABLES[kind.name]
+        connection.execute(update(table).where(table.c.number == number).values(row_of(record)))
+        if kind.words and (record.tier, words_of(record)) != (before.tier, words_of(before)):
+            work_search.remove(connection, kind, number)
+            work_search.add(connection, kind, [(number, record)])
+        if kind.embedded and any(before.fields[name] != record.fields[name] for name in kind.embedded):
+            set_due(connection, kind, record.id)
+
+
+def put_new(connection: Connection, records: Iterable[TierRecord]) -> None:
+    """Keep records that are not there yet; one whose id is there stays as it is."""
+    for record in records:
+        key = TABLES[record.kind].c.id
+        if connection.execute(select(key).where(key == record.id)).first() is None:
+            _insert(connection, record)
+
+
+def move(connection: Connection, kind: Kind, numbers: Sequence[int], to: Tier) -> list[int]:
+    """Move those of these rows to a tier that are in the other one; return their numbers, which they keep."""
+    table = TABLES[kind.name]
+    there = update(table).where(table.c.number.in_(numbers), table.c.tier != to).values(tier=to)
+    moved = sorted(connection.execute(there.returning(table.c.number)).scalars())
+    for number, record in by_numbers(connection, kind, moved).items() if kind.words else ():
+        work_search.remove(connection, kind, number)
+        work_search.add(connection, kind, [(number, record)])
+    return moved
+
+
+def remove(connection: Connection, kind: Kind, ids: Iterable[str]) -> None:
+    """Take records away; one that is not there is none."""
+    table = TABLES[kind.name]
+    for record_id in ids:
+        gone = delete(table).where(table.c.id == record_id).returning(table.c.number)
+        number = connection.execute(gone).scalar()
+        if number is not None and kind.words:
+            work_search.remove(connection, kind, number)
+        if number is not None and kind.embedded:
+            set_due(connection, kind, record_id)
+
+
+def set_due(connection: Connection, kind: Kind, record_id: str, *, due: bool = True) -> None:
+    """Note whether the vector of a record may be none of it any more."""
+    connection.execute(delete(_DUE).where(_DUE.c.kind == kind.name, _DUE.c.id == record_id))
+    if due:
+        connection.execute(insert(_DUE).values(kind=kind.name, id=record_id))
+
+
+def due(connection: Connection, most: int) -> list[tuple[str, str]]:
+    """List kinds and ids of records whose vector may be none of them any more."""
+    return [(kind, key) for kind, key in connection.execute(select(_DUE.c.kind, _DUE.c.id).limit(most))]
+
+
+def count_due(connection: Connection) -> int:
+    """Count them."""
+    return connection.execute(select(func.count()).select_from(_DUE)).scalar_one()
+
+
+def changes(connection: Connection, kind: str, record_id: str) -> list[tuple[str, str, dict[str, Any], dict[str, Any]]]:
+    """List what agents overwrote of a record, newest first: when, who did it, the fields before and after."""
+    asked = select(_CHANGES).where(_CHANGES.c.kind == kind, _CHANGES.c.id == record_id).order_by(_CHANGES.c.seq.desc())
+    return [
+        (row.at, row.origin, json_text.loads(row.before_json), json_text.loads(row.after_json))
+        for row in connection.execute(asked)
+    ]
+
+
+def all_changes(connection: Connection) -> list[tuple[int, str, str]]:
+    """List what agents overwrote of every record: number, the fields before and after, as JSON."""
+    return [
+        tuple(row) for row in connection.execute(select(_CHANGES.c.seq, _CHANGES.c.before_json, _CHANGES.c.after_json))
+    ]
+
+
+def rewrite_change(connection: Connection, seq: int, texts: Sequence[str] | None) -> None:
+    """Put other JSON in place of what was kept of one, or forget it."""
+    if texts is None:
+        connection.execute(delete(_CHANGES).where(_CHANGES.c.seq == seq))
+    else:
+        new = dict(zip(("before_json", "after_json"), texts, strict=True))
+        connection.execute(update(_CHANGES).where(_CHANGES.c.seq == seq).values(new))
+
+
+def forget_changes(connection: Connection, kind: str, record_id: str) -> None:
+    """Forget what agents overwrote of a record."""
+    connection.execute(delete(_CHANGES).where(_CHANGES.c.kind == kind, _CHANGES.c.id == record_id))
+
+
+def cached_call(connection: Connection, tool: str, given: Any, since: str) -> TierRecord | None:
+    """Return the newest successful call of a tool with just that input from `since` on (UTC ISO), among its newest
+    `MOST_CALLS`. Raises ValueError or TypeError for an input that is no JSON."""
+    kind = KINDS["tool-call"]
+    field, table = kind.field("input"), TABLES[kind.name]
+    assert field is not None
+    wanted = _stored(field, given)
+    newest = (
+        select(table.c.number, table.c.success, table.c.input)
+        .where(table.c.tool_name == escaped(tool), table.c.at >= since, table.c.tier == kind.tier)
+        .order_by(table.c.at.desc(), table.c.number.desc()).limit(MOST_CALLS).subquery()
+    )  # fmt: skip
+    # Equal values may be written with their names in another order: they have as many characters.
+    same = select(newest.c.number).where(newest.c.success == 1, func.length(newest.c.input) == len(wanted))
+    for number in connection.execute(same).scalars().all():
+        call = by_numbers(connection, kind, [number])[number]
+        if call.fields["input"] == given:
+            return call
+    return None
+
+
+def _find(connection: Connection, kind: Kind, record_id: str) -> tuple[int, TierRecord] | None:
+    table = TABLES[kind.name]
+    row = connection.execute(select(table).where(table.c.id == record_id)).first()
+    return (row.number, record_of(kind, row)) if row is not None else None
+
+
+def _insert(connection: Connection, record: TierRecord) -> None:
+    kind = KINDS[record.kind]
+    table = TABLES[kind.name]
+    number = connection.execute(insert(table).values(row_of(record)).returning(table.c.number)).scalar_one()
+    if kind.words:
+        work_search.add(connection, kind, [(number, record)])
+
+
+def _note_overwritten(connection: Connection, before: TierRecord, after: TierRecord, at: str) -> None:
+    names = [name for name in differing(before, after) if name not in COUNTERS and before.fields.get(name) is not None]
+    if names and before.kind != "agent-state":  # a snapshot is made to be replaced
+        was, now = (json.dumps({name: record.fields.get(name) for name in names}) for record in (before, after))
+        values = {"kind": before.kind, "id": before.id, "at": at, "origin": after.origin}
+        connection.execute(insert(_CHANGES).values(**values, before_json=was, after_json=now))
+
+
+# -- many -------------------------------------------------------------------------------------------------------------
+
+
+def condition(kind: Kind, tier: Tier | None = None, where: Where = Where()) -> list[ColumnElement[bool]]:  # noqa: B008  a value
+    """Return the conditions on the rows of a kind."""
+    columns = TABLES[kind.name].c
+    parts: list[ColumnElement[bool]] = [columns.tier == tier] if tier is not None and kind.ages else []
+    for name, value in where.fields.items():
+        field = kind.field(name)
+        assert field is not None
+        parts.append(columns[name] == _stored(field, value))
+    parts += [columns.at >= where.since] if where.since else []
+    return parts + ([columns.at < where.until] if where.until else [])
+
+
+def rows(
+    connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where(),  # noqa: B008
+    limit: int | None = None, offset: int = 0, *, oldest_first: bool = False,
+) -> list[TierRecord]:  # fmt: skip
+    """List the records of a kind, newest first by their own time; of one tier, or of both."""
+    if tier is not None and tier not in kind.tiers:
+        return []
+    asked = _ordered(select(TABLES[kind.name]).where(*condition(kind, tier, where)), kind, oldest_first)
+    return [record_of(kind, row) for row in connection.execute(asked.limit(limit).offset(offset))]
+
+
+def each(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> Iterator[TierRecord]:  # noqa: B008
+    """Yield the records of a kind one at a time, oldest first."""
+    if tier is None or tier in kind.tiers:
+        asked = _ordered(select(TABLES[kind.name]).where(*condition(kind, tier, where)), kind, oldest_first=True)
+        for row in connection.execute(asked, execution_options={"yield_per": _PART}):
+            yield record_of(kind, row)
+
+
+def count(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> int:  # noqa: B008
+    """Count the records of a kind."""
+    if tier is not None and tier not in kind.tiers:
+        return 0
+    asked = select(func.count()).select_from(TABLES[kind.name]).where(*condition(kind, tier, where))
+    return connection.execute(asked).scalar_one()
+
+
+def by_numbers(connection: Connection, kind: Kind, numbers: Sequence[int]) -> dict[int, TierRecord]:
+    """Return records of a kind by the numbers that its full-text index has for them."""
+    table = TABLES[kind.name]
+    found = connection.execute(select(table).where(table.c.number.in_(numbers)))
+    return {row.number: record_of(kind, row) for row in found}
+
+
+def beside(
+    connection: Connection, kind: Kind, number: int, limit: int, *, before: bool
+) -> Iterator[tuple[int, TierRecord]]:
+    """Yield the records that came next after the one of a number, or before it."""
+    table = TABLES[kind.name]
+    there = table.c.number < number if before else table.c.number > number
+    order = table.c.number.desc() if before else table.c.number
+    found = connection.execute(select(table).where(there).order_by(order).limit(limit))
+    return ((row.number, record_of(kind, row)) for row in found)
+
+
+def newest_number(connection: Connection, kind: Kind) -> int:
+    """Return the number of the record that came last, 0 where there is none."""
+    return connection.execute(select(func.max(TABLES[kind.name].c.number))).scalar() or 0
+
+
+def _ordered(asked: Select[Any], kind: Kind, oldest_first: bool) -> Select[Any]:
+    columns = TABLES[kind.name].c
+    order = (columns.at, columns.id)
+    return asked.order_by(*(order if oldest_first else (one.desc() for one in order)))
+
+
+# -- a long list ------------------------------------------------------------------------------------------------------
+
+
+def page(connection: Connection, wanted: Stretch, limit: int, offset: int = 0) -> list[TierRecord]:
+    """List so many records from a place on, with the beginnings of their fields, JSON as text. What lies before them is
+    counted in an index and not read."""
+    kind, table = wanted.kind, TABLES[wanted.kind.name]
+    order = [table.c.at, table.c.number] if wanted.oldest_first else [table.c.at.desc(), table.c.number.desc()]
+    if wanted.tier is not None and wanted.tier not in kind.tiers:
+        return []
+    numbers = select(table.c.number).where(*_within(connection, wanted)).order_by(*order).limit(limit).offset(offset)
+    columns = [_beginning(table.c[field.name], field) for field in kind.fields]
+    ours = (table.c.id, table.c.tier, table.c.origin, table.c.stored_at, table.c.changed_at)
+    found = connection.execute(select(*ours, *columns).where(table.c.number.in_(numbers)).order_by(*order))
+    return [_shown(kind, row) for row in found]
+
+
+def _beginning(column: Column[Any], field: Field) -> ColumnElement[Any]:
+    return func.substr(column, 1, SHOWN) if field.type in ("text", "json") else column
+
+
+def _shown(kind: Kind, row: Sequence[Any]) -> TierRecord:
+    record_id, tier, origin, stored_at, changed_at, *values = row
+    shown = ((field._replace(type="text") if field.type == "json" else field) for field in kind.fields)
+    fields = {field.name: _read(field, value) for field, value in zip(shown, values, strict=True)}
+    return TierRecord(kind.name, record_id, fields, tier, origin, stored_at, changed_at)
+
+
+def count_within(connection: Connection, wanted: Stretch) -> int:
+    """Count the records of a stretch."""
+    if wanted.tier is not None and wanted.tier not in wanted.kind.tiers:
+        return 0
+    asked = select(func.count()).select_from(TABLES[wanted.kind.name]).where(*_within(connection, wanted))
+    return connection.execute(asked).scalar_one()
+
+
+def place_of(connection: Connection, wanted: Stretch, record_id: str) -> int | None:
+    """Return how many records of a stretch come before that one; None when it is not there."""
+    table = TABLES[wanted.kind.name]
+    found = connection.execute(select(table.c.at, table.c.number).where(table.c.id == record_id)).first()
+    if found is None:
+        return None
+    order, here = tuple_(table.c.at, table.c.number), tuple_(*found)
+    before = order < here if wanted.oldest_first else order > here
+    asked = select(func.count()).select_from(table).where(*_within(connection, wanted), before)
+    return connection.execute(asked).scalar_one()
+
+
+def _within(connection: Connection, wanted: Stretch) -> list[ColumnElement[bool]]:
+    columns = TABLES[wanted.kind.name].c
+    parts = condition(wanted.kind, wanted.tier, Where({}, wanted.since))
+    parts += [columns.at <= wanted.until] if wanted.until else []
+    return parts + [_holds(connection, columns[among.field], among) for among in wanted.among]
+
+
+def _holds(connection: Connection, column: ColumnElement[Any], among: Among) -> ColumnElement[bool]:
+    if among.patterns:
+        likes = [func.lower(column).like(_like(pattern), escape="\\") for pattern in among.patterns]
+        sign, other = ("GLOB", "*[^ -~]*") if connection.dialect.name == "sqlite" else ("~", "[^ -~]")
+        return or_(*likes, column.op(sign, is_comparison=True)(other))
+    parts = [column >= among.low] if among.low is not None else []
+    parts += [column <= among.high] if among.high is not None else []
+    return parts[0] if len(parts) == 1 else parts[0] & parts[1] if parts else column.is_(column)
+
+
+def _like(pattern: str) -> str:
+    """A pattern of `*` and `?` as LIKE has it."""
+    kept = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return kept.replace("*", "%").replace("?", "_")

@@ -1,0 +1,485 @@
+"""Full text over the records of an agent's work and over the knowledge base: FTS5 in a file, `tsvector` on a server.
+
+Owns the indexes and all their SQL: making them, keeping them in step inside a writer's transaction, asking them. They
+hold what our own tokenizer makes of a text. A search of records has a bound, however many there are: a word that few
+rows hold is looked up whole; of one that many hold only the newest rows count, and those of the newest that hold the
+rarest such words together (docs/decisions/0040). A search of documents gets candidates here, and is rated elsewhere.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Connection,
+    TextClause,
+    column,
+    func,
+    select,
+    text,
+)
+from sqlalchemy import table as named_table
+from sqlalchemy.sql.expression import ColumnClause
+
+from nanomem_tui import tokens
+from nanomem_tui.store import work_models
+from nanomem_tui.store.knowledge_values import Chunk
+from nanomem_tui.store.reading import escaped, unescaped
+from nanomem_tui.store.search import lexeme, takes
+from nanomem_tui.store.word_index import idf, nearest, saturated
+from nanomem_tui.store.work_kinds import KINDS, Kind, Tier
+from nanomem_tui.store.work_models import TABLES
+from nanomem_tui.store.work_values import TierRecord, Where, words_of
+from nanomem_tui.text import normalised
+
+NEWEST, FEWER = 128, 64
+"""Rows of one word that are looked at in a table, the newest first, and where many kinds are searched; as many as are
+asked for, if that is more."""
+MANY = 3
+"""Kinds that are many."""
+TOGETHER = 3
+"""Common words, the rarest of them, that such a row holds: of one that every other row holds, all would be read."""
+WINDOW = 10_000
+"""The newest rows among which those are sought that hold some words together."""
+RATED = 24
+"""Rows that are read, and rated by what they hold; twice as many as are asked for, if that is more."""
+MOST_WORDS = 12
+MOST_PATTERNS = 10_000
+"""Patterns that share a word with a situation and are looked at, the newest."""
+ABOUT_AS_WELL = 0.85
+"""The share of the best fit of a pattern from which on its record decides."""
+TITLE, SECTION = 4.0, 2.0
+"""What a word in the title or the section counts beside one in the text, when the index chooses candidates."""
+_LAST = "\U0010ffff"
+_DOCUMENTS = work_models.table(work_models.DocumentRow)
+_CHUNKS = work_models.table(work_models.ChunkRow)
+# Every character but a blank is part of a word: our tokenizer cut them, and knows marks that FTS5 drops.
+_TOKENIZE = "tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'\""
+
+# -- keeping it in step -----------------------------------------------------------------------------------------------
+
+
+def make_indexes(connection: Connection) -> None:
+    """Make the indexes, empty."""
+    for kind in KINDS.values():
+        if kind.words and _is_file(connection):
+            _execute(
+                connection,
+                f"CREATE VIRTUAL TABLE {kind.table}_words USING fts5(words, detail=none, columnsize=0, {_TOKENIZE})",
+            )
+        elif kind.words:
+            _make_vectors(connection, f"{kind.table}_words")
+    if _is_file(connection):
+        _execute(connection, f"CREATE VIRTUAL TABLE knowledge_words USING fts5(title, section, words, {_TOKENIZE})")
+        _execute(connection, "CREATE VIRTUAL TABLE knowledge_terms USING fts5vocab(knowledge_words, row)")
+    else:
+        _make_vectors(connection, "knowledge_words")
+
+
+def _make_vectors(connection: Connection, name: str) -> None:
+    _execute(connection, f"CREATE TABLE {name} (number bigint PRIMARY KEY, words tsvector NOT NULL)")
+    _execute(connection, f"CREATE INDEX idx_{name} ON {name} USING gin (words)")
+
+
+def drop_indexes(connection: Connection) -> None:
+    """Let the indexes go, to be made anew."""
+    for name in ("knowledge_terms", "knowledge_words", *(f"{kind.table}_words" for kind in KINDS.values())):
+        _execute(connection, f"DROP TABLE IF EXISTS {name}")
+
+
+def add(connection: Connection, kind: Kind, rows: Iterable[tuple[int, TierRecord]]) -> None:
+    """Take records, each with its number, into the index of their kind. Their tier is a word of theirs: which rows of a
+    tier hold a word is asked of the index alone."""
+    words = ((number, [_tier_word(record.tier), *words_of(record)]) for number, record in rows)
+    if _is_file(connection):
+        sql = f"INSERT INTO {kind.table}_words (rowid, words) VALUES (:number, :words)"
+        values = [{"number": number, "words": " ".join(said)} for number, said in words]
+    else:
+        sql = f"INSERT INTO {kind.table}_words VALUES (:number, array_to_tsvector(CAST(:words AS text[])))"
+        values = [{"number": number, "words": takes(said)} for number, said in words]
+    if values:
+        _execute(connection, sql, values)
+
+
+def remove(connection: Connection, kind: Kind, number: int) -> None:
+    """Take a record out of the index."""
+    _execute(connection, f"DELETE FROM {kind.table}_words WHERE {_key(connection)} = :number", {"number": number})
+
+
+def _tier_word(tier: Tier) -> str:
+    return f"={tier}"  # no word that our tokenizer makes begins so
+
+
+def add_chunks(connection: Connection, rows: Iterable[tuple[int, str, Chunk]]) -> None:
+    """Take chunks into the index: number, the title of the document with what it is about, and the chunk."""
+    cut = [
+        (number, tokens.tokens(title), tokens.tokens(one.section), tokens.tokens(one.text))
+        for number, title, one in rows
+    ]
+    if _is_file(connection):
+        sql = "INSERT INTO knowledge_words (rowid, title, section, words) VALUES (:number, :title, :section, :words)"
+        values = [
+            {"number": number, "title": " ".join(title), "section": " ".join(section), "words": " ".join(words)}
+            for number, title, section, words in cut
+        ]
+    else:
+        sql = "INSERT INTO knowledge_words VALUES (:number, CAST(:words AS tsvector))"
+        values = [{"number": number, "words": _weighed(title, section, words)} for number, title, section, words in cut]
+    if values:
+        _execute(connection, sql, values)
+
+
+def _weighed(title: Sequence[str], section: Sequence[str], words: Sequence[str]) -> str:
+    """A vector in which a word's weight says where it stands: A in the title, B in the section."""
+    held = []
+    parts = (("1A", frozenset(title)), ("2B", frozenset(section)), ("3", frozenset(words)))
+    for word in takes([*title, *section, *words]):
+        places = [place for place, part in parts if word in part]
+        held.append(f"{lexeme(word)}:{','.join(places)}")
+    return " ".join(held)
+
+
+def remove_chunk(connection: Connection, number: int) -> None:
+    """Take a chunk out of the index."""
+    _execute(connection, f"DELETE FROM knowledge_words WHERE {_key(connection)} = :number", {"number": number})
+
+
+def drop_removed(connection: Connection) -> None:
+    """Write the indexes of a file anew from what they hold, so that no word of a text that was taken out is left."""
+    if _is_file(connection):
+        for name in ("knowledge", *(kind.table for kind in KINDS.values() if kind.words)):
+            _execute(connection, f"INSERT INTO {name}_words ({name}_words) VALUES ('rebuild')")
+
+
+def _is_file(connection: Connection) -> bool:
+    return connection.dialect.name == "sqlite"
+
+
+def _key(connection: Connection) -> str:
+    return "rowid" if _is_file(connection) else "number"
+
+
+def _execute(connection: Connection, sql: str, values: Any = None) -> None:
+    connection.execute(text(sql), values)
+
+
+# -- records that hold words ------------------------------------------------------------------------------------------
+
+
+class Rated(NamedTuple):
+    """A record that holds some of the words: its BM25 score, and which words it holds."""
+
+    record: TierRecord
+    score: float
+    words: tuple[str, ...]
+
+
+class Asked(NamedTuple):
+    """A kind that is searched: of one tier or of both, and which of its records count."""
+
+    kind: Kind
+    tier: Tier | None = None
+    where: Where = Where()
+
+
+def _newest(connection: Connection, asked: Asked) -> int:
+    """The number of the newest record."""
+    from nanomem_tui.store import work
+
+    if asked.tier is None:
+        return work.newest_number(connection, asked.kind)
+    return max(_holding(connection, asked._replace(where=Where()), [[]], 1)[0], default=0)
+
+
+def _holding(
+    connection: Connection, asked: Asked, wanted: Sequence[Sequence[str]], most: int, since: int = 0
+) -> list[list[int]]:
+    """Of each of some lists of words the newest rows that hold all of them, from the number `since` on."""
+    tier = [_tier_word(asked.tier)] if asked.tier is not None else []
+    values: dict[str, Any] = {"since": since, "most": most}
+    conditions = []
+    for place, (name, value) in enumerate(asked.where.fields.items()):
+        conditions.append(f'"{name}" = :field{place}' if value is not None else f'"{name}" IS NULL')
+        if value is not None:
+            values[f"field{place}"] = escaped(value) if isinstance(value, str) else value + 0  # no truth on a server
+    for name, sign in (("since", ">="), ("until", "<")):
+        if moment := getattr(asked.where, name):
+            conditions.append(f"at {sign} :of_{name}")
+            values[f"of_{name}"] = moment
+    for place, words in enumerate(wanted):
+        values[f"query{place}"] = _query(connection, [*tier, *words], every=True)
+    found: list[list[int]] = [[] for _ in wanted]
+    statement = _lookup(asked.kind.table, connection.dialect.name, len(wanted), " AND ".join(conditions))
+    for place, number in connection.execute(statement, values):
+        found[place].append(number)
+    return [sorted(numbers, reverse=True) for numbers in found]
+
+
+@lru_cache(maxsize=256)
+def _lookup(table: str, dialect: str, many: int, condition: str) -> TextClause:
+    """The statement that gives (place, number) for so many queries. Its texts are names of ours; values are bound."""
+    key = "rowid" if dialect == "sqlite" else "number"
+    fits = (
+        f" AND EXISTS (SELECT 1 FROM {table} WHERE number = {table}_words.{key} AND {condition})" if condition else ""
+    )
+    parts = (
+        f"SELECT * FROM (SELECT {place} AS place, {key} FROM {table}_words WHERE {_matches(table, dialect, place)}"
+        f" AND {key} >= :since{fits} ORDER BY {key} DESC LIMIT :most) AS part{place}"
+        for place in range(many)
+    )
+    return text(" UNION ALL ".join(parts))
+
+
+def _matches(table: str, dialect: str, place: int | str = "") -> str:
+    if dialect == "sqlite":
+        return f"{table}_words MATCH :query{place}"
+    return f"{table}_words.words @@ CAST(:query{place} AS tsquery)"
+
+
+def _query(connection: Connection, words: Sequence[str], *, every: bool) -> str:
+    if _is_file(connection):
+        return (" " if every else " OR ").join(f'"{word}"' for word in words)
+    return (" & " if every else " | ").join(map(lexeme, takes(words)))
+
+
+def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[Rated]:
+    """Return the best `limit` records of these kinds for the words of a question, best first; equal ones newest first.
+
+    Where a condition narrows a kind, all of its rows that hold a word may be read, however many they are.
+    """
+    from nanomem_tui.store import work
+
+    most = max(FEWER if len(asked) >= MANY else NEWEST, limit)
+    weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
+    likely: list[tuple[float, int, int]] = []
+    weighed: list[dict[str, float]] = []
+    for place, one in enumerate(asked if weights else ()):
+        worth: dict[str, float] = {}
+        if one.kind.words:
+            worth, scores = _looked_up(connection, one, weights, most)
+            likely += [(score, place, number) for number, score in scores.items()]
+        weighed.append(worth)
+    best = heapq.nlargest(max(RATED, 2 * limit), likely)
+    rated: list[Rated] = []
+    for place, one in enumerate(asked):
+        numbers = [number for _, at, number in best if at == place]
+        if numbers:
+            rated += _rated(list(work.by_numbers(connection, one.kind, numbers).values()), weighed[place])
+    rated.sort(key=lambda one: (one.record.at, one.record.key), reverse=True)
+    return sorted(rated, key=lambda one: -one.score)[:limit]
+
+
+def _looked_up(
+    connection: Connection, asked: Asked, weights: Mapping[str, float], most: int
+) -> tuple[dict[str, float], dict[int, float]]:
+    """What each word is worth in a kind, and what its rows may be worth."""
+    scores: defaultdict[int, float] = defaultdict(float)
+    newest = _newest(connection, asked)
+    rows = _holding(connection, asked, [[word] for word in weights], most) if newest else []
+    holding = dict(zip(weights, rows, strict=False))
+    common = [word for word, found in holding.items() if len(found) == most]
+    worth: dict[str, float] = {}
+    for word, found in holding.items():
+        frequency = _frequency(found, newest, most)
+        worth[word] = weights[word] * math.log(1 + (newest - frequency + 0.5) / (frequency + 0.5))
+    if len(common) > 1:
+        rarest = sorted(common, key=lambda word: -worth[word])[:TOGETHER]
+        (both,) = _holding(connection, asked, [rarest], most, newest - WINDOW)
+        for word in common:
+            holding[word] = list({*both, *holding[word]})
+    for word, found in holding.items():
+        for number in found:
+            scores[number] += worth[word]
+    return worth, scores
+
+
+def _frequency(found: Sequence[int], newest: int, most: int) -> float:
+    """How many rows hold a word: counted, or reckoned from how close together the newest of them lie."""
+    if len(found) < most:
+        return float(len(found))
+    return most * newest / max(most, newest - found[-1] + 1)
+
+
+def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Rated]:
+    held = [words_of(record) for record in records]
+    mean = max(1.0, sum(map(len, held)) / max(1, len(held)))
+    rated: list[Rated] = []
+    for record, words in zip(records, held, strict=True):
+        counts = Counter(word for word in words if word in worth)
+        score = sum(worth[word] * saturated(times, len(words), mean) for word, times in counts.items())
+        if counts:
+            rated.append(Rated(record, score, tuple(counts)))
+    return rated
+
+
+# -- the pattern for a situation --------------------------------------------------------------------------------------
+
+
+def best_pattern(connection: Connection, situation: str, least: float) -> TierRecord | None:
+    """Return the pattern to use: one of just that trigger, else of those that fit about as well as any the one that
+    succeeded most, then the one used most. `least`: the success rate below which none counts."""
+    from nanomem_tui.store import work
+
+    fits = [fit for fit in _fitting(connection, situation, least) if fit[0]]
+    nearest_fit = max((fit for fit, *_ in fits), default=0.0)
+    about = [one for one in fits if one[0] >= (nearest_fit if nearest_fit > 1 else nearest_fit * ABOUT_AS_WELL)]
+    if not about:
+        return None
+    *_, number = max(about, key=lambda one: one[1:4])
+    return work.by_numbers(connection, KINDS["pattern"], [number])[number]
+
+
+def _fitting(connection: Connection, situation: str, least: float) -> Iterator[tuple[float, float, int, str, int]]:
+    """How well patterns fit, their success rates, uses, ids and numbers."""
+    patterns = TABLES["pattern"].c
+    columns = (patterns.number, patterns.id, patterns.trigger, patterns.success_rate, patterns.uses)
+    good = select(*columns).where(patterns.success_rate >= least)
+    worth = (patterns.success_rate.desc(), patterns.uses.desc(), patterns.id.desc())
+    found = list(connection.execute(good.where(patterns.trigger == situation).order_by(*worth).limit(1)))
+    words = frozenset(tokens.query_tokens(situation))
+    if words:
+        key: ColumnClause[int] = column(_key(connection))
+        index = named_table("patterns_words", key)
+        holding = text(_matches("patterns", connection.dialect.name)).bindparams(
+            query=_query(connection, sorted(words), every=False)
+        )
+        joined = TABLES["pattern"].join(index, patterns.number == index.c[key.name])
+        near = good.select_from(joined).where(holding)
+        found += connection.execute(near.order_by(patterns.number.desc()).limit(MOST_PATTERNS))
+    plain = normalised(situation)
+    for number, record_id, trigger, rate, uses in found:
+        fit = 2.0 if normalised(trigger) == plain else _fit(words, frozenset(tokens.query_tokens(trigger)))
+        yield fit, rate, uses, record_id, number
+
+
+def _fit(asked: frozenset[str], trigger: frozenset[str]) -> float:
+    """The share of their words that a situation and a trigger have in common (0 to 1); 0 where that is no fit: less
+    than half of the situation, and not all of the trigger."""
+    shared = len(asked & trigger)
+    # A trigger of one word, as `nginx is down` is, would fit every long text about nginx.
+    whole = shared == len(trigger) and (shared > 1 or len(asked) <= 3)
+    return 2 * shared / (len(asked) + len(trigger)) if whole or 2 * shared >= len(asked) else 0.0
+
+
+# -- the knowledge base -----------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A chunk as a search finds it, with the document that it is of."""
+
+    id: str
+    document_id: str
+    chunk: Chunk
+    kind: str
+    title: str
+    source: str
+    about: str
+
+
+class Shelf:
+    """The index of a knowledge base, for one search."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._held: dict[str, int] = {}
+
+    def count(self) -> int:
+        """Count the chunks."""
+        return self._number(select(func.count()).select_from(_CHUNKS))
+
+    def documents(self) -> int:
+        """Count the documents."""
+        return self._number(select(func.count()).select_from(_DOCUMENTS))
+
+    def rows_with(self, word: str) -> int:
+        """Count the chunks that hold a word, in title, section or text."""
+        if word not in self._held:
+            if _is_file(self._connection):
+                asked = text("SELECT doc FROM knowledge_terms WHERE term = :word").bindparams(word=word)
+            else:
+                asked = _matching(self._connection, "SELECT count(*) FROM knowledge_words WHERE ", [word])
+            self._held[word] = self._number(asked)
+        return self._held[word]
+
+    def titles_with(self, word: str) -> int:
+        """Count the documents that hold a word in their title, or in what they are about."""
+        key = _key(self._connection)
+        asked = (
+            "SELECT count(DISTINCT c.document_id) FROM knowledge_words f"
+            f" JOIN knowledge_chunks c ON c.number = f.{key} WHERE "
+        )
+        return self._number(_matching(self._connection, asked, [word], title=True))
+
+    def nearest(self, word: str) -> str | None:
+        """Find the word with the same first letter that `word` was probably meant to be; None when nothing is near."""
+        if _is_file(self._connection):
+            asked = (
+                "SELECT term FROM knowledge_terms WHERE term >= :first AND term < :last"
+                " AND length(term) BETWEEN :a AND :b"
+            )
+        else:
+            asked = (
+                "SELECT word FROM ts_stat('SELECT words FROM knowledge_words')"
+                " WHERE starts_with(word, :first) AND length(word) BETWEEN :a AND :b"
+            )
+        first = word[:1]
+        values = {"first": first, "last": first + _LAST, "a": len(word) - 2, "b": len(word) + 2}
+        known = {name: value for name, value in values.items() if f":{name}" in asked}
+        found = self._connection.execute(text(asked), known)
+        return nearest(word, list(found.scalars()), self.rows_with)
+
+    def best(self, words: Iterable[str], kinds: Sequence[str], limit: int) -> list[Row]:
+        """List the chunks that hold any of the words, those first that the index ranks first; of `kinds` of documents
+        alone where they are named."""
+        wanted = [word for word in words if self.rows_with(word)]
+        if not wanted:
+            return []
+        key: ColumnClause[int] = column(_key(self._connection))
+        index = named_table("knowledge_words", key)
+        joined = index.join(_CHUNKS, _CHUNKS.c.number == index.c[key.name])
+        joined = joined.join(_DOCUMENTS, _DOCUMENTS.c.id == _CHUNKS.c.document_id)
+        place = (_CHUNKS.c.section, _CHUNKS.c.line_from, _CHUNKS.c.line_to, _CHUNKS.c.text)
+        chunk = (_CHUNKS.c.id, _CHUNKS.c.document_id, *place)
+        of = (_DOCUMENTS.c.kind, _DOCUMENTS.c.title, _DOCUMENTS.c.source, _DOCUMENTS.c.about)
+        asked = select(*chunk, *of).select_from(joined).where(_matching(self._connection, "", wanted))
+        if kinds:
+            asked = asked.where(_DOCUMENTS.c.kind.in_(kinds))
+        asked = asked.order_by(self._order(wanted), _CHUNKS.c.number).limit(limit)
+        found = self._connection.execute(asked)
+        return [
+            Row(
+                key, document_id, Chunk(unescaped(section), line_from, line_to, unescaped(said)), kind,
+                *map(unescaped, names),
+            )
+            for key, document_id, section, line_from, line_to, said, kind, *names in found
+        ]  # fmt: skip
+
+    def _order(self, words: Sequence[str]) -> TextClause:
+        if _is_file(self._connection):
+            return text(f"bm25(knowledge_words, {TITLE}, {SECTION}, 1.0)")
+        total = self.count()
+        parts, values = [], {}
+        for place, word in enumerate(words):
+            worth = idf(total, self.rows_with(word))
+            for mark, counts in (("", 1.0), (":B", SECTION), (":A", TITLE)):
+                name = f"part{place}{mark[1:]}"
+                parts.append(f"CASE WHEN words @@ CAST(:{name} AS tsquery) THEN {worth * counts:.6f} ELSE 0 END")
+                values[name] = f"{lexeme(word)}{mark}"
+        return text(f"({' + '.join(parts)}) / (1 + ln(1 + length(words))) DESC").bindparams(**values)
+
+    def _number(self, asked: Any) -> int:
+        return int(self._connection.execute(asked).scalar() or 0)
+
+
+def _matching(connection: Connection, begin: str, words: Sequence[str], *, title: bool = False) -> TextClause:
+    """A statement, or a condition, that ends with: holds any of the words, or holds them in the title."""
+    if _is_file(connection):
+        query = " OR ".join(f'{"title:" if title else ""}"{word}"' for word in words)
+        return text(f"{begin}knowledge_words MATCH :query").bindparams(query=query)
+    query = " | ".join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
+    return text(f"{begin}words @@ CAST(:query AS tsquery)").bindparams(query=query)

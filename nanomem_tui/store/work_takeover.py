@@ -1,0 +1,362 @@
+"""Taking over the work records and documents that the first edition kept in `tiers.db`.
+
+Owns the order of it, so that a kill at any moment leaves the old file or the new one, whole: writers of the first
+edition are kept out, the new file is made in a folder aside and compared, one rename puts it in its place, and the old
+file moves to `backups/`. Where other workspaces lie in the same old file it stays until the last is taken over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import Connection, Table, func, insert, inspect, select
+
+from nanomem_tui import clock, json_text
+from nanomem_tui.errors import Refused, StoreError
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic, driver_errors, takeover, work, work_models
+from nanomem_tui.store.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
+from nanomem_tui.store.reading import escaped
+from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work_kinds import KINDS, Kind
+from nanomem_tui.store.work_models import TABLES
+from nanomem_tui.store.work_values import TierRecord
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.postgres import PostgresDatabase
+
+T = TypeVar("T")
+_DOING = "taking over the records of work"
+LOCK = "tiers.lock"
+"""The file whose lock every writer of the first edition held."""
+WORK_LOCK = "work.lock"
+_SCRATCH = "work-taken-over.nanomem-tmp"
+_AT_ONCE = 1_000
+_WORKSPACES = ("goals", "tasks", "tool_calls", "agent_states", "decisions", "patterns", "procedures", "incidents",
+               "config_history", "events", "metrics", "knowledge_documents")  # fmt: skip
+_ORDERED = {"record_changes": "seq", "lifecycle_runs": "began_at", "lifecycle_batches": "seq", "tier_meta": "1"}
+"""The tables whose rows have no number, and what orders them."""
+_TABLES = (*(kind.table for kind in KINDS.values()), *(f"archived_{kind.table}" for kind in KINDS.values()),
+           "knowledge_documents", "knowledge_chunks", *_ORDERED)  # fmt: skip
+_DOCUMENTS = work_models.table(work_models.DocumentRow)
+_CHUNKS = work_models.table(work_models.ChunkRow)
+_NOTES = ("knowledge removed ", "knowledge packages ", "knowledge unread ", "knowledge declined ")
+
+
+def open_work(paths: Paths, workspace_id: str, url: str = "", flush_seconds: float = 120.0) -> WorkStore:
+    """Open the work of a workspace: a file beside the memory's database, or its schema on the server of `url`."""
+    if url:
+        from nanomem_tui.store.postgres import PostgresDatabase
+
+        server = PostgresDatabase(url, workspace_id, sign="work_meta")
+        old = FirstEditionOnServer(server, workspace_id)
+        return WorkStore(server, paths.work_database, workspace_id, flush_seconds, old)
+    file = paths.work_database
+    old_file = FirstEdition(paths, workspace_id)
+    return WorkStore(SqliteDatabase(file, WORK_LOCK), file, workspace_id, flush_seconds, old_file, paths.copies)
+
+
+class FirstEdition:
+    """What the first edition left of the work of a workspace."""
+
+    def __init__(self, paths: Paths, workspace_id: str) -> None:
+        self._paths, self._id = paths, workspace_id
+        self._copied = contextlib.ExitStack()
+
+    def is_due(self) -> bool:
+        """Whether there is a file to take over, and nobody did yet."""
+        old = self._paths.tiers_database
+        return not self._paths.work_database.exists() and old.is_file() and old.stat().st_size > 0
+
+    def read_copy(self) -> WorkStore:
+        """Take it over into a private folder, for a command that only reads. Nothing changes in the workspace. Raises
+        StoreError and its kin."""
+        folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
+        with driver_errors.translated(self._paths.tiers_database, _DOING):
+            old = folder / "tiers.db"
+            with _locked(self._paths.tiers_database.with_name(LOCK), fcntl.LOCK_SH):
+                for suffix in ("", "-wal"):
+                    with contextlib.suppress(FileNotFoundError):
+                        shutil.copyfile(f"{self._paths.tiers_database}{suffix}", f"{old}{suffix}")
+            return _made(old, folder / "work.db", self._id)
+
+    def take_over(self) -> None:
+        """Take it over where it is due, and put the old file among the backups. To call it again is harmless. Raises
+        Refused while a process of the first edition has the file open, and StoreError and its kin; the old file is as
+        it was then."""
+        old = self._paths.tiers_database
+        if not old.is_file():
+            return
+        with driver_errors.translated(old, _DOING), _locked(old.with_name(LOCK), fcntl.LOCK_EX):
+            if not old.is_file():
+                return
+            if self.is_due():
+                scratch = self._paths.data / _SCRATCH
+                shutil.rmtree(scratch, ignore_errors=True)
+                atomic.make_folder(scratch)
+                try:
+                    _fold(old)
+                    _made(old, scratch / "work.db", self._id).close()
+                    os.replace(scratch / "work.db", self._paths.work_database)
+                    atomic.sync_folder(self._paths.data)
+                finally:
+                    shutil.rmtree(scratch, ignore_errors=True)
+            if not self._holds_others(old):
+                kept = self._paths.backups / f"first-edition-work-{clock.now():%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
+                atomic.make_folder(self._paths.backups)
+                atomic.make_folder(kept)
+                os.replace(old, kept / old.name)
+                atomic.sync_folder(kept)
+                atomic.sync_folder(self._paths.data)
+
+    def close(self) -> None:
+        """Let go of the private copy."""
+        self._copied.close()
+
+    def _holds_others(self, old: Path) -> bool:
+        with contextlib.closing(_opened(old)) as connection:
+            there = _tables(connection)
+            query = "SELECT 1 FROM {} WHERE workspace_id <> ? LIMIT 1"
+            return any(connection.execute(query.format(name), (self._id,)).fetchone()
+                       for name in _WORKSPACES if name in there)  # fmt: skip
+
+
+class FirstEditionOnServer:
+    """What the first edition left of the work of a workspace on a server, in tables that all workspaces share. They
+    stay as they are; what they have of this one comes into a private file as `FirstEdition` finds it."""
+
+    def __init__(self, database: PostgresDatabase, workspace_id: str) -> None:
+        self._database, self._id = database, workspace_id
+        self._copied = contextlib.ExitStack()
+        self._is_due: bool | None = None
+
+    def is_due(self) -> bool:
+        """Whether there are rows to take over, and nobody did yet. Raises the errors of the server."""
+        if self._is_due is None:
+            with self._database.transaction() as connection:
+                is_new = not inspect(connection).has_table("work_meta")
+                self._is_due = is_new and self._rows(connection, _WORKSPACES) > 0
+        return self._is_due
+
+    def read_copy(self) -> WorkStore:
+        """See `FirstEdition.read_copy`."""
+        folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
+        with self._database.transaction() as source:
+            self._rows(source, _TABLES, folder / "tiers.db")
+        return _made(folder / "tiers.db", folder / "work.db", self._id)
+
+    def take_over(self) -> None:
+        """Take it over where it is due, in one transaction. Raises StoreError and its kin."""
+        if self.is_due():
+            work.make(self._database, self._id, self._fill)
+        self._is_due = False
+
+    def _fill(self, connection: Connection) -> None:
+        with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+            self._rows(connection, _TABLES, Path(folder, "tiers.db"))
+            with contextlib.closing(_opened(Path(folder, "tiers.db"))) as old:
+                _copy(_Old(old, self._id), connection)
+
+    def _rows(self, connection: Connection, tables: Iterable[str], file: Path | None = None) -> int:
+        """Count the rows of this workspace in old tables as they are copied to a file; without one, whether there are
+        any."""
+        with (
+            takeover.old_tables(self._database, connection, self._id),
+            contextlib.closing(sqlite3.connect(file or ":memory:")) as target,
+        ):
+            schema = connection.execute(select(func.current_schema())).scalar_one()
+            there = {*inspect(connection).get_table_names(schema=schema)}
+            for name in tables:
+                if name in there:
+                    order = f"{_ORDERED.get(name, 'number')}{'' if file else ' LIMIT 1'}"
+                    takeover.copy_table(connection, target, name, f"workspace_id = %s ORDER BY {order}", self._id)
+            target.commit()
+            return sum(target.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _tables(target))
+
+    def close(self) -> None:
+        """Let go of the private copy."""
+        self._copied.close()
+
+
+def _made(old: Path, fresh: Path, workspace_id: str) -> WorkStore:
+    """Make the new file of what the old one says, and compare how many there are of each."""
+    database = SqliteDatabase(fresh, WORK_LOCK)
+    with contextlib.closing(database):
+        work.make(database, workspace_id)
+        with contextlib.closing(_opened(old)) as source, database.writing(durable=True) as connection:
+            _copy(_Old(source, workspace_id), connection)
+            work.index_anew(connection)
+    fold_wal(fresh)
+    atomic.sync_file(fresh)
+    return WorkStore(database, fresh, workspace_id)
+
+
+class _Old:
+    """The rows of a workspace in the old tables."""
+
+    def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
+        self._connection, self._id = connection, workspace_id
+        self.tables = _tables(connection)
+
+    def rows(self, table: str, order: str = "rowid") -> Iterator[sqlite3.Row]:
+        """The rows of a table in their order."""
+        if table in self.tables:
+            query = f"SELECT * FROM {table} WHERE workspace_id = ? ORDER BY {order}"
+            yield from self._connection.execute(query, (self._id,))
+
+    def count(self, *tables: str) -> int:
+        """How many rows tables have."""
+        query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
+        there = (table for table in tables if table in self.tables)
+        return sum(self._connection.execute(query.format(table), (self._id,)).fetchone()[0] for table in there)
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        """The named values that still mean something."""
+        found = self._connection.execute('SELECT "key", value FROM tier_meta') if "tier_meta" in self.tables else ()
+        for name, value in found:
+            if name in (f"{self._id}:lifecycle_last", f"{self._id}:lifecycle_latest"):
+                yield name.partition(":")[2], value
+            elif name.startswith(_NOTES) and (f" {self._id} " in f"{name} "):
+                yield name.replace(f" {self._id}", "", 1), escaped(value)
+
+
+def _copy(old: _Old, connection: Connection) -> None:
+    for kind in KINDS.values():
+        _insert(connection, TABLES[kind.name], (work.row_of(record) for record in _records(old, kind)))
+        _compare(connection, TABLES[kind.name], old.count(f"archived_{kind.table}", kind.table))
+    names = ("kind", "id", "at", "origin")
+    changed = old.rows("record_changes", "seq")
+    _insert(connection, work_models.table(work_models.RecordChange), (
+        {**{name: row[name] for name in names}, "before_json": row["before"], "after_json": row["after"]}
+        for row in changed
+    ))  # fmt: skip
+    _insert(connection, _DOCUMENTS, map(_document, old.rows("knowledge_documents")))
+    _compare(connection, _DOCUMENTS, old.count("knowledge_documents"))
+    parts = ("id", "document_id", "ordinal", "line_from", "line_to")
+    _insert(connection, _CHUNKS, (
+        {**{name: row[name] for name in parts}, "section": escaped(row["section"]), "text": escaped(row["text"])}
+        for row in old.rows("knowledge_chunks")
+    ))  # fmt: skip
+    _compare(connection, _CHUNKS, old.count("knowledge_chunks"))
+    runs = ({name: row[name] for name in ("id", "began_at", "state")} for row in old.rows("lifecycle_runs", "began_at"))
+    _insert(connection, work_models.table(work_models.RunRow), runs)
+    batches = (_batch(connection, row) for row in old.rows("lifecycle_batches", "seq"))
+    _insert(connection, work_models.table(work_models.BatchRow), batches)
+    for name, value in old.notes():
+        work.set_note(connection, name.rstrip() if name.rstrip() != "knowledge removed" else name, value)
+
+
+def _records(old: _Old, kind: Kind) -> Iterator[TierRecord]:
+    """The records of a kind: those of long-term memory came first."""
+    for table, tier in ((f"archived_{kind.table}", "longterm"), (kind.table, kind.tier)):
+        for row in old.rows(table):
+            named = dict(row)
+            if named.get("packed"):
+                named |= json_text.loads(zlib.decompress(bytes(named["packed"])))
+            fields = {field.name: _value(field.type, named[field.name]) for field in kind.fields}
+            ours = (named[name] for name in ("origin", "stored_at", "changed_at"))
+            yield TierRecord(kind.name, named["id"], fields, tier, *ours)  # type: ignore[arg-type]
+
+
+def _value(kind: str, value: Any) -> Any:
+    if value is None or kind not in ("json", "bool"):
+        return value
+    if kind == "bool":
+        return bool(value)
+    try:
+        return json_text.loads(value)
+    except ValueError:  # damaged: what is there is kept as a text
+        return value
+
+
+def _document(row: sqlite3.Row) -> dict[str, Any]:
+    more = json_text.loads(row["meta"])
+    texts = {name: escaped(row[name]) for name in ("title", "source")} | {"about": escaped(str(more.pop("about", "")))}
+    same = {name: row[name] for name in ("id", "kind", "hash", "chunks", "added_at", "checked_at")}
+    return {**same, **texts, "meta_json": escaped(json.dumps(more, ensure_ascii=False))}
+
+
+def _batch(connection: Connection, row: sqlite3.Row) -> dict[str, Any]:
+    """A batch of a run; of rows that were moved their new numbers are kept."""
+    kept: dict[str, Any] = json_text.loads(zlib.decompress(bytes(row["packed"])).decode("utf-8", "surrogatepass"))
+    if row["what"] == "moved":
+        table = TABLES[row["kind"]]
+        found = (select(table.c.number).where(table.c.id.in_(part)) for part in _batched(kept["ids"], 500))
+        kept = {"numbers": [number for asked in found for number in connection.execute(asked).scalars()]}
+    same = {name: row[name] for name in ("run", "kind", "what", "rows")}
+    return {**same, "kept_json": json.dumps(kept, separators=(",", ":"))}
+
+
+def _insert(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    for part in _batched(rows, _AT_ONCE):
+        connection.execute(insert(table), [dict(row) for row in part])
+
+
+def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
+    every = iter(values)
+    while part := list(islice(every, number)):
+        yield part
+
+
+def _compare(connection: Connection, table: Table, wanted: int) -> None:
+    found = connection.execute(select(func.count()).select_from(table)).scalar_one()
+    if found != wanted:
+        what = f"{found:,} of {wanted:,} rows of {table.name} would be there, so nothing was replaced"
+        raise StoreError(what, "tiers.db", "report this; the first edition still opens it")
+
+
+# -- the old file -----------------------------------------------------------------------------------------------------
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    driver_errors.refuse_what_is_no_file(file)
+    connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return connection
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _fold(file: Path) -> None:
+    """Move the WAL into the file. Raises Refused where another program has it open."""
+    try:
+        fold_wal(file)
+    except sqlite3.OperationalError as error:
+        if driver_errors.code_of(error) not in driver_errors.BUSY:
+            raise
+        what = "a process of the first edition of nanomem has the records of work open"
+        raise Refused(what, str(file), "end it, then try again") from None
+
+
+@contextlib.contextmanager
+def _locked(lock: Path, how: int) -> Iterator[None]:
+    """Keep writers of the first edition out, where one ever wrote. Raises Refused after a wait."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            held.callback(os.close, handle)
+            until = time.monotonic() + BUSY_SECONDS
+            while True:
+                try:
+                    fcntl.flock(handle, how | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise Refused("the first edition of nanomem is writing", str(lock), "try again") from None
+                time.sleep(0.01)
+        yield

@@ -1,0 +1,123 @@
+"""`forget` and `scrub --mask` on what the first edition wrote: a memory that is not taken over yet, what is kept of one
+that is, and the files of another workspace of the same home, which nobody may touch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.store import first_edition
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+ARCHIVE = Path(__file__).parents[1] / "data" / "first-edition.tar.gz"
+SAID = "the deploy runs at 9"
+SECRET = "sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
+pytestmark = pytest.mark.sqlite("the first edition of a file of SQLite")
+
+
+@pytest.fixture
+def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """`old("sharing")`: our folder in a home that the first edition left, whose usual workspace is the default one."""
+
+    def unpacked(name: str) -> Path:
+        with tarfile.open(ARCHIVE) as archive:
+            archive.extractall(tmp_path, members=[m for m in archive if m.name.startswith(f"{name}/")], filter="data")
+        monkeypatch.setenv("NANOMEM_WORKSPACE", str(tmp_path / name / "workspace"))
+        return tmp_path / name / "nanomem"
+
+    return unpacked
+
+
+def said(run: Run) -> list[str]:
+    return [one["text"] for one in json.loads(run("memory", "list", "--limit", "1000", "--json").out)]
+
+
+def kept_in(data: Path) -> Path:
+    return next(data.glob("backups/first-edition-*/nanomem.db"))
+
+
+def contents(file: Path) -> list[str]:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        return [text for (text,) in connection.execute("SELECT content FROM memory_entries")]
+
+
+def test_a_dry_run_tells_of_a_memory_of_the_first_edition_and_does_not_take_it_over(
+    old: Callable[[str], Path], run: Run
+) -> None:
+    data = old("exchanging")
+    before = (data / "nanomem.db").read_bytes()
+    told = run("forget", "--text", SAID, "--dry-run")
+    assert f"Goes: memory_entries ltm_1795855856588_988701: {SAID}" in told.out
+    assert (data / "nanomem.db").read_bytes() == before
+    assert first_edition.is_first_edition(data / "nanomem.db")
+
+
+@pytest.mark.parametrize("is_taken_over", [False, True])
+def test_no_byte_of_a_text_is_left_and_what_is_kept_keeps_the_rest(
+    old: Callable[[str], Path], run: Run, is_taken_over: bool
+) -> None:
+    data = old("exchanging")
+    if is_taken_over:
+        assert run("memory", "add", "--text", "milk is white").code == 0
+        assert planted.holding(kept_in(data).parent, SAID) != []
+    others = [text for text in said(run) if SAID not in text]
+    done = run("forget", "--text", SAID, "--yes")
+    assert (done.code, planted.holding(data.parent, SAID)) == (0, []), done.out
+    assert said(run) == others
+    assert not first_edition.is_first_edition(data / "nanomem.db")
+    assert "item number 2" in contents(kept_in(data))
+    assert run("forget", "--text", SAID, "--dry-run").code == 0
+
+
+def test_a_secret_is_masked_in_what_is_kept(old: Callable[[str], Path], run: Run) -> None:
+    data = old("exchanging")
+    assert run("memory", "add", "--text", "milk is white").code == 0
+    with contextlib.closing(sqlite3.connect(kept_in(data))) as connection, connection:
+        connection.execute("UPDATE memory_entries SET content = ?, content_norm = ? WHERE id = 'ltm_2'", [SECRET] * 2)
+    done = run("scrub", "--mask", "--yes")
+    assert (done.code, planted.holding(data, SECRET)) == (0, []), done.out
+    assert any("[OpenAI key #" in text for text in contents(kept_in(data)))
+    assert "item number 3" in contents(kept_in(data))
+
+
+def test_what_is_kept_of_another_workspace_is_told_and_stays(
+    old: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = old("sharing")
+    assert run("memory", "add", "--text", "of the other again I know").code == 0
+    done = run("forget", "--text", "of the other again", "--text", "item number 1", "--yes")
+    assert done.code == 1
+    assert "nanomem.db, rows of other workspaces" in done.out
+    assert planted.outside_git(data.parent, "item number 1") == []
+    assert planted.outside_git(data.parent, "other again I know") == []
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(data.parent / "other"))
+    assert "of the other again" in said(run)
+    assert run("forget", "--text", "of the other again", "--yes").code == 0
+    assert planted.outside_git(data.parent, "of the other again") == []
+
+
+def test_the_database_of_another_workspace_is_told_and_stays(
+    old: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = old("sharing")
+    both = [data.parent / name for name in ("workspace", "other")]
+    for workspace in both:
+        monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
+        assert run("memory", "add", "--text", planted.TEXT).code == 0
+    for workspace, other in (both, both[::-1]):
+        monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
+        done = run("forget", "--text", planted.TEXT, "--yes")
+        assert planted.TEXT not in said(run)
+        if workspace == both[0]:
+            assert (done.code, "another workspace's" in done.out) == (1, True)
+            monkeypatch.setenv("NANOMEM_WORKSPACE", str(other))
+            assert planted.TEXT in said(run)
+    assert planted.outside_git(data.parent) == []

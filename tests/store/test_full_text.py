@@ -1,0 +1,209 @@
+"""The full-text index finds what its words say, on both databases, and is in step with the rows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text, update
+
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store import models, reading, search
+from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
+from nanomem_tui.store.search import FullText
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import rate
+from nanomem_tui.tokens import tokens
+from tests.store.stores import Store, add, delete, edit
+from tests.store.test_reading import Memory
+
+WORDS = {
+    "en": "garden coffee meeting deploy python release tuesday sister prefers window quarterly budget sailing violin",
+    "de": "Straße Garten Kaffee Besprechung Größe Schwester bevorzugt Fenster Übung Rechnung Bahnhof",
+    "fr": "jardin café réunion sœur préfère fenêtre été naïve budget voile",
+    "ru": "сад кофе встреча сестра предпочитает окно бюджет скрипка",
+    "zh": "女儿 小满 喜欢 咖啡 会议 周二 花园 窗户 预算 提琴 部署",
+    "ja": "ダークモード が 好き 会議 コーヒー 庭 窓 予算",
+    "th": "ชอบ กาแฟ ดำ สวน ประชุม หน้าต่าง",
+    "hi": "बगीचा कॉफ़ी बैठक बहन खिड़की",
+    "emoji": "🍕 🎻 ☕ likes pizza",
+}
+
+
+def in_several_languages(number: int, *, without: Sequence[str] = ()) -> list[str]:
+    """Texts as people write them, none twice: a few words of one language, sometimes a word of another."""
+    dice = random.Random(11)
+    languages = [name for name in WORDS if name not in without]
+    made: dict[str, None] = {}
+    while len(made) < number:
+        language = dice.choice([*languages, "en", "en"])
+        words = [dice.choice(WORDS[language].split()) for _ in range(dice.randrange(3, 18))]
+        words.insert(dice.randrange(len(words)), f"n{dice.randrange(900)}")
+        if dice.random() < 0.2:
+            words.append(dice.choice(WORDS[dice.choice(languages)].split()))
+        made["".join(words) if language in {"zh", "ja", "th"} else " ".join(words)] = None
+    return [*made]
+
+
+def of_the_samples(samples: Path) -> list[str]:
+    """Every line that the agents of the sample homes wrote into their notes."""
+    files = sorted(path for path in samples.rglob("*.md") if path.is_file())
+    lines = (line.strip() for path in files for line in path.read_text("utf-8", "replace").splitlines())
+    return [*dict.fromkeys(line for line in lines if line)]
+
+
+def reading_of(store: Store, folder: Path) -> Reading:
+    file = folder / "nanomem.db"
+    return SqliteReading(file) if file.exists() else CoreReading(store.database.reading)
+
+
+def found(store: Store, folder: Path, words: str) -> list[str]:
+    """The ids that a question finds, best first."""
+
+    def ask(index: FullText, _pending: object) -> list[str]:
+        terms = tokens(words)
+        rows = index.candidates(terms, lambda item: item.enabled)
+        rated = rate(rows, dict.fromkeys(terms, 1.0), index.statistics(terms))
+        return [one.item.id for one in sorted(rated, key=lambda one: (-one.score, one.item.id))]
+
+    answer = reading.full_text(Memory(store, reading_of(store, folder)), ask)
+    assert answer is not None
+    return answer
+
+
+def fill(store: Store, texts: Sequence[str]) -> list[Item]:
+    items = [Item(f"a_{number:04}", text, scope_key=str(number)) for number, text in enumerate(texts)]
+    store.perform(new_operation("import", "import", [change_of("item", None, item) for item in items]))
+    return items
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [("PREFER concise", "a_0000"), ("小满", "a_0001"), ("満", ""), ("กาแฟ", "a_0002"), ("ﾀﾞｰｸ", "a_0003"),
+     ("strasse", "a_0004"), ("flush_every_updates", "a_0005"), ('(paren) " *', "a_0006"), ("🍕", "a_0007")],
+)  # fmt: skip
+def test_words_of_any_script_find_their_memory(store: Store, folder: Path, query: str, key: str) -> None:
+    texts = [
+        "User prefers concise replies",
+        "女儿小满 2019 年 5 月生",
+        "ชอบกาแฟดำ",
+        "ダークモードが好き",
+        "Straße, NAÏVE",
+    ]
+    fill(store, [*texts, "flush_every_updates is 8", "quotes \" and ' and -- and \\ (paren)", "likes 🍕"])
+    assert found(store, folder, query) == ([key] if key else [])
+
+
+def test_the_index_is_in_step_with_every_change(store: Store, folder: Path) -> None:
+    add(store, "a", "likes green tea")
+    add(store, "b", "likes black tea")
+    edit(store, "a", text="likes coffee")
+    assert found(store, folder, "tea") == ["b"]
+    delete(store, "b")
+    assert found(store, folder, "tea") == []
+    store.undo()
+    assert found(store, folder, "black tea") == ["b"]
+    edit(store, "a", pinned=True)
+    assert found(store, folder, "coffee") == ["a"]
+    assert search.state(reading_of(store, folder)) == (2, 2, True)
+
+
+def test_words_beyond_what_a_server_takes_cost_only_themselves(store: Store, folder: Path) -> None:
+    many = " ".join(f"word{number}" for number in range(200_000))
+    fill(store, ["x" * 3_000 + " garden", many + " attic"])
+    assert found(store, folder, "garden") == ["a_0000"]
+    assert found(store, folder, "word17") == ["a_0001"]
+
+
+def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store: Store, folder: Path) -> None:
+    fill(store, ["Grundstücksverkehr", "Grundstücke Grundstücke", "Grundstücke", "violoncello", "o'neill"])
+    with reading_of(store, folder).open() as read:
+        index = search.full_text(read)
+        assert index is not None
+        assert index.nearest("violoncelo") == "violoncello"
+        assert index.nearest("piano") is None
+        assert index.longer("grund") == ["grundstuck", "grundstucksverkehr"]
+        assert index.longer("gru") == []
+        assert index.rows_with("grundstuck") == 2
+
+
+def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it_anew(
+    store: Store, folder: Path, again: Callable[[], Store]
+) -> None:
+    add(store, "a", "likes green tea")
+    add(store, "b", "gone")
+    delete(store, "b")
+    marker = models.table(models.Marker)
+    with store.database.writing(durable=True) as connection:
+        connection.execute(update(marker).values(value="0"))
+        connection.execute(text("DELETE FROM memory_entries_fts"))
+    read = reading_of(store, folder)
+    assert reading.full_text(Memory(store, read), lambda *_: "found") is None
+    assert search.state(read) == (1, 0, False)
+    add(again(), "c", "drinks tea")
+    assert sorted(found(store, folder, "tea")) == ["a", "c"]
+    assert search.state(read) == (2, 2, True)
+
+
+def test_where_the_agents_files_changed_the_index_is_not_asked(store: Store, folder: Path) -> None:
+    add(store, "a", "likes green tea")
+    memory = Memory(store, reading_of(store, folder), database_is_all=False)
+    assert reading.full_text(memory, lambda *_: "found") is None
+
+
+def test_rows_that_are_loaded_are_given_as_they_are_in_ram(store: Store, folder: Path) -> None:
+    add(store, "a", "likes green tea")
+    store.snapshot.count("item", "a", 5, "2026-03-02T10:00:00+00:00")
+    memory = Memory(store, reading_of(store, folder), loaded=True)
+    rows = reading.full_text(memory, lambda index, pending: pending(index.candidates(["tea"], lambda item: True)))
+    assert [row.hits for row in rows or []] == [5]
+
+
+def test_what_is_not_accepted_takes_no_place_from_what_is(store: Store, folder: Path) -> None:
+    items = fill(store, [f"tea number {number}" for number in range(700)])
+    seen: list[str] = []
+
+    def accept(item: Item) -> bool:
+        seen.append(item.id)
+        return len(seen) > 690
+
+    rows = reading.full_text(
+        Memory(store, reading_of(store, folder)), lambda index, _: index.candidates(["tea"], accept)
+    )
+    assert sorted(seen) == [item.id for item in items]
+    assert [row.id for row in rows or []] == seen[690:]
+
+
+def questions(texts: Sequence[str], number: int) -> Iterator[list[str]]:
+    """Words that are looked for: some of one or two texts, and slips of them."""
+    dice = random.Random(5)
+    for _ in range(number):
+        words = tokens(f"{dice.choice(texts)} {dice.choice(texts)}")
+        yield [*dict.fromkeys(dice.sample(words, min(len(words), dice.randrange(1, 6))))] or ["nothing"]
+
+
+@pytest.mark.parametrize("source", ["samples", "generated"])
+def test_what_the_index_finds_is_what_a_look_at_every_row_finds(
+    store: Store, folder: Path, samples: Path, source: str
+) -> None:
+    texts = of_the_samples(samples) if source == "samples" else in_several_languages(2_000)
+    items = fill(store, texts)
+    assert len(items) > 300
+    words_of = [set(tokens(item.text)) for item in items]
+    with reading_of(store, folder).open() as read:
+        index = search.full_text(read)
+        assert index is not None
+        compared = 0
+        for words in questions(texts, 60):
+            held = [item for item, has in zip(items, words_of, strict=True) if has & {*words}]
+            if len(held) > search.CANDIDATES:
+                continue
+            weights, statistics = dict.fromkeys(words, 1.0), index.statistics(words)
+            assert statistics.rows_with == {word: sum(word in has for has in words_of) for word in words}
+            found = rate(index.candidates(words, lambda item: True), weights, statistics)
+            assert sorted(one.item.id for one in found) == sorted(item.id for item in held), words
+            compared += 1
+        assert compared > 10

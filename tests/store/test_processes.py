@@ -1,0 +1,116 @@
+"""Several processes change one store: no update is lost, and what was acknowledged survives a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.store.stores import PROCESS, Store, add, open_store, other_process, texts
+
+COUNT_UP = """
+from nanomem_tui.errors import Conflict
+done = 0
+while done < int(sys.argv[2]):
+    store.refresh()
+    value = int(store.snapshot.items["n"].text)
+    try:
+        edit(store, "n", text=str(value + 1), at=f"2026-03-02T10:00:00.{value:06d}+00:00")
+        done += 1
+    except Conflict:
+        pass
+print(done)
+"""
+WRITE_UNTIL_KILLED = """
+for number in range(1_000_000):
+    add(store, f"{sys.argv[2]}_{number}", f"text {sys.argv[2]} {number}", durable=number % 2 == 0)
+    print(number, flush=True)
+"""
+
+Again = Callable[[], Store]
+
+
+def test_two_processes_that_compare_and_write_lose_no_update(folder: Path, again: Again) -> None:
+    with_one = again()
+    add(with_one, "n", "0")
+    with_one.close()
+    command = [sys.executable, "-c", PROCESS + COUNT_UP, str(folder), "15"]
+    with contextlib.ExitStack() as running:
+        counting = [running.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE)) for _ in range(3)]
+        assert [int(process.communicate(timeout=120)[0]) for process in counting] == [15, 15, 15]
+    store = again()
+    assert texts(store) == {"n": "45"}
+    assert len(store.log(1000)) == 46
+    store.close()
+
+
+def test_what_a_killed_process_had_acknowledged_is_there_whole(folder: Path, again: Again) -> None:
+    again().database.close()
+    dice = random.Random(3)
+    acknowledged: set[str] = set()
+    for name in ("p", "q", "r"):
+        command = [sys.executable, "-c", PROCESS + WRITE_UNTIL_KILLED, str(folder), name]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for _ in range(dice.randrange(5, 40)):
+                acknowledged.add(f"{name}_{int(process.stdout.readline())}")
+            time.sleep(dice.random() / 100)
+            os.kill(process.pid, signal.SIGKILL)
+            acknowledged |= {f"{name}_{int(line)}" for line in process.stdout.read().split()}
+    store = again()
+    found = texts(store)
+    assert acknowledged <= set(found)
+    logged = [entry.operation.label.removeprefix("add ") for entry in store.log(10_000)]
+    assert sorted(logged) == sorted(found), "a row and its operation are there together or not at all"
+    store.close()
+
+
+def test_every_process_sees_a_commit_of_another_at_its_next_look(folder: Path, again: Again) -> None:
+    store = again()
+    add(store, "a", "first")
+    assert (
+        other_process(folder, "print(store.snapshot.items['a'].text)\nedit(store, 'a', text='second')\n") == "first\n"
+    )
+    assert store.refresh()
+    assert texts(store) == {"a": "second"}
+    assert not store.refresh()
+    store.close()
+
+
+@pytest.mark.sqlite("a server's schema is not replaced as a file is")
+def test_a_store_that_was_replaced_is_loaded_anew(folder: Path, again: Again) -> None:
+    store = again()
+    add(store, "a", "first")
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    other = open_store(elsewhere)
+    add(other, "b", "second")
+    other.database.close()
+    with store.database.exclusive():  # type: ignore[attr-defined]
+        for name in ("-wal", "-shm"):
+            (folder / f"nanomem.db{name}").unlink(missing_ok=True)
+        os.replace(elsewhere / "nanomem.db", folder / "nanomem.db")
+    add(store, "c", "third")
+    assert texts(store) == {"b": "second", "c": "third"}
+    store.close()
+
+
+@pytest.mark.sqlite("a server makes its own checkpoints")
+def test_a_checkpoint_of_the_wal_beside_writers_loses_nothing(folder: Path, again: Again) -> None:
+    store = again()
+    code = "for number in range(60): add(store, f'o_{number}', f'other {number}', durable=False)"
+    with subprocess.Popen([sys.executable, "-c", PROCESS + code, str(folder)]) as process:
+        for number in range(60):
+            add(store, f"m_{number}", f"mine {number}")
+            store.database.checkpoint()  # type: ignore[attr-defined]
+        assert process.wait(120) == 0
+    assert len(texts(store)) == 120
+    store.close()

@@ -1,0 +1,93 @@
+"""A restored database: nobody mistakes it for the one before, and no log beside it brings later commits back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.formats.agent_home import detect
+from nanomem_tui.paths import Paths, locate
+from nanomem_tui.store import backup, restore
+from nanomem_tui.store.backup_archive import Archive
+from tests.store.stores import add, open_store, other_process, texts
+
+pytestmark = pytest.mark.sqlite("a server has backups of its own")
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    monkeypatch.delenv("NANOMEM_DATABASE_URL", raising=False)
+    (tmp_path / "home" / "workspace" / "memory").mkdir(parents=True)
+    (tmp_path / "home" / "config.json").write_text("{}")
+    (tmp_path / "home" / "workspace" / "USER.md").write_text("# User\n")
+    found = locate(tmp_path / "home" / "workspace")
+    found.data.mkdir()
+    return found
+
+
+def bring_back(paths: Paths, made: backup.Made) -> restore.Restored:
+    return restore.in_place(paths, detect(paths), made.path)
+
+
+def test_it_holds_what_was_committed_while_others_write(paths: Paths, tmp_path: Path) -> None:
+    store = open_store(paths.data)
+    add(store, "a_1", "one")
+    store.checkpoint()
+    add(store, "a_2", "in the WAL alone", durable=False)
+    made = backup.make(paths, detect(paths))
+    assert backup.check(made.path)[1] == []
+    place = restore.to_place(made.path, tmp_path / "place").workspace
+    assert texts(open_store(locate(Path(place)).data)) == {"a_1": "one", "a_2": "in the WAL alone"}
+
+
+def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
+    store = open_store(paths.data)
+    add(store, "a_1", "one")
+    store.checkpoint()
+    made = backup.make(paths, detect(paths))
+    add(store, "a_2", "two")
+    store.checkpoint()
+    store.close()
+    assert bring_back(paths, made).undo is not None
+    aside = paths.quarantine / "before-restore"
+    assert b"two" in (aside / "operations.jsonl").read_bytes()
+    assert list((aside / "copies").iterdir())
+    held = [entry.path for entry in backup.check(backup.make(paths, detect(paths)).path)[0].entries]
+    assert not [path for path in held if "copies" in path or "operations.jsonl" in path]
+    again = open_store(paths.data)
+    add(again, "a_3", "three")
+    assert texts(again) == {"a_1": "one", "a_3": "three"}
+    again.checkpoint()
+    assert b"two" not in (paths.data / "operations.jsonl").read_bytes()
+
+
+def test_who_had_the_database_open_loads_it_anew(paths: Paths) -> None:
+    store = open_store(paths.data)
+    add(store, "a_1", "one")
+    made = backup.make(paths, detect(paths))
+    for expected in ({"a_1": "one"}, {"a_1": "one"}):
+        add(store, "a_2", "two")
+        bring_back(paths, made)
+        assert texts(store) == expected  # also at the second time, where the backup is the same
+    add(store, "a_3", "three")
+    assert other_process(paths.data, "print(sorted(store.load().items))") == "['a_1', 'a_3']\n"
+
+
+def test_what_is_as_it_was_is_seen_whatever_its_epoch_and_wal(paths: Paths) -> None:
+    store = open_store(paths.data)
+    add(store, "a_1", "one")
+    made = backup.make(paths, detect(paths))
+    add(store, "a_2", "two")
+
+    def changed() -> tuple[str, ...]:
+        with Archive(made.path) as archive:
+            return restore.plan(paths, detect(paths), archive).changed
+
+    assert changed() == ("nanomem/nanomem.db",)
+    bring_back(paths, made)
+    assert changed() == ()
+    store.refresh()
+    assert changed() == ()
+    add(store, "a_3", "three")
+    assert changed() == ("nanomem/nanomem.db",)

@@ -1,0 +1,176 @@
+"""Search: the same words find the same items in the index and in RAM, in any script, within any scope."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.store.snapshot import Snapshot
+from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import ItemIndex
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import make_home
+
+TEXTS = [
+    "User prefers concise Chinese replies",
+    "女儿小满 2019 年 5 月生",
+    "ชอบกาแฟดำ",
+    "ダークモードが好き",
+    "flush_every_updates is 8",
+    "Straße and Café, NAÏVE",
+    "plain café",
+    'quotes " and * and -- and (paren)',
+]
+
+
+def found(ws: Workspace, query: str, **rest: str) -> set[str]:
+    return {hit.item.text for hit in ws.items.search(query, **rest)}  # type: ignore[arg-type]
+
+
+SHARES_A_HOME = True
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = make_home(tmp_path_factory.mktemp("search"), items=0)
+    with open_workspace(made) as ws:
+        for text in TEXTS:
+            ws.items.add(text)
+        ws.items.add("chat secret", "decision", channel="telegram", chat_id="1")
+        ws.items.add("user secret", scope_type="user", channel="telegram", sender_id="7")
+        ws.items.add("other secret", channel="telegram", chat_id="2")
+        hidden = ws.items.add("disabled secret")[1]
+        ws.items.set_enabled([hidden.id], False)
+        gone = ws.items.add("deleted secret")[1]
+        ws.items.delete([gone.id])
+    return made
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["from the index", "beside the rows"])
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("PREFER concise", TEXTS[0]),
+        ("小满", TEXTS[1]),
+        ("满", TEXTS[1]),
+        ("กาแฟ", TEXTS[2]),
+        ("ﾀﾞｰｸ", TEXTS[3]),
+        ("flush_every_updates", TEXTS[4]),
+        ("strasse", TEXTS[5]),
+        ('(paren) " *', TEXTS[7]),
+    ],
+)
+def test_words_of_any_script_find_their_item(workspace: Path, query: str, text: str, loaded: bool) -> None:
+    with open_workspace(workspace) as ws:
+        if loaded:
+            ws.items.all()
+        hits = ws.items.search(query)
+        assert hits[0].item.text == text
+        assert hits[0].parts["terms"]
+        assert ws.store.loaded is loaded
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the", "☃", '"', "*", "NOT", "\0", "a" * 10_000, "AND OR NEAR("])
+def test_no_query_breaks_the_index(workspace: Path, query: str) -> None:
+    with open_workspace(workspace) as ws:
+        before = found(ws, query)
+        ws.items.all()
+        assert found(ws, query) == before
+
+
+@given(st.text(max_size=20))
+def test_the_index_of_the_database_and_the_one_in_ram_agree_on_any_query(workspace: Path, query: str) -> None:
+    with open_workspace(workspace) as ws:
+        by_index = [(hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query)]
+        assert not ws.items.recall.ready
+        ws.items.recall.warm(background=False)
+        assert sorted(by_index) == sorted((hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query))
+
+
+def test_no_argument_widens_a_scope(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        everything = {"chat secret", "user secret", "other secret"}
+        assert found(ws, "secret") == everything, "the owner sees every scope"
+        assert found(ws, "secret", channel="telegram", chat_id="1") == {"chat secret"}
+        assert found(ws, "secret", channel="telegram", chat_id="1", sender_id="7") == {"chat secret", "user secret"}
+        assert found(ws, "secret", channel="discord", chat_id="1") == set()
+        assert found(ws, "secret", channel="telegram") == set()
+        with pytest.raises(BadInput, match="a chat or a sender belongs to a channel"):
+            found(ws, "secret", chat_id="1")
+        assert found(ws, "secret", channel="telegram", chat_id="1", scope="all") == {"chat secret"}
+        assert found(ws, "secret", scope="user") == {"user secret"}
+        assert found(ws, "secret", kind="decision") == {"chat secret"}
+        for bad in ({"scope": "galaxy"}, {"kind": "rumour"}):
+            with pytest.raises(BadInput):
+                ws.items.search("secret", **bad)  # type: ignore[arg-type]
+
+
+def test_a_rare_scope_is_found_among_many_better_matches(tmp_path: Path) -> None:
+    from nanomem_tui.operations import new_operation
+    from nanomem_tui.store.snapshot import change_of
+
+    workspace = make_home(tmp_path, items=0)
+    with open_workspace(workspace) as ws:
+        rows = [Item(f"ltm_{n}", "coffee coffee", scope_key="x", importance=1.0) for n in range(600)]
+        ws.perform(new_operation("import", "many", [change_of("item", None, row) for row in rows], actor="import"))
+        ws.items.add("a longer text in which coffee is one word of many", channel="cli", chat_id="me")
+    with open_workspace(workspace) as ws:
+        hits = ws.items.search("coffee", scope="chat")
+        assert [hit.item.chat_id for hit in hits] == ["me"]
+        assert not ws.store.loaded
+
+
+def test_what_a_search_finds_moves_with_every_change(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        ws.items.recall.warm(background=False)
+        ws.items.edit("ltm_1", text="needle")
+        assert found(ws, "needle") == {"needle"}
+        ws.undo()
+        assert found(ws, "needle") == set()
+        ws.redo()
+        ws.items.set_enabled(["ltm_1"], False)
+        assert found(ws, "needle") == set()
+        ws.items.set_enabled(["ltm_1"], True)
+        assert found(ws, "needle") == {"needle"}
+        ws.items.delete(["ltm_1"])
+        assert found(ws, "needle") == set()
+        with open_workspace(ws.paths.workspace) as other:
+            other.items.add("needle of another process")
+        ws.refresh()
+        assert found(ws, "needle") == {"needle of another process"}
+
+
+def test_a_question_and_the_thread_that_builds_the_index_do_not_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = Snapshot()
+    snapshot.put("item", [Item(f"i{n}", f"number {n}") for n in range(100)])
+    index, halfway, go_on, found = ItemIndex(snapshot), threading.Event(), threading.Event(), []
+
+    def paused(_seconds: float) -> None:
+        halfway.set()
+        go_on.wait(600)
+
+    def ask() -> None:
+        with snapshot.lock:
+            halfway.wait(60)
+            go_on.set()
+            found.append(len(index.current()))
+
+    monkeypatch.setattr("nanomem_tui.store.word_index.time.sleep", paused)
+    builder = threading.Thread(target=lambda: index.build(pause=1), daemon=True)
+    builder.start()
+    halfway.wait(60)
+    asker = threading.Thread(target=ask, daemon=True)
+    asker.start()
+    for thread in (asker, builder):
+        thread.join(60)
+        assert not thread.is_alive(), "the two wait for each other"
+    assert found == [100]
+    assert len(index.best({"number": 1.0}, 200)) == 100

@@ -1,0 +1,124 @@
+"""Bookmarks, named filters and macros: one private file, made when something is kept, that nothing can break."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import paths
+from nanomem_tui.errors import BadInput, NanomemError, NotFound
+from nanomem_tui.store import user_files
+from nanomem_tui.store.user_files import Bookmark, Habits, Macro, NamedFilter, Step
+from nanomem_tui.workspace import open_workspace
+from tests.store.homes import make_home
+
+MARK = Bookmark("items", "ltm_1", "the boat")
+
+
+@pytest.fixture
+def habits(tmp_path: Path) -> Habits:
+    with open_workspace(make_home(tmp_path)) as ws:
+        return ws.habits
+
+
+def _file(habits: Habits) -> Path:
+    return habits._file
+
+
+def test_there_is_no_file_before_something_is_kept(habits: Habits) -> None:
+    assert habits.read().bookmarks == ()
+    assert habits.problems() == []
+    assert not _file(habits).exists()
+    habits.set_bookmark(MARK)
+    assert stat.S_IMODE(_file(habits).stat().st_mode) == 0o600
+    assert habits.has_bookmark(MARK._replace(title="another"))
+
+
+def test_what_is_kept_is_there_again(habits: Habits) -> None:
+    step = Step("fields", "items", "shown", "kind:fact", {"kind": "preference", "importance": 0.9})
+    habits.set_bookmark(MARK)
+    habits.save_filter(NamedFilter("old", "items", "age:>30d"))
+    habits.save_macro(Macro("记住 🐢", (step,)))
+    kept = habits.read()
+    assert kept.bookmarks == (MARK,)
+    assert kept.filters == (NamedFilter("old", "items", "age:>30d"),)
+    assert kept.macros == (Macro("记住 🐢", (step,)),)
+    habits.remove_bookmark(MARK)
+    habits.delete_filter("old", "items")
+    habits.delete_macro("记住 🐢")
+    assert not any(habits.read())
+
+
+def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits: Habits) -> None:
+    first = NamedFilter("old", "items", "age:>30d")
+    assert habits.save_filter(first) is None
+    assert habits.save_filter(first._replace(screen="lessons")) is None
+    assert habits.save_filter(first._replace(text="age:>60d")) == first
+    assert [one.text for one in habits.read().filters] == ["age:>30d", "age:>60d"]
+
+
+def test_what_cannot_be_kept_is_refused_in_words(habits: Habits) -> None:
+    with pytest.raises(BadInput, match="the name is empty"):
+        habits.save_filter(NamedFilter(" \n", "items", "x"))
+    with pytest.raises(BadInput, match="at most 60 fit"):
+        habits.save_macro(Macro("x" * 61, (Step("toggle", "items"),)))
+    with pytest.raises(BadInput, match="nothing was recorded"):
+        habits.save_macro(Macro("empty", ()))
+    with pytest.raises(NotFound):
+        habits.remove_bookmark(MARK)
+    assert not _file(habits).exists()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"junk", b"[]", b"{}", b"\xff\xfe", b'{"version": 2}', b"[" * 100_000, b'{"version": 1, "macros": [{"name": 3}]}',
+     b'{"version": 1, "bookmarks": [{"screen": "items", "row": "x", "evil": "y"}]}', b""],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(habits: Habits, data: bytes) -> None:
+    _file(habits).parent.mkdir(parents=True, exist_ok=True)
+    _file(habits).write_bytes(data)
+    assert not any(habits.read())
+    assert "cannot be read" in habits.problems()[0].what
+    assert _file(habits).read_bytes() == data
+    habits.set_bookmark(MARK)
+    assert habits.problems() == []
+    assert habits.read().bookmarks == (MARK,)
+    kept = list((_file(habits).parent / "quarantine").glob("*habits.json"))
+    assert [path.read_bytes() for path in kept] == [data]
+
+
+def test_two_consoles_keep_what_the_other_one_kept(habits: Habits, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Habits(habits._paths)
+    looked = habits._look()
+    other.set_bookmark(MARK)
+    looks = iter([looked])
+    real = habits._look
+    monkeypatch.setattr(habits, "_look", lambda: next(looks, None) or real())
+    habits.set_bookmark(Bookmark("lessons", "lesson_1"))
+    assert {one.screen for one in other.read().bookmarks} == {"items", "lessons"}
+    assert json.loads(_file(habits).read_text("utf-8"))["version"] == 1
+
+
+def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits: Habits) -> None:
+    _file(habits).parent.mkdir(parents=True, exist_ok=True)
+    _file(habits).write_bytes(b" " * (user_files.MOST_BYTES + 1))
+    assert habits.problems()[0].fix == user_files.UNTIL_MOVED
+    with pytest.raises(NanomemError) as error:
+        habits.set_bookmark(MARK)
+    assert error.value.fix == user_files.UNTIL_MOVED
+
+
+def test_a_list_of_workspaces_that_cannot_be_read_is_told_to_who_forgets_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "workspaces.json"
+    file.write_bytes(b"junk")
+    monkeypatch.setattr(paths, "remembered_workspaces", lambda: file)
+    with pytest.raises(NanomemError, match="cannot be read"):
+        user_files.forget_workspace("/srv/a")
+    file.unlink()
+    with pytest.raises(NotFound):
+        user_files.forget_workspace("/srv/a")

@@ -1,0 +1,255 @@
+"""Reference packs and man pages: what is read of them, and what of them is refused."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import stat
+import tarfile
+import time
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.tiers import knowledge_sources
+from nanomem_tui.tiers.knowledge_sources import ManualPage
+
+FILES = {
+    "guide/a.md": "# Hardening\n\nTurn root logins off.\n",
+    "guide/b.html": "<h1>Ports</h1><p>Close what nobody uses.",
+    "picture.png": "\x89PNG",
+    ".hidden.md": "hidden",
+    "manifest.json": json.dumps(
+        {"title": "Benchmarks", "source": "CIS", "files": {"guide/a.md": {"title": "Root", "source": "CIS 1.2"}}}
+    ),
+}
+
+
+def folder(at: Path) -> Path:
+    for name, text in FILES.items():
+        (at / "pack" / name).parent.mkdir(parents=True, exist_ok=True)
+        (at / "pack" / name).write_text(text)
+    return at / "pack"
+
+
+def zipped(at: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(at / "pack.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return at / "pack.zip"
+
+
+def tarred(at: Path, files: dict[str, str]) -> Path:
+    with tarfile.open(at / "pack.tar.gz", "w:gz") as archive:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return at / "pack.tar.gz"
+
+
+@pytest.mark.parametrize("form", ["folder", "zip", "tar"])
+def test_a_pack_is_read_where_it_lies_with_what_its_manifest_says(tmp_path: Path, form: str) -> None:
+    pack = {
+        "folder": lambda: folder(tmp_path),
+        "zip": lambda: zipped(tmp_path, FILES),
+        "tar": lambda: tarred(tmp_path, FILES),
+    }
+    found = knowledge_sources.read_pack(pack[form]())
+    assert sorted((one.title, one.source) for one in found.documents) == [
+        ("Ports", "CIS: guide/b.html"),
+        ("Root", "CIS 1.2"),
+    ]
+    assert found.problems == []
+
+
+def test_links_in_an_archive_are_refused_and_in_a_folder_told(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "link.tar", "w") as archive:
+        entry = tarfile.TarInfo("a.md")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(entry)
+    with zipfile.ZipFile(tmp_path / "link.zip", "w") as archive:
+        link = zipfile.ZipInfo("a.md")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    for name in ("link.tar", "link.zip"):
+        with pytest.raises(BadInput, match="nothing to read"):
+            knowledge_sources.read_pack(tmp_path / name)
+    os.symlink("/etc/passwd", folder(tmp_path) / "link.md")
+    found = knowledge_sources.read_pack(tmp_path / "pack")
+    assert ["link" in problem.what for problem in found.problems] == [True]
+
+
+def test_a_pack_that_grows_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knowledge_sources, "MOST_UNPACKED", 100_000)
+    with pytest.raises(BadInput, match="larger"):
+        knowledge_sources.read_pack(zipped(tmp_path, {f"{number}.md": "a" * 20_000 for number in range(10)}))
+    monkeypatch.setattr(knowledge_sources, "LARGEST", 10_000)
+    found = knowledge_sources.read_pack(zipped(tmp_path, {"big.md": "a" * 20_000, "small.md": "words"}))
+    assert ([one.title for one in found.documents], len(found.problems)) == (["small.md"], 1)
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04 no zip", b"\x1f\x8b\x08 no gzip", b"", b"words"])
+def test_what_is_no_pack_is_refused_in_one_line(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "pack.zip").write_bytes(data)
+    with pytest.raises(BadInput) as error:
+        knowledge_sources.read_pack(tmp_path / "pack.zip")
+    assert "\n" not in error.value.line()
+
+
+def test_a_pack_without_text_a_broken_manifest_and_no_pack_are_told(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="nothing to read"):
+        knowledge_sources.read_pack(zipped(tmp_path, {"a.png": "x"}))
+    for manifest in ("no json", "[]"):
+        with pytest.raises(BadInput, match="manifest"):
+            knowledge_sources.read_pack(zipped(tmp_path, {"manifest.json": manifest, "a.md": "words"}))
+    odd = json.dumps({"title": 7, "files": {"a.md": "text", "b.md": {"title": ["x"]}}})
+    found = knowledge_sources.read_pack(zipped(tmp_path, {"manifest.json": odd, "a.md": "words"}))
+    assert [one.title for one in found.documents] == ["a.md"]
+    with pytest.raises(NotFound):
+        knowledge_sources.read_pack(tmp_path / "nosuch.zip")
+
+
+def test_only_the_manifest_at_the_root_speaks_for_the_pack(tmp_path: Path) -> None:
+    inner = json.dumps({"title": "Another", "source": "elsewhere", "files": {"a.md": {"title": "Not it"}}})
+    for form in (zipped, tarred):
+        found = knowledge_sources.read_pack(form(tmp_path, {"web/manifest.json": inner, "a.md": "# Ports\n\nwords"}))
+        assert [(one.title, one.source.endswith("a.md"), one.meta.get("pack")) for one in found.documents] == [
+            ("Ports", True, None)
+        ]
+        assert found.problems == []
+    outer = json.dumps({"title": "Benchmarks", "source": "CIS"})
+    found = knowledge_sources.read_pack(
+        tarred(tmp_path, {"web/manifest.json": inner, "./manifest.json": outer, "a.md": "words"})
+    )
+    assert [(one.source, one.meta["pack"]) for one in found.documents] == [("CIS: a.md", "Benchmarks")]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_what_is_skipped_of_a_tar_counts_and_is_not_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    def packed(*sizes: tuple[str, int]) -> Path:
+        plain = io.BytesIO()
+        with tarfile.open(fileobj=plain, mode="w") as archive:
+            for name, size in (*sizes, ("a.md", 5)):
+                entry = tarfile.TarInfo(name)
+                entry.size = size
+                archive.addfile(entry, io.BytesIO(b"words" * (size // 5)))
+        (tmp_path / "pack").write_bytes(pack(plain.getvalue()))
+        return tmp_path / "pack"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge_sources, "MOST_UNPACKED", 1_000_000)
+        assert len(knowledge_sources.read_pack(packed(("a.bin", 900_000))).documents) == 1
+        for sizes in ([("a.bin", 2_000_000)], [(f"{number}.bin", 300_000) for number in range(4)]):
+            with pytest.raises(BadInput, match="unpacked it is larger"):
+                knowledge_sources.read_pack(packed(*sizes))
+
+
+def test_of_a_zip_no_file_is_unpacked_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = zipped(tmp_path, {"big.md": "a" * 20_000, "small.md": "words"})
+    monkeypatch.setattr(knowledge_sources, "LARGEST", 10_000)
+    opened: list[str] = []
+    read = zipfile.ZipFile.open
+
+    def seen(self: zipfile.ZipFile, one: zipfile.ZipInfo, *more: object) -> IO[bytes]:
+        opened.append(one.filename)
+        return read(self, one)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", seen)
+    knowledge_sources.read_pack(pack)
+    assert opened == ["small.md"]
+
+
+def test_names_in_a_tar_that_fill_the_memory_are_refused_and_so_are_too_many_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = tmp_path / "pack.tar.gz"
+    with tarfile.open(pack, "w:gz", format=tarfile.GNU_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("a" * 20_000_000 + ".md"))
+    tracemalloc.start()
+    with pytest.raises(BadInput, match="larger"):
+        knowledge_sources.read_pack(pack)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+    monkeypatch.setattr(knowledge_sources, "MOST_MEMBERS", 3)
+    with pytest.raises(BadInput, match="more than 3 members"):
+        knowledge_sources.read_pack(tarred(tmp_path, {f"{number}.png": "x" for number in range(4)}))
+
+
+def test_a_damaged_archive_is_told_as_one_that_cannot_be_read(tmp_path: Path) -> None:
+    data = bytearray(lzma.compress(os.urandom(3_000)))
+    data[40] ^= 255
+    (tmp_path / "pack").write_bytes(data)
+    with pytest.raises(BadInput, match="cannot be read"):
+        knowledge_sources.read_pack(tmp_path / "pack")
+    zipped(tmp_path, {"é.md": "words"})
+    (tmp_path / "pack.zip").write_bytes((tmp_path / "pack.zip").read_bytes().replace("é".encode(), b"\xff\xfe"))
+    with pytest.raises(BadInput, match="cannot be read"):
+        knowledge_sources.read_pack(tmp_path / "pack.zip")
+
+
+# -- man pages -----------------------------------------------------------------------------------------------------
+
+PAGE = ".TH A 8\n.SH NAME\na \\- does it\n.SH TEXT\nMuch is said.\n"
+
+
+def page_of(at: Path, text: str) -> ManualPage:
+    path = at / "man" / "man8" / "a.8"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return ManualPage("a", "8", path)
+
+
+def program(at: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `man` that does what the script does, and no mandoc."""
+    (at / "bin").mkdir(exist_ok=True)
+    (at / "bin" / "man").write_text(f"#!/bin/sh\n{script}\n")
+    (at / "bin" / "man").chmod(0o700)
+    monkeypatch.setattr(knowledge_sources.shutil, "which", lambda name: None if name == "mandoc" else name)
+    monkeypatch.setenv("PATH", f"{at / 'bin'}:/usr/bin:/bin")
+
+
+def test_what_man_started_ends_when_it_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", monkeypatch)
+    monkeypatch.setattr(knowledge_sources, "PATIENCE", 0.5)
+    found = knowledge_sources.read_manuals([page_of(tmp_path, PAGE)], "")
+    assert ["TimeoutExpired" in problem.what for problem in found.problems] == [True]
+    child = Path(f"/proc/{(tmp_path / 'child').read_text().strip()}/stat")
+    for _ in range(50):
+        if not child.exists() or child.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    pytest.fail("it still runs")
+
+
+def test_a_program_that_shows_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, 'test -z "$MAN_KEEP_FORMATTING" && yes', monkeypatch)
+    monkeypatch.setenv("MAN_KEEP_FORMATTING", "1")
+    monkeypatch.setattr(knowledge_sources, "LARGEST", 100_000)
+    found = knowledge_sources.read_manuals([page_of(tmp_path, PAGE)], "")
+    assert ["does not show it" in problem.what for problem in found.problems] == [True]
+
+
+@pytest.mark.parametrize(
+    "request_", [".so /etc/passwd", "'  so ../../key", ".if 1 .so /etc/passwd", ".do so /x", ".sy ls", ".open s /x"]
+)
+def test_a_man_page_takes_in_no_file_of_its_choice(tmp_path: Path, request_: str) -> None:
+    found = knowledge_sources.read_manuals([page_of(tmp_path, f"{PAGE}{request_}\n")], "")
+    assert (found.documents, len(found.problems)) == ([], 1)
+    assert "from elsewhere" in found.problems[0].what
+
+
+def test_a_man_that_only_says_it_was_taken_out_shows_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "echo This system has been minimized", monkeypatch)
+    found = knowledge_sources.read_manuals([page_of(tmp_path, PAGE)], "")
+    assert found.documents == []
+    assert "minimized" in found.problems[0].what
