@@ -1,0 +1,49 @@
+"""SQL stands as text only where the models cannot make it, file by file with the reason; the models make all other."""
+
+from __future__ import annotations
+
+import re
+
+from tests.hygiene.repository import ROOT
+
+PACKAGE = ROOT / "nanomem_tui"
+SQL = re.compile(r"\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM) [\w\"*({]")
+
+COMPILED = "compiled from the models"
+WORDS = "the word index: FTS5 and tsvector have no words in the library"
+CATALOG = "the server's own catalog: who may do what, what is installed"
+OTHERS = "a database that is not ours: an agent's, or one of the first edition"
+HEADER = "asked of any file of SQLite before the models are loaded: is it one, whose is it"
+AS_TEXT = {
+    "store/statements.py": COMPILED,
+    "store/search.py": WORDS,
+    "store/work_search.py": WORDS,
+    "vectors/pgvector.py": "pgvector has no words in the library",
+    "store/postgres.py": CATALOG,
+    "store/postgres_problems.py": CATALOG,
+    "store/leases.py": CATALOG,
+    "store/first_edition.py": OTHERS,
+    "store/takeover.py": OTHERS,
+    "store/work_takeover.py": OTHERS,
+    "store/place.py": OTHERS,
+    "formats/foreign_databases.py": OTHERS,
+    "formats/foreign_tables.py": OTHERS,
+    "formats/llm_usage.py": OTHERS,
+    "memory/transfer/scoped.py": OTHERS,
+    "memory/transfer/facts.py": OTHERS,
+    "purge/databases.py": OTHERS,
+    "purge/any_database.py": OTHERS,
+    "store/backup.py": HEADER,
+    "store/reading.py": HEADER,
+    "paths.py": HEADER,
+    "store/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
+}
+
+
+def test_sql_is_text_only_where_the_models_cannot_make_it() -> None:
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if "_pb2" not in file.name and SQL.search(file.read_text("utf-8"))
+    }
+    assert found == set(AS_TEXT)
