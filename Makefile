@@ -23,7 +23,7 @@ help: ## this list
 demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
 
-test: $(VENV)/.dev ## the default tests, about ten minutes on two cores
+test: $(VENV)/.dev ## the default tests, about thirteen minutes on two cores
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow"
 
 check: $(VENV)/.dev ## style, types, layers, generated docs and statements
@@ -69,7 +69,7 @@ postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, fa
 	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not slow"
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the indexes in a real PostgreSQL
-	.peers/vectors/bin/python -m pytest -q -m "vectors and not long"
+	.peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "vectors and not long"
 
 crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long and not vectors"

@@ -26,8 +26,8 @@ settings.load_profile("few")
 
 ON_POSTGRES = bool(os.environ.get("NANOMEM_TEST_ON_POSTGRES"))
 """Whether every memory of these tests lies in a PostgreSQL of theirs (`make postgres`) and not in a file."""
-FIRST_CASES = bool(os.environ.get("NANOMEM_TEST_FIRST_CASES"))
-"""Whether of a test with many cases only the first is run: for a suite that runs a second time, on something else."""
+WHOLE = os.environ.get("NANOMEM_TEST_FIRST_CASES", "").split()
+"""Where it names folders of tests, or `none`: of a test with many cases only the first is run, but all of these folders."""
 SAMPLES = Path(__file__).parent / "data" / "workspaces.tar.gz"
 """Homes that the real agents wrote, packed."""
 
@@ -58,16 +58,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if ON_POSTGRES:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("sqlite")])
         items[:] = [item for item in items if not item.get_closest_marker("sqlite")]
-    if FIRST_CASES:
+    if WHOLE:
         first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
-        kept = [item for item in items if first[item.nodeid.partition("[")[0]] is item or _is_of_the_store(item)]
+        kept = [item for item in items if first[item.nodeid.partition("[")[0]] is item or _is_asked_whole(item)]
         config.hook.pytest_deselected(items=sorted(set(items) - set(kept), key=lambda item: item.nodeid))
         items[:] = kept
 
 
-def _is_of_the_store(item: pytest.Item) -> bool:
-    """Whether each case of a test asks the database for something else, and not one thing of many sentences."""
-    return item.path.is_relative_to(Path(__file__).parent / "store")
+def _is_asked_whole(item: pytest.Item) -> bool:
+    """Whether each case of a test asks for something else, and not one thing of many sentences."""
+    return any(item.path.is_relative_to(Path(__file__).parent / folder) for folder in WHOLE)
 
 
 @pytest.fixture(scope="session")
