@@ -89,7 +89,6 @@ _BORN = re.compile(r"(?P<who>.*?)\s*\b(?:was|is|am|were) born (?P<how>on|in) (?P
 _CALLED = re.compile(r"(?:is|am) (?:called|named) (?P<value>(?-i:[^\Wa-z\d_]).*)", _I)
 _STATUS = re.compile(r"(?:is|am)? ?(?P<value>single|married|divorced|widowed|engaged)(?: to .+)?", _I)
 _HANDED = re.compile(r"(?:is|am) (?P<value>left|right)[- ]handed", _I)
-_DIET = re.compile(r"(?:is|am) (?:an? )?(?:strict )?(?:vegetarian|vegan)", _I)
 _TALL = re.compile(r"(?:is|am) (?P<value>\d[\d.,]* ?(?:cm|m|ft|feet)) tall", _I)
 _WEIGHS = re.compile(r"weighs? (?P<value>\d[\d.,]* ?(?:kg|kilos?|lbs?|pounds?))", _I)
 _HAS = re.compile(

@@ -22,7 +22,6 @@ _OPEN_ZH = re.compile(
 )
 _WHO_ZH = r"(?P<who>我们?|[^\s，。不的在有是喜也都]{2,4}?)"
 _FILL_ZH = r"(?:现在|目前|如今|已经|已|一直|其实|主要|平时|都)*"
-_ZH = simplified
 _PATTERNS_ZH: tuple[tuple[str, str, str], ...] = (
     (rf"{_WHO_ZH}?{_FILL_ZH}(?:居住在|住在|定居在?|定居于|搬到了?|搬去了?)(?P<value>[^，,。了的、和里]{{2,12}})了?", "home", "place"),  # noqa: E501
     (rf"{_WHO_ZH}?{_FILL_ZH}(?:今年)?(?P<value>\d{{1,3}}) ?岁了?", "age", "number"),

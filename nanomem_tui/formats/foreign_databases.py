@@ -64,14 +64,6 @@ def identify(path: Path) -> Kind | None:
     return next((kind for kind, signs in _SIGNS if signs <= tables), None)
 
 
-def count_entries(path: Path) -> tuple[int, int]:
-    """(active, deleted) rows of `memory_entries`. Raises like `open_read_only`."""
-    sql = "SELECT count(*) - coalesce(sum(is_deleted != 0), 0), coalesce(sum(is_deleted != 0), 0) FROM memory_entries"
-    with open_read_only(path) as connection:
-        active, deleted = connection.execute(sql).fetchone()
-    return int(active), int(deleted)
-
-
 def memory_entries(path: Path) -> list[dict[str, Any]]:
     """Every row of `memory_entries`, deleted ones too, in the order they were stored. Raises like `open_read_only`."""
     with open_read_only(path) as connection:

@@ -289,11 +289,6 @@ def is_recovery(value: str) -> bool:
     return sum(map(str.isalnum, value)) >= 6 and is_real(value)
 
 
-def is_credentials(value: str) -> bool:
-    """Whether a value behind `Basic` is one: the base64 of a name and a password, or as random as a token."""
-    return is_basic(value) or (len(value) >= 16 and is_random(value))
-
-
 def is_key(value: str) -> bool:
     """Whether a value right behind the words of a key, with nothing between, is one: no hash and no id."""
     bare = value.strip("\"'`")
