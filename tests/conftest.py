@@ -27,7 +27,7 @@ settings.load_profile("few")
 ON_POSTGRES = bool(os.environ.get("NANOMEM_TEST_ON_POSTGRES"))
 """Whether every memory of these tests lies in a PostgreSQL of theirs (`make postgres`) and not in a file."""
 WHOLE = os.environ.get("NANOMEM_TEST_FIRST_CASES", "").split()
-"""Where it names folders of tests, or `none`: of a test with many cases only the first is run, but all of these folders."""
+"""Folders of tests, or `none`: where it is set, a test with many cases runs the first, in these folders all."""
 SAMPLES = Path(__file__).parent / "data" / "workspaces.tar.gz"
 """Homes that the real agents wrote, packed."""
 

@@ -6,13 +6,14 @@ Must not fail a checkpoint: what cannot be written is not written.
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
-from nanomem_tui.memory.appending import append
+from nanomem_tui.memory.appending import opened
 from nanomem_tui.store import atomic
 
 MAX_BYTES = 64_000
@@ -37,8 +38,9 @@ class CheckpointLog:
 
     def add(self, done: Checkpointed) -> None:
         """Keep what a checkpoint took."""
-        with contextlib.suppress(NanomemError):
-            if append(self._file, dump_line(done._asdict()), "writing what checkpoints took") > MAX_BYTES:
+        with contextlib.suppress(NanomemError), opened(self._file, "writing what checkpoints took") as handle:
+            atomic.append_to(handle, dump_line(done._asdict()))
+            if os.fstat(handle).st_size > MAX_BYTES:
                 kept = b"".join(dump_line(one._asdict()) for one in self.last(KEPT))
                 atomic.write_atomic(self._file, kept)
 

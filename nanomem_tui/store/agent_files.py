@@ -315,8 +315,8 @@ class AgentFiles:
         self.anew.discard(file.name)
         file.known, file.unsaved = file.known.exported(rows), True
         self._read(file)
-        # Had the agent written in between, what we just read is its own, and is yet to be noticed.
-        file.noticed = _fingerprint(file.stat) if file.data == data else ""
+        # Had the agent written in between, what we just read is its own, and yet to be noticed: no file has this mark.
+        file.noticed = _fingerprint(file.stat) if file.data == data else f"before {_fingerprint(file.stat)}"
         return True
 
     def _exported(self, file: SharedFile, table: Mapping[str, Row]) -> tuple[bytes, dict[str, Raw]]:

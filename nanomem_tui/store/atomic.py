@@ -24,6 +24,8 @@ from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused, from_os_er
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+APPEND_SECONDS = 30.0
+"""How long to wait for another process that appends to the same file."""
 
 
 def sha256(data: bytes) -> str:
@@ -244,13 +246,14 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
     """Append `line` (which ends in a newline) in one write under a flock; truncated back on a short write.
 
     A file that does not end in a newline gets one first, so that a torn tail never swallows the new line.
-    With `durable` the bytes are fsynced before this returns. Raises the errors of `from_os_error`.
+    With `durable` the bytes are fsynced before this returns. Raises the errors of `from_os_error`, and Refused where
+    another process keeps the file locked for too long.
     """
     try:
         made = not path.exists()
         handle = open_owned(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            wait_for_lock(handle, path, APPEND_SECONDS)
             append_to(handle, line)
             if durable:
                 os.fsync(handle)

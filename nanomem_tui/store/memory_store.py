@@ -9,6 +9,7 @@ is written.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 import time
@@ -59,6 +60,7 @@ checkpoint."""
 _LOCK = "files.lock"
 FILES_SECONDS = 30.0
 """How long to wait for another process that writes the agent's files."""
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
 _TRIES = 5
 SETTLED = frozenset({"file", "hunk", "tier", "lifecycle", "knowledge"})
 """Layers of files: before one of them changes, what a killed process left half done of them is finished."""
@@ -223,12 +225,12 @@ class MemoryStore:
 
     def _load(self) -> None:
         with self._files_at_rest():
-            self.files.read()
             if self.has_database:
-                self.snapshot.read(self.reading)
-                self._recall()
+                self._read_and_recall()
+                self.files.read()
                 self._notice()
             else:
+                self.files.read()
                 self._take_files()
 
     def _take_files(self) -> None:
@@ -285,25 +287,33 @@ class MemoryStore:
         """Read what others committed, and what the agent's files hold on top of it."""
         self._retract()
         with self._files_at_rest():
-            self.snapshot.read(self.reading)
+            self._read_and_recall()
             self.files.read()
-            self._recall()
             self._notice()
 
     @contextlib.contextmanager
     def _files_at_rest(self, *, alone: bool = False) -> Iterator[None]:
         """While it lasts no other process is between writing the agent's files and remembering what it wrote, which
         would be taken for the agent's work. `alone`: nobody reads them either, for who writes them."""
-        lock, flags = self.paths.store / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        lock, flags = self.paths.store / _LOCK, os.O_CLOEXEC | os.O_NOFOLLOW
         with contextlib.ExitStack() as held:
             try:
-                handle = atomic.open_owned(lock, flags) if alone else os.open(lock, flags)
-            except OSError:  # nobody wrote them yet
-                handle = None
+                handle = atomic.open_owned(lock, flags | os.O_RDWR) if alone else os.open(lock, flags | os.O_RDONLY)
+            except OSError as error:
+                if alone or error.errno not in _NOT_THERE:
+                    raise from_os_error(error, "locking the agent's files") from error
+                handle = None  # nobody wrote them yet, or they are not ours to lock
             if handle is not None:
                 held.callback(os.close, handle)
                 atomic.wait_for_lock(handle, lock, FILES_SECONDS, shared=not alone)
             yield
+
+    def _read_and_recall(self) -> None:
+        """Read the rows and what is remembered of the agent's files, as of one moment and before the files themselves:
+        what is older than the rest would be taken for a change."""
+        with self.reading.open():
+            self.snapshot.read(self.reading)
+            self._recall()
 
     def _recall(self) -> None:
         """Read what the database remembers of the agent's files, and of the last checkpoint."""

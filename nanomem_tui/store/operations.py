@@ -49,7 +49,8 @@ def take_turn(connection: Connection, *, notify: bool = True) -> Turn:
 
 
 def wait_for_writers(connection: Connection) -> None:
-    """Wait until no other writer is in its turn, and keep them out until the transaction ends."""
+    """Wait until no other writer is in its turn, and keep them out until the transaction ends (on SQLite `BEGIN
+    IMMEDIATE` did so already)."""
     connection.execute(_WAIT).one()
 
 

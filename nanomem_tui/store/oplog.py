@@ -46,28 +46,6 @@ class LogEntry(NamedTuple):
     state: str = DONE
     writer: str = ""
 
-    def to_json(self, *, changes: bool = False) -> dict[str, Any]:
-        """The entry as the command line prints it, with the values of what it touched when `changes`."""
-        op = self.operation
-        body: dict[str, Any] = {
-            "id": op.id,
-            "at": op.at,
-            "actor": op.actor,
-            "kind": op.kind,
-            "label": op.label,
-            "touched": len(op.changes),
-            "undone": self.undone,
-        }
-        if op.undoes:
-            body["undoes"] = op.undoes
-        if op.redoes:
-            body["redoes"] = op.redoes
-        if changes:
-            body["changes"] = [
-                {"layer": c.layer, "key": c.key, "before": c.before, "after": c.after} for c in op.changes
-            ]
-        return body
-
 
 def entry_of(row: Sequence[Any], reading: Reading | None = None) -> LogEntry:
     """Make a value of a row of the log. `reading`: what reads the changes of a large operation, when somebody asks."""

@@ -74,6 +74,7 @@ class Recovery:
         self._copies = copies
         self._quarantine = quarantine
         self._end: tuple[int, int, int] | None = None  # inode and size of the log as we left it, and its last commit
+        self._is_name_durable = False
 
     # -- the log ------------------------------------------------------------------------------------------------
 
@@ -103,8 +104,10 @@ class Recovery:
     def sync(self) -> int:
         """Fill what is missing at the end of the log and make it durable; called by the checkpoint."""
         count = self.append()
-        if self._log.exists():
-            atomic.sync_file(self._log)
+        atomic.sync_file(self._log)
+        if not self._is_name_durable:
+            atomic.sync_folder(self._log.parent)
+            self._is_name_durable = True
         return count
 
     def make_lost_commits_again(self) -> int:
@@ -112,20 +115,23 @@ class Recovery:
         with self._locked() as file:
             with self._database.reading() as connection:
                 newest = operations.turn_of(connection).revision
+            last = _last_line(file)
+            if last is None or last.seq <= newest:
+                return 0
             lost = [line for line in _lines(file) if line.seq > newest]
-            if lost:
-                with self._database.writing(durable=True) as connection:
-                    _replay(connection, lost)
+            with self._database.writing(durable=True) as connection:
+                _replay(connection, lost)
             return len(lost)
 
     def lost_commits(self) -> int:
         """Count the commits that the log has and the database lacks. Reads only."""
         if not self._log.exists():
             return 0
+        with open(self._log, "rb") as file:  # first: others commit meanwhile, and write the log after that
+            in_log = [line.seq for line in _lines(file)]
         with self._database.reading() as connection:
             newest = operations.turn_of(connection).revision
-        with open(self._log, "rb") as file:
-            return sum(line.seq > newest for line in _lines(file))
+        return sum(seq > newest for seq in in_log)
 
     def write_anew(self) -> None:
         """Write the log anew from the database, for who took texts out of it; lines that were harmed go too."""

@@ -163,9 +163,12 @@ class Store:
             self.snapshot.revision = self._again(take)
 
     def remember(self, write: Callable[[Connection], None]) -> None:
-        """Write, durably, what is no change of a row: what is known of an agent's files. Raises StoreError."""
+        """Write, durably, what is no change of a row: what is known of an agent's files. Raises StoreError, and
+        Conflict where the database was replaced since its rows were read."""
         with self.database.writing(durable=True) as connection:
             operations.wait_for_writers(connection)
+            if self.snapshot.revision >= 0 and operations.turn_of(connection).epoch != self.snapshot.epoch:
+                raise Conflict("the database was replaced meanwhile", self.database.where, "do it again")
             write(connection)
 
     def set_markers(self, values: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, make_home, state, written_behind
+from tests.store.homes import Agent, make_home, state
 
 
 def _time(text: str) -> datetime:
@@ -325,7 +325,6 @@ def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(tmp_path: Path,
         if flushed:
             ws.items.edit("ltm_2", text="makes a database")
             ws.flush()
-            written_behind(ws)  # while that writes, what the agent wrote is noticed later, and marked
         shown = ws.items.get("ltm_1")
         agent = Agent(workspace)
         agent.load()

@@ -111,30 +111,9 @@ def make_home(
 
 def kill(ws: Workspace) -> None:
     """End a workspace as a killed process does: nothing is flushed, its locks are free."""
-    if not hasattr(ws.store, "waiting"):
-        if "writer" in ws.store.__dict__:
-            ws.store.writer._writers.close()
-            ws.store.writer.database.close()
-        return
-    if ws.store.behind is not None:
-        ws.store.behind.end()  # first: a thread of a killed process writes nothing more either
-    ws.store.ledger.close()
-    if ws.store.behind is not None:
-        ws.store.source.close()
-    if ws.store._database is not None:
-        ws.store._database.let_go()
-
-
-def written_behind(ws: Workspace) -> None:
-    """Wait until what a person did is on the server, where there is one."""
-    if hasattr(ws.store, "waiting") and ws.store.behind is not None:
-        assert ws.store.behind.wait(30)
-
-
-def look(ws: Workspace) -> None:
-    """Take what the agent did. Who writes to a server behind a person's back keeps the agent's files for so long."""
-    written_behind(ws)
-    ws.refresh()
+    if "writer" in ws.store.__dict__:
+        ws.store.writer._writers.close()
+        ws.store.writer.database.close()
 
 
 def state(workspace: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, kill, look, make_home, state
+from tests.store.homes import Agent, kill, make_home, state
 
 KEY = "ltm_1"
 
@@ -30,7 +30,7 @@ def agent_uses(agent: Agent, ws: Workspace, key: str = KEY) -> None:
     """One more use, in the agent's file, and seen here."""
     agent.items[key]["hits"] += 1
     agent.flush()
-    look(ws)
+    ws.refresh()
     ws.items.all()
 
 
@@ -85,7 +85,7 @@ def test_a_text_by_the_agent_is_kept(
     def edit() -> None:
         agent.items[KEY]["text"] = "what the agent makes of it"
         agent.flush()
-        look(ws)
+        ws.refresh()
 
     ws = open_workspace(workspace)
     order(ws, edit)

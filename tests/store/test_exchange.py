@@ -17,7 +17,7 @@ from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES
 from nanomem_tui.store import atomic, swap
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
-from tests.store.homes import Agent, item, make_home, written_behind
+from tests.store.homes import Agent, item, make_home
 
 AGENT_KEYS = ["id", "text", "source", "session_key", "created_at", "updated_at", "hits"]
 
@@ -70,7 +70,6 @@ def test_a_console_repairs_the_file_that_a_stale_flush_wrote(tmp_path: Path, mon
     with open_workspace(workspace) as console:
         console.lessons.set_enabled(["lesson_1"], False)
         console.flush()
-        written_behind(console)
         assert console.checkpoint_if_due() is None
         agent.flush()
         assert not console.refresh() & {"lessons"}, "no row changed"

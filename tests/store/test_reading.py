@@ -131,7 +131,7 @@ def test_the_changes_of_a_large_operation_are_read_when_somebody_asks(store: Sto
         (entry,) = Journal(lambda: read).log(1)
     changes = entry.operation.changes
     assert isinstance(changes, LaterChanges)
-    assert entry.to_json()["touched"] == 150
+    assert len(changes) == 150
     assert set(entry.operation.keys()) == {f"a_{number}" for number in range(150)}
     assert entry.operation.of("a_7") == [change for change in done.changes if change.key == "a_7"]
     assert entry.operation == done
