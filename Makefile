@@ -75,8 +75,8 @@ crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long and not vectors"
 
 crash-long: $(VENV)/.dev .peers/vectors/.done ## every writer killed, its disk failing and its power cut at every step: hours; NANOMEM_CRASH_TABLE=FILE keeps the counts
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "long and not vectors"
-	.peers/vectors/bin/python -m pytest -q -m "long and vectors"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "long and not vectors" --timeout 0
+	.peers/vectors/bin/python -m pytest -q -m "long and vectors" --timeout 0
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash and not vectors"
