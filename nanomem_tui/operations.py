@@ -99,7 +99,7 @@ class Operation(NamedTuple):
     meta: Value = MappingProxyType({})
 
     @property
-    def takes_up(self) -> bool:
+    def is_reversal(self) -> bool:
         """Whether it undoes or redoes another one."""
         return bool(self.undoes or self.redoes)
 

@@ -133,7 +133,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """What was decided on goes at once, so that the next key means the next row; then all is read again."""
         touched = {change.key for one in operations for change in one.changes}
-        named = {name for one in operations if not one.takes_up for name in one.meta.get("findings", ())}
+        named = {name for one in operations if not one.is_reversal for name in one.meta.get("findings", ())}
         rows = [row for row in self.listing.rows if row.id not in named and touched.isdisjoint(row.ids)]
         if len(rows) < len(self.listing.rows):
             self.listing.set_rows(rows)

@@ -157,7 +157,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """What was decided on goes at once, so that the next key means the next row; then all is read again."""
         touched = {change.key for one in operations for change in one.changes}
-        decided = {key for one in operations if not one.takes_up for key in one.meta.get("findings", ())}
+        decided = {key for one in operations if not one.is_reversal for key in one.meta.get("findings", ())}
         rows = [row for row in self.listing.rows if row.id not in decided and touched.isdisjoint(row.ids)]
         if len(rows) < len(self.listing.rows):
             self.listing.set_rows(rows)

@@ -241,7 +241,7 @@ class TrailScreen(RecordList):
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Read again; to a record that came, or that an undo or a redo changed."""
-        again = any(one.takes_up for one in operations)
+        again = any(one.is_reversal for one in operations)
         keys = [one.key for operation in operations for one in operation.changes
                 if one.layer == self.LAYER and one.key.startswith(f"{self.kind}/")
                 and one.after is not None and (again or one.before is None)]  # fmt: skip

@@ -668,13 +668,13 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
         with contextlib.closing(SqliteDatabase(file)) as database:
             store.make(database, found)
             with place.server.reading() as old, database.writing(durable=True) as new:
-                turn = operations.turn_of(old)
+                meta = operations.meta_of(old)
                 moving.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
                 rows.name_for(new, processes.made_home(paths), on_server=False)
-                new.execute(update(META).values(revision=turn.revision))
+                new.execute(update(META).values(revision=meta.revision))
                 search.make_anew(new)
         fold_wal(file)
-        yield file if turn.revision else None
+        yield file if meta.revision else None
 
 
 def differs(paths: Paths, url: str, file: Path, archive: Archive, entry: Entry) -> bool:
@@ -713,7 +713,7 @@ def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
             new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
             moving.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
             rows.name_for(new, processes.made_home(paths), on_server=True)
-            revision = operations.turn_of(old).revision
+            revision = operations.meta_of(old).revision
             new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
             search.make_anew(new)
 

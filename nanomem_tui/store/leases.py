@@ -157,7 +157,7 @@ def revoke(database: PostgresDatabase, member: str) -> None:
         if member in _members_of(connection, owner):
             fix = f"let who let it in, or an administrator, run: {statement}"
             raise AccessDenied("somebody else made that role a member", member, fix)
-        operations.take_turn(connection)  # tells it once more on the old channel, so that others look and change over
+        operations.next_revision(connection)  # tells it on the old channel too, so that others look
         channel = f"nanomem_{secrets.token_hex(12)}"
         connection.execute(update(operations.META).values(channel=channel))
 

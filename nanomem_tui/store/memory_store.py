@@ -90,7 +90,7 @@ class MemoryStore:
         self.taken_over: TakenOver | None = None
         """What was done where a memory of the first edition, or of an older schema, lies here: shown from a private
         copy, or taken over."""
-        self._rest: tuple[Problem, ...] | None = None
+        self._first_edition: tuple[Problem, ...] | None = None
         self._reading: Reading | None = None
         self.shows_copy = False
         """Whether the memory is of the first edition or an older schema, and what is shown is a private copy's."""
@@ -117,7 +117,7 @@ class MemoryStore:
         self._not_made: list[Problem] = []
         self._exported_at = time.monotonic()
         self._updates = 0
-        self._wrote = False
+        self._has_written = False
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class MemoryStore:
     def _load(self) -> None:
         with self._files_at_rest():
             if self.has_database:
-                self._read_and_recall()
+                self._read_rows_and_markers()
                 self.files.read()
                 self._notice()
             else:
@@ -278,16 +278,16 @@ class MemoryStore:
                 self.snapshot.clear()
                 self._load()
                 return
-            turn = read.turn(self.reading)
-            is_behind = (turn.epoch, turn.revision) != (self.snapshot.epoch, self.snapshot.revision)
+            meta = read.meta(self.reading)
+            is_behind = (meta.epoch, meta.revision) != (self.snapshot.epoch, self.snapshot.revision)
             if self.files.read() or self.files.has_new() or is_behind:
                 self._read_anew()
 
     def _read_anew(self) -> None:
         """Read what others committed, and what the agent's files hold on top of it."""
-        self._retract()
+        self._drop_noticed()
         with self._files_at_rest():
-            self._read_and_recall()
+            self._read_rows_and_markers()
             self.files.read()
             self._notice()
 
@@ -308,22 +308,22 @@ class MemoryStore:
                 atomic.wait_for_lock(handle, lock, FILES_SECONDS, shared=not alone)
             yield
 
-    def _read_and_recall(self) -> None:
+    def _read_rows_and_markers(self) -> None:
         """Read the rows and what is remembered of the agent's files, as of one moment and before the files themselves:
         what is older than the rest would be taken for a change."""
         with self.reading.open():
             self.snapshot.read(self.reading)
-            self._recall()
+            self._read_markers()
 
-    def _recall(self) -> None:
+    def _read_markers(self) -> None:
         """Read what the database remembers of the agent's files, and of the last checkpoint."""
         with self.reading.open() as reading:
             marks = read.markers(reading)
             self.files.recall(marks, lambda source: read.foreign_rows(reading, source))
         self.last_at, self.last_ms = _last_checkpoint(marks)
-        self._unexported = self._behind(marks)
+        self._unexported = self._count_unexported(marks)
 
-    def _behind(self, marks: Mapping[str, str]) -> int:
+    def _count_unexported(self, marks: Mapping[str, str]) -> int:
         """Count the operations that the agent's files lack."""
         exported = marks.get(self.files.mark(EXPORTED))
         return self.journal.count(int(exported)) if exported is not None else 1
@@ -344,7 +344,7 @@ class MemoryStore:
             self._unexported += 1
             self._touch()
 
-    def _retract(self) -> None:
+    def _drop_noticed(self) -> None:
         """Show the rows as the database has them, without what was noticed of the agent's files: another process may
         have committed that."""
         self._show_without(self._noticed)
@@ -366,7 +366,7 @@ class MemoryStore:
             self._load_to_write()
             self._take_over()
             self.writer.set_markers({name: value})
-            self._wrote = True
+            self._has_written = True
 
     def _tables(self) -> dict[str, Mapping[str, Row]]:
         return row_tables(self.snapshot.items, self.snapshot.lessons)
@@ -399,10 +399,10 @@ class MemoryStore:
                 done = self._commit(operation._replace(changes=changes), durable=durable, looked=looked)
             else:
                 done = operation._replace(id="")
-            for change, hits, at in counts if not operation.takes_up else ():
+            for change, hits, at in counts if not operation.is_reversal else ():
                 self.snapshot.count(change.layer, change.key, hits, at)
             self._touch()
-            self._wrote = True
+            self._has_written = True
             return done
 
     def _refuse_forgotten(self, looked: object) -> None:
@@ -412,7 +412,7 @@ class MemoryStore:
 
     def _commit(self, operation: Operation, *, durable: bool, looked: object) -> Operation:
         with self._recording():
-            done = self.writer.perform(operation, durable=durable, beside=lambda *_: self._refuse_forgotten(looked))
+            done = self.writer.perform(operation, durable=durable, also=lambda *_: self._refuse_forgotten(looked))
         self._trouble["recording"] = ""
         self._unexported += 1
         self._updates += 1
@@ -457,7 +457,7 @@ class MemoryStore:
     def _take_over(self) -> None:
         """Before anything is written: keep the id of the workspace, take over a memory of the first edition, make the
         database where there is none, with the rows of the agent's files, and commit what the agent changed since."""
-        if not self._wrote:
+        if not self._has_written:
             self._keep_id()
         self.files.settle_here()
         if self.shows_copy:
@@ -470,8 +470,8 @@ class MemoryStore:
             self._make()
             self.snapshot.revision = -1
             self._load()
-        if self._rest is None:
-            self._rest = self.place.take_rest(self.writer)
+        if self._first_edition is None:
+            self._first_edition = self.place.take_rest(self.writer)
         if self._noticed:
             for left in reversed(range(_TRIES)):
                 try:
@@ -518,7 +518,7 @@ class MemoryStore:
         kept, counts = _without_counts(changes)
         memos = self.files.memo()
 
-        def beside(connection: Connection, revision: int) -> None:
+        def also(connection: Connection, revision: int) -> None:
             from nanomem_tui.store import rows
 
             if self.files.is_behind(read.markers(read.within(connection))):
@@ -527,9 +527,9 @@ class MemoryStore:
             _remember(connection, memos)
 
         if kept:
-            self.writer.perform(noticed._replace(changes=kept), beside=beside)
+            self.writer.perform(noticed._replace(changes=kept), also=also)
         else:
-            self.writer.number(beside)
+            self.writer.number(also)
         for change, hits, at in counts:
             self.snapshot.show_count(change.layer, change.key, hits, at)
         self.files.remembered(memos)
@@ -578,7 +578,7 @@ class MemoryStore:
         exports = self.settings.export and any(file.path.exists() for file in self.files.files)
         if self._loaded or not (exports and self.has_database):
             return self.dirty
-        return self._behind(self._marks())
+        return self._count_unexported(self._marks())
 
     @property
     def export_due(self) -> bool:
@@ -642,7 +642,7 @@ class MemoryStore:
             self._changed_at, self._updates = None, 0
             if not any(file.stat for file in self.files.files):
                 self._unexported = 0
-            self._wrote = self._wrote and self.export_due
+            self._has_written = self._has_written and self.export_due
             return CheckpointResult(operations, saved, ms, exported)
 
     def _export(self) -> tuple[str, ...]:
@@ -713,7 +713,7 @@ class MemoryStore:
         """List what could not be read or written, here and in the agent's files."""
         found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
         found += old_stores.renamed(self.paths)
-        found += self._rest or ()
+        found += self._first_edition or ()
         trouble = forgotten.trouble(self.paths)
         found += [trouble] if trouble is not None else []
         found += self._not_made
@@ -756,7 +756,7 @@ class MemoryStore:
         """Save what is unsaved, and close the database. Raises when that fails."""
         try:
             # What the agent changed in its files is taken over by the next command that writes.
-            if self._wrote or self._held or self.snapshot.unsaved_counts():
+            if self._has_written or self._held or self.snapshot.unsaved_counts():
                 self.checkpoint(final=True)
         finally:
             self._until_closed.close()

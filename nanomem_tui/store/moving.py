@@ -194,13 +194,13 @@ def move_work(source: WorkStore, target: WorkStore, *, replace: bool = False) ->
     work.make(target.database, source.workspace_id)
     target.bring_up_to_date()
     with source.database.writing(durable=True) as old, target.database.writing(durable=True) as new:
-        turn = (
+        next_number = (
             update(_WORK_META)
             .values(revision=_WORK_META.c.revision + 1)
             .returning(_WORK_META.c.revision, _WORK_META.c.moved_to)
         )
-        old.execute(turn)  # no other writer from here on
-        revision, moved_to = new.execute(turn).one()
+        old.execute(next_number)  # no other writer from here on
+        revision, moved_to = new.execute(next_number).one()
         # A copy that nobody wrote to was left by a move that was cut off before the switch.
         if not replace and not moved_to and _is_work_in_use(new) and work.note(new, ARRIVED) != str(revision - 1):
             raise Refused("other work is there", target.where, "add --replace to lose it; nothing was changed")

@@ -1,6 +1,6 @@
 """The log of operations in the database: writing one in its transaction, and asking what was done, undone, and by whom.
 
-Owns the tables `operations`, `operation_keys` and the turn of the writers in `meta`. Every function works inside the
+Owns the tables `operations`, `operation_keys` and the one row of `meta`. Every function works inside the
 transaction of its caller. Must not know rows: `store` checks and writes those.
 """
 
@@ -17,15 +17,16 @@ from nanomem_tui import clock
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import models
 from nanomem_tui.store.oplog import DONE, LogEntry, entry_of
-from nanomem_tui.store.reading import Turn, escaped
+from nanomem_tui.store.reading import Meta, escaped
 
 OPERATIONS = models.table(models.OperationRow)
 KEYS = models.table(models.OperationKey)
 META = models.table(models.MetaRow)
 BATCHES = models.table(models.UsageBatch)
 
-TURN = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
-_TAKE_TURN = update(META).values(revision=META.c.revision + 1).returning(*TURN.selected_columns, META.c.channel)
+READ_META = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
+_NEXT = update(META).values(revision=META.c.revision + 1)
+_NEXT_REVISION = _NEXT.returning(*READ_META.selected_columns, META.c.channel)
 _WAIT = select(META.c.one).with_for_update()
 _INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
 
@@ -35,28 +36,28 @@ def parts_of(operation: Operation) -> list[tuple[str, str]]:
     return list(dict.fromkeys((change.layer, change.key) for change in operation.changes))
 
 
-def take_turn(connection: Connection, *, notify: bool = True) -> Turn:
+def next_revision(connection: Connection, *, notify: bool = True) -> Meta:
     """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits.
 
     `notify`: a server tells the number to who listens, once it is committed; such commits wait for each other, in all
     of its workspaces.
     """
-    *turn, channel = connection.execute(_TAKE_TURN).one()
+    *meta, channel = connection.execute(_NEXT_REVISION).one()
     if notify and connection.dialect.name != "sqlite":
         # A statement of its own: Citus refuses such a function in one that writes rows.
-        connection.execute(select(func.pg_notify(channel, str(turn[0]))))
-    return Turn(*turn)
+        connection.execute(select(func.pg_notify(channel, str(meta[0]))))
+    return Meta(*meta)
 
 
 def wait_for_writers(connection: Connection) -> None:
-    """Wait until no other writer is in its turn, and keep them out until the transaction ends (on SQLite `BEGIN
+    """Wait until no other writer is at work, and keep them out until the transaction ends (on SQLite `BEGIN
     IMMEDIATE` did so already)."""
     connection.execute(_WAIT).one()
 
 
-def turn_of(connection: Connection) -> Turn:
+def meta_of(connection: Connection) -> Meta:
     """Return the number of the last commit, the epoch, and where the memory moved to."""
-    return Turn(*connection.execute(TURN).one())
+    return Meta(*connection.execute(READ_META).one())
 
 
 def write(connection: Connection, seq: int, operation: Operation, *, state: str = DONE, writer: str = "") -> None:
@@ -86,7 +87,7 @@ def mark(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *
     connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == seq).values(undone=int(stands is None)))
 
 
-def mark_taken_up(connection: Connection, operation: Operation) -> None:
+def mark_reversed(connection: Connection, operation: Operation) -> None:
     """Note what an undo or a redo makes of the operations that it names."""
     if operation.undoes is not None:
         mark(connection, operation.undoes, parts_of(operation), undone=True)

@@ -17,7 +17,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from nanomem_tui.store import models, work_models
 from nanomem_tui.store.migrations import VERSION
-from nanomem_tui.store.operations import KEYS, OPERATIONS, TURN
+from nanomem_tui.store.operations import KEYS, OPERATIONS, READ_META
 from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.store.rows import ITEMS, RECORDS, TABLES, USAGE
 from nanomem_tui.store.values import ROW_TYPES
@@ -88,7 +88,7 @@ _INBOX = '"inbox"'
 STATEMENTS: dict[str, Select[Any] | CompoundSelect[Any]] = {
     # the state of the whole
     "schema": select(VERSION.c.version_num),
-    "turn": TURN,
+    "meta": READ_META,
     "markers": select(MARKERS.c.key, MARKERS.c.value),
     "foreign_rows": select(FOREIGN.c.id, FOREIGN.c.raw_json).where(FOREIGN.c.source == bindparam("source")),
     # rows

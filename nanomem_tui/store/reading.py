@@ -57,7 +57,7 @@ class OlderSchema(StoreError):
     """A database of this edition that an earlier release made; see `migrations`."""
 
 
-class Turn(NamedTuple):
+class Meta(NamedTuple):
     """What the row of `meta` says: the number of the last commit, the epoch (another one: load everything anew), where
     the memory moved to, and whose it is."""
 
@@ -302,15 +302,15 @@ def listed(texts: Iterable[str]) -> str:
 # -- the state of the whole -------------------------------------------------------------------------------------------
 
 
-def turn(reading: Reading) -> Turn:
+def meta(reading: Reading) -> Meta:
     """Return the number of the last commit, the epoch, where the memory moved to, and whose it is."""
-    return Turn(*reading.all("turn")[0])
+    return Meta(*reading.all("meta")[0])
 
 
-def refuse_moved(turn: Turn) -> None:
+def refuse_moved(meta: Meta) -> None:
     """Raise Moved where the memory was moved to another database."""
-    if turn.moved_to:
-        raise Moved("the memory lies elsewhere now", turn.moved_to, "open it there")
+    if meta.moved_to:
+        raise Moved("the memory lies elsewhere now", meta.moved_to, "open it there")
 
 
 def refuse_other_schema(reading: Reading) -> None:

@@ -114,7 +114,7 @@ class Recovery:
         """Make the commits again that a power cut took from the database and not from the log; return how many."""
         with self._locked() as file:
             with self._database.reading() as connection:
-                newest = operations.turn_of(connection).revision
+                newest = operations.meta_of(connection).revision
             last = _last_line(file)
             if last is None or last.seq <= newest:
                 return 0
@@ -130,7 +130,7 @@ class Recovery:
         with open(self._log, "rb") as file:  # first: others commit meanwhile, and write the log after that
             in_log = [line.seq for line in _lines(file)]
         with self._database.reading() as connection:
-            newest = operations.turn_of(connection).revision
+            newest = operations.meta_of(connection).revision
         return sum(seq > newest for seq in in_log)
 
     def write_anew(self) -> None:
@@ -238,7 +238,7 @@ class Recovery:
             try:
                 migrations.migrate(repaired, is_private=True)  # the copy may be of an earlier release
                 with repaired.writing(durable=True) as connection:
-                    since = operations.turn_of(connection).revision
+                    since = operations.meta_of(connection).revision
                     wanted = [line for line in lines if line.seq > since]
                     _replay(connection, wanted)
                     connection.execute(update(operations.META).values(epoch=os.urandom(8).hex()))
@@ -308,7 +308,7 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
         if target is not None and operation.kind == "void":
             operations.mark_void(connection, target.operation)
         elif target is not None:
-            operations.mark_taken_up(connection, operation)
+            operations.mark_reversed(connection, operation)
     newest = select(func.coalesce(func.max(operations.OPERATIONS.c.seq), 0)).scalar_subquery()
     connection.execute(update(operations.META).values(revision=newest))
 

@@ -15,8 +15,8 @@ from typing import Any
 from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.store.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
+from nanomem_tui.store.reading import meta as meta_of
 from nanomem_tui.store.reading import rows as rows_of
-from nanomem_tui.store.reading import turn as turn_of
 from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson, Record
 from nanomem_tui.text import is_utf8
 
@@ -70,17 +70,17 @@ class Snapshot:
         """Read what was committed since the last look, at first everything; return whether rows changed. Raises
         StoreError."""
         with self.lock, reading.open():
-            turn = turn_of(reading)
-            refuse_moved(turn)
-            if turn.epoch != self.epoch:
+            meta = meta_of(reading)
+            refuse_moved(meta)
+            if meta.epoch != self.epoch:
                 refuse_other_schema(reading)
-            if turn.epoch != self.epoch or self.revision < 0:
+            if meta.epoch != self.epoch or self.revision < 0:
                 self.clear()
                 for layer in ROW_LAYERS:
                     self.put(layer, rows_of(reading, layer))
-                self.epoch, self.revision = turn.epoch, turn.revision
+                self.epoch, self.revision = meta.epoch, meta.revision
                 return True
-            return turn.revision != self.revision and self.read_up_to(reading, turn.revision) > 0
+            return meta.revision != self.revision and self.read_up_to(reading, meta.revision) > 0
 
     def read_up_to(self, reading: Reading, revision: int) -> int:
         """Read the rows that were written since the last look, the newest by commit `revision`; return how many."""

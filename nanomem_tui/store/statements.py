@@ -5,7 +5,7 @@ STATEMENTS = {
 SELECT alembic_version.version_num
 FROM alembic_version
 """,
-    "turn": """
+    "meta": """
 SELECT meta.revision, meta.epoch, meta.moved_to, meta.workspace_id
 FROM meta
 """,

@@ -1,6 +1,6 @@
 """The memory of one workspace: rows in RAM over one database, and every change as one transaction.
 
-Owns the order of a change: the turn of the writers first, then what others committed, then compare, rows, index and
+Owns the order of a change: the next revision first, then what others committed, then compare, rows, index and
 operation, then commit. Who lost a race gets a `Conflict` that names what changed. Undo is the operation with before and
 after swapped. There is no second log.
 
@@ -26,7 +26,7 @@ from nanomem_tui.store import leases, migrations, models, operations, rows, sear
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.oplog import DONE, PLANNED, STUCK, LogEntry
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import CoreReading, Turn, refuse_moved, within
+from nanomem_tui.store.reading import CoreReading, Meta, refuse_moved, within
 from nanomem_tui.store.recovery import Line, Recovery
 from nanomem_tui.store.snapshot import Counts, Snapshot, patched, refuse_unfit
 from nanomem_tui.store.values import AnyRow
@@ -38,9 +38,9 @@ _FILES_OF = "files of "
 LOOKUP_SECONDS = 10.0
 """How long to ask whether a commit went through, where the server went away before it answered."""
 
-Beside = Callable[[Connection, int], None]
+Also = Callable[[Connection, int], None]
 """What else a transaction writes; gets the number of the commit."""
-Write = Callable[[Connection, Turn], Operation]
+Write = Callable[[Connection, Meta], Operation]
 """What a transaction does; returns the operation that it recorded."""
 
 
@@ -59,7 +59,7 @@ class _OtherEpoch(Exception):
     """The database was replaced since it was loaded."""
 
 
-def make(database: Database, workspace_id: str, fill: Beside | None = None) -> bool:
+def make(database: Database, workspace_id: str, fill: Also | None = None) -> bool:
     """Make the tables of a workspace where there are none, with what `fill` writes, or bring those of an older release
     to the newest schema; return whether they were made. Raises StoreError, and NewerDatabase where a later release made
     them."""
@@ -74,7 +74,7 @@ def make(database: Database, workspace_id: str, fill: Beside | None = None) -> b
             create(connection, workspace_id)
             is_made = True
             if fill is not None:
-                fill(connection, operations.take_turn(connection).revision)
+                fill(connection, operations.next_revision(connection).revision)
     if is_old:
         migrations.migrate(database)
     return is_made
@@ -129,35 +129,35 @@ class Store:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
-    def perform(self, operation: Operation, *, durable: bool = True, beside: Beside | None = None) -> Operation:
+    def perform(self, operation: Operation, *, durable: bool = True, also: Also | None = None) -> Operation:
         """Make a change and record it, in one transaction.
 
-        `durable`: acknowledged once it survives a power cut, else once it survives a kill. `beside`: what else is
+        `durable`: acknowledged once it survives a power cut, else once it survives a kill. `also`: what else is
         written in the same transaction. A person's change is refused where a row was written since he saw it, that of
         an agent where a field is not what it starts from. Raises Conflict where a row or a file is not what the change
         starts from, StoreError where the database cannot be written, or what a file cannot be written for; nothing is
         changed then.
         """
 
-        def write(connection: Connection, turn: Turn) -> Operation:
-            self._record(connection, turn, operation, known=known)
-            if beside is not None:
-                beside(connection, turn.revision)
+        def write(connection: Connection, meta: Meta) -> Operation:
+            self._record(connection, meta, operation, known=known)
+            if also is not None:
+                also(connection, meta.revision)
             return operation
 
         with self.snapshot.lock:
             self.load()
-            known = self.snapshot.revision if operation.actor == "human" and not operation.takes_up else None
+            known = self.snapshot.revision if operation.actor == "human" and not operation.is_reversal else None
             return self._commit(write, durable=durable)
 
-    def number(self, beside: Beside) -> None:
+    def number(self, also: Also) -> None:
         """Write what is no change of anybody's rows (counters that came with an agent's file) under a number of its
         own. Raises StoreError."""
 
         def take() -> int:
-            with self._turn(durable=True) as (connection, turn):
-                beside(connection, turn.revision)
-            return turn.revision
+            with self._transaction(durable=True) as (connection, meta):
+                also(connection, meta.revision)
+            return meta.revision
 
         with self.snapshot.lock:
             self.snapshot.revision = self._again(take)
@@ -167,7 +167,7 @@ class Store:
         Conflict where the database was replaced since its rows were read."""
         with self.database.writing(durable=True) as connection:
             operations.wait_for_writers(connection)
-            if self.snapshot.revision >= 0 and operations.turn_of(connection).epoch != self.snapshot.epoch:
+            if self.snapshot.revision >= 0 and operations.meta_of(connection).epoch != self.snapshot.epoch:
                 raise Conflict("the database was replaced meanwhile", self.database.where, "do it again")
             write(connection)
 
@@ -269,11 +269,11 @@ class Store:
             return
         why = error.line() if isinstance(error, NanomemError) else str(error) or type(error).__name__
 
-        def write(connection: Connection, turn: Turn) -> Operation:
+        def write(connection: Connection, meta: Meta) -> Operation:
             on_rows = [one for one in operation.inverse() if one.layer in rows.TABLES and self._fits(connection, one)]
             void = new_operation("void", f"not done: {operation.label} ({why})", on_rows, undoes=operation.id)
-            self._write_rows(connection, on_rows, turn.revision)
-            operations.write(connection, turn.revision, void)
+            self._write_rows(connection, on_rows, meta.revision)
+            operations.write(connection, meta.revision, void)
             operations.set_state(connection, operation.id, DONE, of=PLANNED)
             leases.drop(connection, _FILES_OF + self._writers.name)
             operations.mark_void(connection, operation)
@@ -305,11 +305,11 @@ class Store:
             return len(counts)
 
     def _add_counts(self, batch: str, counts: Counts) -> int:
-        with self._turn(durable=True, notify=False) as (connection, turn):
+        with self._transaction(durable=True, notify=False) as (connection, meta):
             if operations.is_new_batch(connection, batch):
-                rows.add_counts(connection, turn.revision, counts)
+                rows.add_counts(connection, meta.revision, counts)
             connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
-        return turn.revision
+        return meta.revision
 
     def checkpoint(self) -> int:
         """Save the counters, complete the log beside the database, move the WAL into the file, and copy it once a day.
@@ -334,22 +334,22 @@ class Store:
     # -- one transaction ----------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _turn(self, *, durable: bool, notify: bool = True) -> Iterator[tuple[Connection, Turn]]:
-        """A transaction in this process's turn; the snapshot has everything that was committed before it."""
+    def _transaction(self, *, durable: bool, notify: bool = True) -> Iterator[tuple[Connection, Meta]]:
+        """A transaction under the next revision; the snapshot has everything that was committed before it."""
         self.load()
         if self.recovery is not None and not self._wrote_before:
             self.recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
-            turn = operations.take_turn(connection, notify=notify)
-            if turn.epoch != self.snapshot.epoch:
+            meta = operations.next_revision(connection, notify=notify)
+            if meta.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
-            refuse_moved(turn)
-            if turn.revision > self.snapshot.revision + 1:
-                self.snapshot.read_up_to(within(connection), turn.revision - 1)
+            refuse_moved(meta)
+            if meta.revision > self.snapshot.revision + 1:
+                self.snapshot.read_up_to(within(connection), meta.revision - 1)
             if not self._index_is_new:
                 search.renew(connection)
-            yield connection, turn
+            yield connection, meta
         self._index_is_new = True
 
     def _again(self, transact: Callable[[], T]) -> T:
@@ -371,17 +371,17 @@ class Store:
         result: Operation | None = None
         self._written = {layer: {} for layer in rows.TABLES}
         try:
-            with self._turn(durable=durable) as (connection, turn):
-                result = write(connection, turn)
+            with self._transaction(durable=durable) as (connection, meta):
+                result = write(connection, meta)
         except StoreError:
             if result is None or not self._is_there(result.id):
                 raise
         for layer, changed in self._written.items():
             self.snapshot.put(layer, changed.values())
-        self.snapshot.revision = turn.revision
+        self.snapshot.revision = meta.revision
         if self.recovery is not None:
             with contextlib.suppress(NanomemError):  # the commit stands; who commits next fills the log
-                self.recovery.append(Line(turn.revision, result))
+                self.recovery.append(Line(meta.revision, result))
         return result
 
     def _is_there(self, op_id: str) -> bool:
@@ -398,7 +398,7 @@ class Store:
                     raise ServerAway(what, self.database.where, "see `nanomem log` when it answers") from error
             time.sleep(0.2)
 
-    def _record(self, connection: Connection, turn: Turn, operation: Operation, *, known: int | None = None) -> None:
+    def _record(self, connection: Connection, meta: Meta, operation: Operation, *, known: int | None = None) -> None:
         """Check everything that an operation touches, write its rows, and record it: planned where it has files."""
         if operation.undoes is not None:
             self._refuse_undo(connection, operation)
@@ -406,12 +406,12 @@ class Store:
         for name, changes in files.items():
             self._layer_of(name).check(changes)
         by_agent = operation.kind == "agent.changed"
-        self._write_rows(connection, operation.changes, turn.revision, known=known, to_deleted=by_agent)
+        self._write_rows(connection, operation.changes, meta.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         if not self._writers.is_alone and files:  # others do not see the lock of this process
             leases.take(connection, _FILES_OF + writer, writer)
-        operations.write(connection, turn.revision, operation, state=PLANNED if files else DONE, writer=writer)
-        operations.mark_taken_up(connection, operation)
+        operations.write(connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer)
+        operations.mark_reversed(connection, operation)
 
     def _refuse_undo(self, connection: Connection, undo: Operation) -> None:
         """Raise NothingToDo where another undo was quicker, NotFound where there is nothing of that id, Conflict where

@@ -23,7 +23,7 @@ from nanomem_tui.store.agent_files import AgentFiles
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.place import Place
 from nanomem_tui.store.postgres import PostgresDatabase
-from nanomem_tui.store.reading import Turn, refuse_other_schema
+from nanomem_tui.store.reading import Meta, refuse_other_schema
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.store.server_place import ServerPlace
 
@@ -84,12 +84,12 @@ class Move:
                 refuse_other_schema(end.place.reading())
         rows, epoch, state = self._source.rows_of_first_edition(), "", "new"
         if rows is None:
-            turn, rows = self._seen_here()
-            epoch = turn.epoch
-            if turn.moved_to and not (turn.moved_to == self._target.database.where and self._target.is_made):
+            meta, rows = self._seen_here()
+            epoch = meta.epoch
+            if meta.moved_to and not (meta.moved_to == self._target.database.where and self._target.is_made):
                 fix = "move it from where it is now"
-                raise Refused(f"this memory has moved to {turn.moved_to}", self._source.place.where, fix)
-            state = "done" if turn.moved_to else "new"
+                raise Refused(f"this memory has moved to {meta.moved_to}", self._source.place.where, fix)
+            state = "done" if meta.moved_to else "new"
         if state == "done":
             return Plan(self._source.label, self._target.label, state, rows, 0)
         there, is_in_use, is_cut_off = self._seen_there(epoch)
@@ -99,12 +99,12 @@ class Move:
             raise Refused(what, self._target.place.where, fix)
         return Plan(self._source.label, self._target.label, "resumed" if is_cut_off else state, rows, there)
 
-    def _seen_here(self) -> tuple[Turn, Mapping[str, int]]:
+    def _seen_here(self) -> tuple[Meta, Mapping[str, int]]:
         if self._source.is_made:
             with self._source.database.reading() as old:
-                turn, rows = operations.turn_of(old), moving.counts(old)
-            if turn.revision:
-                return turn, rows
+                meta, rows = operations.meta_of(old), moving.counts(old)
+            if meta.revision:
+                return meta, rows
         fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
         raise NothingToDo("nothing was written there yet", self._source.place.where, fix)
 
@@ -115,7 +115,7 @@ class Move:
         if not self._target.is_made:
             return 0, False, False
         with self._target.database.reading() as new:
-            if operations.turn_of(new).epoch == epoch:
+            if operations.meta_of(new).epoch == epoch:
                 what = "that is the same place by two names"
                 raise BadInput(what, self._target.place.where, "name another one to move to")
             there = sum(moving.counts(new).values())
@@ -152,7 +152,7 @@ class Move:
             if (recovery := self._target.recovery) is not None:
                 recovery.copy_anew()
             with self._target.database.reading() as new:
-                epoch = operations.turn_of(new).epoch
+                epoch = operations.meta_of(new).epoch
             return Done(epoch, {name: Rows(number) for name, number in moved.rows.items()}, plan.state)
 
     def _named_as_there(self, new: Connection) -> None:
@@ -210,8 +210,8 @@ class _End:
         if not self.is_made:
             return False
         with self.database.reading() as connection:
-            turn = operations.turn_of(connection)
-        return turn.workspace_id == workspace_id and bool(turn.revision) and not turn.moved_to
+            meta = operations.meta_of(connection)
+        return meta.workspace_id == workspace_id and bool(meta.revision) and not meta.moved_to
 
     def leave_first_edition(self, *, is_kept: bool) -> None:
         """Take over a memory of the first edition, or where another place has it by now, put its file aside."""

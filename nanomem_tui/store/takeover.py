@@ -48,7 +48,7 @@ from nanomem_tui.store.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.store.oplog import Journal
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import COUNTERS, SqliteReading, escaped, markers, turn
+from nanomem_tui.store.reading import COUNTERS, SqliteReading, escaped, markers, meta
 from nanomem_tui.store.recovery import LOG, Line
 from nanomem_tui.store.store import Store
 from nanomem_tui.store.values import AnyRow
@@ -199,7 +199,7 @@ def _move_rest(paths: Paths, workspace_id: str, target: Path) -> TakenOver:
     """Move what is left of the first edition to where it is kept: ledger files, and the daily copies of a database that
     was replaced. Raises Refused where the new database is that of another workspace."""
     with SqliteReading(target).open() as found:
-        owner, name = turn(found).workspace_id, markers(found).get(MARKER)
+        owner, name = meta(found).workspace_id, markers(found).get(MARKER)
     if owner != workspace_id:
         raise Refused("the database is that of another workspace", str(target), "give this one a database of its own")
     kept = paths.backups / name if name is not None else None
@@ -426,7 +426,7 @@ def take_over_from_server(
         taken = make(old, file, ledgers, workspace_id, files, kept)
         with contextlib.closing(SqliteDatabase(file)) as fresh, fresh.reading() as made:
             moving.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
-            revision = operations.turn_of(made).revision
+            revision = operations.meta_of(made).revision
         connection.execute(update(operations.META).values(revision=revision))
         search.make_anew(connection)
         _mark_moved(database, connection, workspace_id)

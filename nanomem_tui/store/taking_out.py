@@ -56,7 +56,7 @@ class TakenOut(NamedTuple):
 def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOut:
     """Ask about everything that a database holds, and with `write` take out what goes, in the transaction of the
     caller. A database that the memory has left may be cleaned too."""
-    revision = operations.take_turn(connection).revision if write else 0
+    revision = operations.next_revision(connection).revision if write else 0
     gone: list[tuple[str, str]] = []
     cleaned: list[tuple[str, str]] = []
     for layer in rows.TABLES:

@@ -153,7 +153,7 @@ class Process:
             return "undo", {}
         if choice < 0.87:
             with contextlib.suppress(NanomemError):
-                known = [entry.operation.id for entry in self.ws.log(30) if not entry.operation.takes_up]
+                known = [entry.operation.id for entry in self.ws.log(30) if not entry.operation.is_reversal]
                 if known:
                     return "undo", {"id": dice.choice(known)}
         if choice < 0.91:

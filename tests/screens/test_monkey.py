@@ -108,7 +108,7 @@ async def press(on: Console, key: str) -> None:
 def operations(ws: Workspace) -> set[str]:
     """The operations of a person that stand, by their ids."""
     told = (entry.operation for entry in ws.log(100_000) if not entry.undone)
-    return {one.id for one in told if one.actor == "human" and not one.takes_up}
+    return {one.id for one in told if one.actor == "human" and not one.is_reversal}
 
 
 def undo_all(ws: Workspace, known: set[str]) -> None:
