@@ -60,6 +60,10 @@ class Step:
         """Whether nobody knows from outside if it was done."""
         return self.do in KINDS and self.end in {"", "unsure"}
 
+    def is_behind(self, latest: int) -> bool:
+        """Whether it ended before something began that was done before."""
+        return 0 < self.ended < latest
+
     def fits(self, logged: Logged) -> bool:
         """Whether the log tells of this step."""
         if logged.kind not in KINDS[self.do]:
@@ -95,7 +99,8 @@ class Model:
             self.wrong.append(f"acknowledged, and not in the log: {done[lost]}")
         latest = 0
         for logged in log:
-            step = done.get(logged.id) or next((one for one in open_ if one.fits(logged)), None)
+            fitting = [one for one in open_ if one.fits(logged)]  # of two that nobody saw end, the one that was in time
+            step = done.get(logged.id) or min(fitting, key=lambda one: one.is_behind(latest), default=None)
             if step is None and self._begins(logged):
                 continue
             if step is None:
@@ -105,7 +110,7 @@ class Model:
                 open_.remove(step)
                 self.found += 1
                 self.told_as_failed += step.end == "unsure"
-            self._expect(not step.ended or step.ended >= latest, f"behind what began after its end: {step}")
+            self._expect(not step.is_behind(latest), f"behind what began after its end: {step}")
             latest = max(latest, step.began)
             self._take(step, logged)
         for logged in log:
