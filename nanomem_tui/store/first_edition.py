@@ -30,8 +30,6 @@ SCHEMAS = range(1, 4)
 SECOND_EDITION = 4
 """What it says of every database that is taken over or made anew, whatever its schema."""
 TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
-TEXTS = {"item": "text", "lesson": "better_action", "record": "text"}
-"""The field that says what a row of a layer says."""
 LEDGER, KEPT = "*.ledger", "kept/*.kept"
 """What waits, one file a process; and what was committed since the oldest copy, should the database lose it."""
 Part = tuple[str, str]
@@ -360,13 +358,6 @@ def _rows(connection: sqlite3.Connection, layer: str, workspace_id: str, problem
             values[place] = bool(values[place])
         row = kind._make(values)
         yield row._replace(last_accessed_at=row.last_accessed_at or None) if isinstance(row, Item) else row
-
-
-def texts(connection: sqlite3.Connection, layer: str, workspace_id: str) -> list[tuple[str, str]]:
-    """Return the id and text of each row of a layer, as they stand in its table."""
-    text = "content" if layer == "item" else TEXTS[layer]
-    query = f"SELECT id, CAST({text} AS TEXT) FROM {TABLES[layer]} WHERE workspace_id = ? AND typeof(id) = 'text'"
-    return [row for row in _select_all(connection, query, workspace_id) if row[0]]
 
 
 def holds(connection: sqlite3.Connection, workspace_id: str) -> bool:

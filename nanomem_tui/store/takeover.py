@@ -122,17 +122,25 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
         shared = paths.first_edition_database
         with driver_errors.translated(shared, _DOING):
             ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
-            old = folder / "old.db"
-            with _writers_kept_out(shared.with_name(LOCK)):
-                for suffix in ("", "-wal"):
-                    with contextlib.suppress(FileNotFoundError):
-                        shutil.copyfile(f"{shared}{suffix}", f"{old}{suffix}")
-            source, damage = _source(paths, workspace_id, old)
+            copy_to_read(shared, LOCK, folder / "old.db")
+            source, damage = _source(paths, workspace_id, folder / "old.db")
             taken = make(source, folder / paths.database.name, ledgers, workspace_id, files)
         yield folder / paths.database.name, taken._replace(problems=(*damage, *taken.problems))
 
 
 # -- the old files --------------------------------------------------------------------------------------------------
+
+
+def copy_to_read(database: Path, lock: str, copy: Path) -> None:
+    """Copy an old database, and its WAL, while its writers are kept out by the lock beside it, where one ever wrote."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            handle = os.open(database.with_name(lock), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            held.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")
 
 
 def _is_taken_over(file: Path) -> bool:
@@ -252,7 +260,7 @@ def make(
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
             connection.execute(update(operations.META).values(revision=memory.last_seq))
-        counts = {**_compare(database, memory, old, workspace_id), "operation": logged}
+        counts = {**_compare(database, memory), "operation": logged}
         _give_to_chats(database)
     fold_wal(fresh)
     atomic.sync_file(fresh)
@@ -327,52 +335,25 @@ def _storable(text: str) -> str:
 # -- before and after -----------------------------------------------------------------------------------------------
 
 
-def _compare(
-    database: SqliteDatabase, memory: Memory, old: sqlite3.Connection, workspace_id: str
-) -> dict[str, dict[str, int]]:
-    """Hold the new database against what the first edition showed, and against the old tables themselves; returns how
-    many rows there are by layer and state. Raises StoreError where anything differs."""
+def _compare(database: SqliteDatabase, memory: Memory) -> dict[str, dict[str, int]]:
+    """Hold the new database against what the first edition showed; returns how many rows there are by layer and state.
+    Raises StoreError where anything differs."""
     counts: dict[str, dict[str, int]] = {}
-    touched = {change.key for waiting in memory.waiting for change in waiting.operation.changes}
     with database.reading() as connection:
         for layer, wanted in memory.rows.items():
             found = {row.id: row for row in rows.read(connection, layer)}
-            _refuse_different(layer, wanted, found, memory.last_seq)
-            for key, text in first_edition.texts(old, layer, workspace_id):
-                if key not in touched and getattr(found.get(key), first_edition.TEXTS[layer], None) != text:
-                    raise _different(layer, key)
+            expected = {key: row._replace(revision=memory.last_seq) for key, row in wanted.items()}
+            if expected != found:
+                key = next(key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key))
+                what = f"the {layer} {key} would not be what it was, so nothing was replaced"
+                fix = "report this; the first edition still opens it"
+                raise StoreError(what, "the memory of the first edition", fix)
             counts[layer] = dict(Counter(map(_state, found.values())))
     return counts
 
 
-def _refuse_different(layer: str, wanted: Mapping[str, AnyRow], found: Mapping[str, AnyRow], revision: int) -> None:
-    for key in wanted.keys() | found.keys():
-        expected, row = wanted.get(key), found.get(key)
-        if expected is None or row is None or expected._replace(revision=revision) != row:
-            raise _different(layer, key)
-
-
-def _different(layer: str, key: str) -> StoreError:
-    what = f"the {layer} {key} would not be what it was, so nothing was replaced"
-    return StoreError(what, "the memory of the first edition", "report this; the first edition still opens it")
-
-
 def _state(row: AnyRow) -> str:
     return "deleted" if row.is_deleted else "active" if getattr(row, "enabled", True) else "disabled"
-
-
-# -- around it ------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _writers_kept_out(lock: Path) -> Iterator[None]:
-    """Keep writers of the first edition out while its files are copied, where one ever wrote."""
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(OSError):
-            handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            held.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
 
 
 # -- on a server ------------------------------------------------------------------------------------------------------
