@@ -48,7 +48,7 @@ from nanomem_tui.store.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.store.oplog import Journal
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import COUNTERS, SqliteReading, escaped, markers, turn
+from nanomem_tui.store.reading import SqliteReading, escaped, markers, turn
 from nanomem_tui.store.recovery import LOG, Line
 from nanomem_tui.store.store import Store
 from nanomem_tui.store.values import AnyRow
@@ -253,7 +253,10 @@ def make(
         memory = first_edition.read(old, workspace_id, ledgers, files)
         store.make(database, workspace_id)
         with database.writing(durable=True) as connection:
-            _insert_rows(connection, memory)
+            for layer, table in memory.rows.items():
+                taken = [row._replace(revision=memory.last_seq) for row in table.values()]
+                for start in range(0, len(taken), _AT_ONCE):
+                    rows.insert_rows(connection, layer, taken[start : start + _AT_ONCE])
             logged, newest = _insert_operations(
                 connection, first_edition.history(old, workspace_id, memory, ledgers.kept)
             )
@@ -277,21 +280,6 @@ def _give_to_chats(database: SqliteDatabase) -> None:
         taken.perform(found)
 
 
-def _insert_rows(connection: Connection, memory: Memory) -> None:
-    """Insert rows with their words in the index, and their counters."""
-    seq = memory.last_seq
-    for layer, table in memory.rows.items():
-        counters = COUNTERS[layer]
-        without: dict[str, Any] = {name: 0 if name == "hits" else None for name in counters}
-        bare = [row._replace(**without, revision=seq) for row in table.values()]
-        for start in range(0, len(bare), _AT_ONCE):
-            rows.insert_rows(connection, layer, bare[start : start + _AT_ONCE])
-        if counters:
-            usage = [(layer, row.id, *(getattr(row, name) or "" for name in counters), seq) for row in table.values()]
-            used = [(*key, hits or 0, last, seq) for *key, hits, last, seq in usage if hits or last]
-            _insert_many(connection, rows.USAGE, ("layer", "id", "hits", "last_at", "revision"), used)
-
-
 def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tuple[dict[str, int], Line | None]:
     """Insert operations and what they touched; returns how many stand and how many are undone, and the newest."""
     counts = Counter[str]()
@@ -300,7 +288,7 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
         operation = one.operation
         row = {
             "seq": one.seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
-            "label": escaped(_storable(operation.label)), "writer": "",
+            "label": escaped(operation.label.encode("utf-8", "replace").decode()), "writer": "",
             "state": oplog.PLANNED if one.unfinished else oplog.DONE,
             "undoes": operation.undoes, "redoes": operation.redoes, "meta_json": _json(dict(operation.meta)),
             "touched": len(operation.changes), "changes_json": _json(list(operation.changes)),
@@ -315,21 +303,14 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
 
 
 def _insert_many(connection: Connection, table: Table, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-    """Insert rows as they are, straight through the driver: there may be hundreds of thousands."""
-    if found := [tuple(row) for row in values]:
-        compiled = insert(table).compile(connection, column_keys=names)
-        assert compiled.positiontup == list(names), "named in the order of the table"
-        connection.exec_driver_sql(str(compiled), found)
+    if found := [dict(zip(names, row, strict=True)) for row in values]:
+        connection.execute(insert(table), found)
 
 
 def _json(value: Any) -> str:
     """JSON as a database takes it: a lone surrogate, which no UTF-8 holds, stays the escape that it was."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return written.encode("utf-8", "backslashreplace").decode()
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 # -- before and after -----------------------------------------------------------------------------------------------
@@ -426,14 +407,14 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
     kept = paths.backups / name_of_kept()
     with first_edition.lock_out(paths.ledger):
         ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
-        found = first_edition.all_of(ledgers)
         with writer.database.reading() as connection:
-            asked = reading.listed(operation.id for operation in found)
+            asked = reading.listed(one.id for ledger in (ledgers.kept, *ledgers.processes) for one in ledger)
             known = {key for (key,) in reading.within(connection).all("operations_known", ids=asked)}
+        waiting = first_edition.waiting(ledgers, known)
         problems = [*ledgers.problems]
-        for operation in found:
+        for operation in first_edition.done(waiting):
             changes = tuple(change for change in operation.changes if change.layer in rows.TABLES)
-            if operation.id in known or not changes:
+            if operation.kind == "void" or not changes:
                 continue
             try:
                 writer.perform(operation._replace(changes=changes))
