@@ -120,7 +120,7 @@ class RamCollection:
             return dict(zip(self._keys, self._hashes, strict=True))
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """See `Collection.upsert`; one without a vector is forgotten."""
+        """Take these; one without a vector is forgotten."""
         import numpy as np
 
         with self._lock:
@@ -140,7 +140,6 @@ class RamCollection:
                 self._matrix[place], self._hashes[place] = row.vector, row.text_hash
 
     def delete(self, keys: Sequence[str]) -> None:
-        """See `Collection.delete`."""
         with self._lock:
             for key in keys:
                 place = self._places.pop(key, None)
@@ -152,7 +151,6 @@ class RamCollection:
                     self._matrix[place] = self._matrix[len(self._keys)]
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        """See `Collection.nearest`."""
         with self._lock:
             if isinstance(among, Sized) and len(among) * SPARSE < len(self._keys):
                 places = [place for key in among if (place := self._places.get(key)) is not None]
@@ -333,7 +331,7 @@ class FileCollection:
         return bool(self._unsaved)
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """See `Collection.upsert`. Raises what keeps the file from being written; nothing is lost then."""
+        """Raise what keeps the file from being written; nothing is lost then."""
         with self._lock:
             if self._ram is not None:
                 self._ram.upsert(rows)
@@ -354,7 +352,7 @@ class FileCollection:
             self._unsaved.clear()
 
     def delete(self, keys: Sequence[str]) -> None:
-        """See `Collection.delete`: of every model."""
+        """Forget these, of every model."""
         with self._lock:
             if self._ram is not None:
                 self._ram.delete(keys)
@@ -363,7 +361,6 @@ class FileCollection:
             self._file.take_away(self.name, keys)
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        """See `Collection.nearest`."""
         return self.loaded().nearest(vector, count, among)
 
     def known(self) -> dict[str, str]:

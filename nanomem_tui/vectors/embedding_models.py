@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from nanomem_tui.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, ModelTooLong, from_os_error
 from nanomem_tui.installing import library_command
-from nanomem_tui.vectors.embedders import LONGEST, missing, unit_rows
+from nanomem_tui.vectors.embedders import LONGEST, missing, said, unit_rows
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import ModelConfig
@@ -97,7 +97,7 @@ class OnnxEmbedder:
         try:
             found = self._session.run([self._output], wanted)[0]
         except Exception as error:
-            raise BadInput(f"the model cannot be run ({_said(error)})", str(self._file)) from error
+            raise BadInput(f"the model cannot be run ({said(error)})", str(self._file)) from error
         if found.ndim == 3 and self._pooling == "first":
             found = found[:, 0]
         elif found.ndim == 3:  # of a model that made one vector of a text itself there are two
@@ -124,7 +124,7 @@ class OnnxEmbedder:
             try:
                 session = onnxruntime.InferenceSession(where, options, providers=["CPUExecutionProvider"])
             except Exception as error:
-                raise BadInput(f"this is no ONNX model ({_said(error)})", where) from error
+                raise BadInput(f"this is no ONNX model ({said(error)})", where) from error
             self._inputs = {one.name: _TYPES.get(one.type, "") for one in session.get_inputs()}
             if "input_ids" not in self._inputs or not all(
                 name in _INPUTS and kind for name, kind in self._inputs.items()
@@ -136,11 +136,6 @@ class OnnxEmbedder:
             if len(shape) not in (2, 3) or not isinstance(shape[-1], int):
                 raise BadInput(f"this model gives {self._output}, which is no vector of a text", where)
             self._words, self._known, self._session = self._tokens(), shape[-1], session
-
-
-def _said(error: Exception) -> str:
-    """What onnxruntime says is wrong, in one short line."""
-    return " ".join(str(error).split())[:160]
 
 
 # -- MiniLM ----
@@ -549,7 +544,8 @@ class _Written(dict[int, str]):
             return " "
         if char == "\ufffd" or kind in _CONTROLS:
             return ""
-        plain = char if self._accents else _without_marks(char)
+        bare = (one for one in unicodedata.normalize("NFD", char) if unicodedata.category(one) != "Mn")
+        plain = char if self._accents else "".join(bare)
         plain = "".join(one.lower() for one in plain) if self._lower else plain
         if any(first <= ord(char) <= last for first, last in _CHINESE):
             return f" {plain} "
@@ -600,11 +596,6 @@ class WordPiece:
             else:
                 break
         return found if found and start == len(word) else [self._unknown]
-
-
-def _without_marks(char: str) -> str:
-    """A character without its accents."""
-    return "".join(one for one in unicodedata.normalize("NFD", char) if unicodedata.category(one) != "Mn")
 
 
 def _is_punctuation(char: str) -> bool:

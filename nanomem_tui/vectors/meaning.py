@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
@@ -66,10 +67,8 @@ class Copy(Protocol):
     """Collections outside the file, by name: a copy that is searched in its place."""
 
     name: str
-
-    @property
-    def place(self) -> str:
-        """Where it is, in one line without a password; another place is another copy."""
+    place: str
+    """Where it is, in one line without a password; another place is another copy."""
 
     @property
     def collections(self) -> Mapping[str, Collection]:
@@ -702,9 +701,9 @@ def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
             if importlib.util.find_spec("chromadb") is None:
                 what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
                 yield Problem(what, "the settings", None, extra_command("chroma"), "warning")
-            folder = chroma.place_of(settings, store.paths).folder
-            if folder is not None:
-                chroma.check_owner(folder, store.workspace_id)
+            place = chroma.place_of(settings, store.paths)
+            if isinstance(place, Path):
+                chroma.check_owner(place, store.workspace_id)
         elif settings.vector_index == "pgvector":
             from nanomem_tui.vectors.pgvector import PgServer
 
