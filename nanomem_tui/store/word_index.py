@@ -151,8 +151,8 @@ class WordIndex:
         places = [(self._place[key], key) for key in keys if key in self._place]
         found: dict[str, list[str]] = {key: [] for _, key in places}
         for word in words:
-            rows = self._rows.get(word)
-            for place, key in places if rows is not None else ():
+            rows = self._rows.get(word, ())
+            for place, key in places:
                 if _holds(rows, place):
                     found[key].append(word)
         return found
@@ -240,7 +240,7 @@ class WordIndex:
         """
         if limit < 1:
             return []
-        plan = self._plan(weights)
+        plan, groups, keys = self._plan(weights), self._group_of, self._keys
         left = sum(term.most for term in plan)
         scores: dict[int, float] = {}
         least = 0.0
@@ -253,17 +253,16 @@ class WordIndex:
                 held = [place for place in scores if _holds(term.rows, place)]
                 self._add(term.value, held, term.times, scores)
             else:
-                self._add(term.value, self._visible(term.rows, shown), term.times, scores)
+                visible = term.rows if shown is None else [place for place in term.rows if shown[groups[place]]]
+                self._add(term.value, visible, term.times, scores)
             left -= term.most
         if len(scores) >= limit:
             least = self._least(scores, limit, slack)
-        keys = self._keys
         found = sorted((-score, keys[place] or "") for place, score in scores.items() if score >= least)
         return [Found(-score, key) for score, key in (found if slack else found[:limit])]
 
     @staticmethod
     def _least(scores: Mapping[int, float], limit: int, slack: float) -> float:
-        """What a row is worth at least that is among the best so far."""
         few = len(scores) < 4000
         return (sorted(scores.values())[-limit] if few else heapq.nlargest(limit, scores.values())[-1]) * (1 - slack)
 
@@ -278,12 +277,7 @@ class WordIndex:
                 plan.append(_Term(value, value * max(shares[1], saturated(often, often, mean)), rows, times))
         return plan
 
-    def _visible(self, rows: array[int], shown: Sequence[bool] | None) -> Sequence[int]:
-        groups = self._group_of
-        return rows if shown is None else [place for place in rows if shown[groups[place]]]
-
     def _add(self, value: float, rows: Sequence[int], times: Mapping[int, int], scores: dict[int, float]) -> None:
-        """Add a word to the scores of rows that hold it."""
         lengths, mean, shares, get = self._lengths, self.mean, _shares(self.mean), scores.get
         if times:
             for place in rows:
@@ -301,9 +295,7 @@ class WordIndex:
         return {key for key, place in self._place.items() if shown[groups[place]]}
 
 
-def _holds(rows: array[int] | None, place: int) -> bool:
-    if rows is None:
-        return False
+def _holds(rows: Sequence[int], place: int) -> bool:
     at = bisect_left(rows, place)
     return at < len(rows) and rows[at] == place
 

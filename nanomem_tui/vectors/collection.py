@@ -17,6 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Sized
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -159,7 +160,6 @@ class RamCollection:
             return accepted(lambda size: self._best(similar, size, range(len(similar))), len(self._keys), count, among)
 
     def _best(self, similar: Vector, count: int, places: Sequence[int]) -> list[Near]:
-        """The best of these places, to whose vectors the question is so similar."""
         import numpy as np
 
         if count <= 0 or not len(similar):
@@ -167,10 +167,11 @@ class RamCollection:
         best = np.arange(len(similar))
         if count < len(similar):
             best = np.flatnonzero(similar >= np.partition(similar, len(similar) - count)[len(similar) - count])
-        found = [(max(0.0, 1.0 - alike), places[place])
-                 for place, alike in zip(best.tolist(), similar[best].tolist(), strict=True)]  # fmt: skip
-        ranked = sorted((distance, self._keys[place], self._hashes[place]) for distance, place in found)
-        return [Near(key, distance, text_hash) for distance, key, text_hash in ranked[:count]]
+        ranked = []
+        for number, alike in zip(best.tolist(), similar[best].tolist(), strict=True):
+            place = places[number]
+            ranked.append((max(0.0, 1.0 - alike), self._keys[place], self._hashes[place]))
+        return [Near(key, distance, text_hash) for distance, key, text_hash in sorted(ranked)[:count]]
 
 
 class Held(NamedTuple):
@@ -442,6 +443,10 @@ def _is_lost(error: sqlite3.Error) -> bool:
 # -- passages ----------------------------------------------------------------------------------------------------------
 
 
+def _passage_key(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
 class PassageVectors:
     """The vectors of what was said and noted in one workspace, wherever that is read from. A passage has no id that
     lasts, and the same words come again in other files: a hash of the text is its key. Every method may be called from
@@ -454,7 +459,7 @@ class PassageVectors:
         self._lock, self._working = threading.RLock(), threading.Lock()
         self._collection: FileCollection | None = None
         self._known: set[str] = set()
-        self._keys: dict[str, str] = {}
+        self._key = cache(_passage_key)
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
@@ -520,13 +525,6 @@ class PassageVectors:
             if key in places:
                 places[key].append(place)
         return [(place, one.distance) for one in near for place in places[one.key]][:limit]
-
-    def _key(self, text: str) -> str:
-        key = self._keys.get(text)
-        if key is None:
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
-            key = self._keys[text] = digest.hexdigest()
-        return key
 
     def _opened(self) -> FileCollection:
         """The collection with what was kept, of which the oldest go where there are too many."""

@@ -145,27 +145,20 @@ class Maker:
 
         Raises what the embedder does, and BadAnswer when it can make no vector at all.
         """
-        trouble: BadAnswer | None = None
         try:
-            made = self._made(texts)
-            if any(vector is not None for vector in made):
-                return made
-        except BadAnswer as error:
-            trouble = error
-        if self._made([PLAIN])[0] is None:  # raises when it is the embedder that fails, and not a text
-            raise trouble or BadAnswer("the embedder gives numbers that are none", self.name, "use another model")
+            return [*self._made(texts)]
+        except BadAnswer:
+            self._made([PLAIN])  # raises when it is the embedder that fails, and not a text
         if len(texts) == 1:
             return [None]
         half = len(texts) // 2
         return [*self.texts(texts[:half]), *self.texts(texts[half:])]
 
-    def _made(self, texts: Sequence[str]) -> list[Vector | None]:
-        """The vectors as they come, None for one without a direction. Raises BadAnswer for anything else, and the
-        errors of ours."""
+    def _made(self, texts: Sequence[str]) -> Rows:
         import numpy as np
 
         try:
-            rows = np.asarray(self._embedder.embed(texts), np.float32)
+            rows = np.asarray(self._embedder.embed(texts))
         except NanomemError:
             raise
         except Exception as error:
@@ -175,13 +168,7 @@ class Maker:
         if rows.shape != wanted:
             what = f"the embedder gave {_size(rows.shape)} numbers where {_size(wanted)} belong"
             raise BadAnswer(what, self.name, "use another embedding model")
-        with np.errstate(all="ignore"):
-            lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
-        usable = np.isfinite(lengths) & (lengths > 1e-12)
-        return [
-            (rows[place] / np.float32(length)) if good else None
-            for place, (length, good) in enumerate(zip(lengths.tolist(), usable.tolist(), strict=True))
-        ]
+        return unit_rows(rows, self.name)
 
 
 def _size(shape: tuple[int, ...]) -> str:

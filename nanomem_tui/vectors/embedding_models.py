@@ -74,13 +74,10 @@ class OnnxEmbedder:
         self._open()
         ids = [self._words.ids(text[:LONGEST], self._limit) for text in texts]
         rows = np.zeros((len(ids), self._known), dtype=np.float32)
-        batch: list[int] = []
-        for number in sorted(range(len(ids)), key=lambda number: len(ids[number]), reverse=True):
-            if batch and len(ids[batch[0]]) * (len(batch) + 1) > _TOKENS:
-                rows[batch] = self._run([ids[one] for one in batch])
-                batch = []
-            batch.append(number)
-        if batch:
+        left = sorted(range(len(ids)), key=lambda number: len(ids[number]), reverse=True)
+        while left:
+            size = max(1, _TOKENS // len(ids[left[0]]))
+            batch, left = left[:size], left[size:]
             rows[batch] = self._run([ids[one] for one in batch])
         return rows
 
@@ -437,8 +434,11 @@ class EndpointEmbedder:
         """The rows of some texts. What is too long for the endpoint is asked in parts, then cut."""
         import numpy as np
 
+        body = {**self._config.body, "model": self._config.model, "input": texts}
+        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        deadline = time.monotonic() + self._config.timeout
         try:
-            data = self._response(texts)
+            data = self._endpoint.response(lambda: sent, deadline, lambda _step: None, lambda _told: False)
         except ModelTooLong:
             if len(texts) > 1:
                 rows: Rows = np.concatenate([self._asked([text]) for text in texts])
@@ -452,12 +452,6 @@ class EndpointEmbedder:
                             self.name, "is one model behind that address?")  # fmt: skip
         self._dimension = rows.shape[1]
         return rows
-
-    def _response(self, texts: list[str]) -> bytes:
-        body = {**self._config.body, "model": self._config.model, "input": texts}
-        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        deadline = time.monotonic() + self._config.timeout
-        return self._endpoint.response(lambda: sent, deadline, lambda _step: None, lambda _told: False)
 
     def _matrix(self, data: bytes, count: int) -> Any:
         """The vectors of a response in the order of the texts. Raises BadAnswer for one that holds something else."""

@@ -489,7 +489,7 @@ class ItemTexts:
                     self._todo[key] = None
 
     def step(self, model: str, most: int, held: HashesOf) -> Step | None:
-        """See `Texts.step`: what came last first. What another process embedded meanwhile is taken up."""
+        """What came last first. What another process embedded meanwhile is taken up."""
         while True:
             self.follow()
             with self._snapshot.lock:
@@ -505,7 +505,7 @@ class ItemTexts:
             self.done(model, Step(fit), {(ITEMS, one.key): True for one in fit})
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        """See `Texts.done`. A text that changed meanwhile still wants a vector."""
+        """A text that changed meanwhile still wants a vector."""
         with self._snapshot.lock:
             for one in step.wanted:
                 self._known[one.key] = one.text_hash
@@ -515,7 +515,6 @@ class ItemTexts:
             self._changed.update(key for _, key in (*made, *step.gone))
 
     def rest(self, model: str) -> int:
-        """See `Texts.rest`."""
         self.follow()
         return len(self._todo)
 

@@ -71,7 +71,7 @@ class RecordTexts:
         self._noticed.update(keys)
 
     def step(self, model: str, most: int, held: HashesOf) -> Step | None:
-        """See `Texts.step`: what changed first, then what is new, then the rest, newest first."""
+        """What changed first, then what is new, then the rest, newest first."""
         if not self.exist:
             return None
         marks = self._marks(model)
@@ -113,7 +113,7 @@ class RecordTexts:
         return Step(wants, looked=looked, marks={kind.table: f"{low} {high}"}) if looked else None
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        """See `Texts.done`. What changed meanwhile stays listed."""
+        """What changed meanwhile stays listed."""
         begins = self._begins(model)
         for name in self._file.marks("records "):
             if not name.startswith(begins):  # what another model looked at, or in other tables, is not looked at
@@ -133,7 +133,7 @@ class RecordTexts:
         self._noticed.difference_update(step.due)
 
     def rest(self, model: str) -> int:
-        """See `Texts.rest`; records that are gone since are counted too."""
+        """Records that are gone since are counted too."""
         if not self.exist:
             return 0
         marks = self._marks(model)
@@ -282,7 +282,6 @@ def _of_record(record: TierRecord) -> Wanted:
 
 
 def _without(texts: Sequence[Wanted], held: HashesOf) -> list[Wanted]:
-    """Those that have no vector yet."""
     there = {
         name: held(name, [one.key for one in texts if one.collection == name])
         for name in {one.collection for one in texts}
