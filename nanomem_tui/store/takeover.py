@@ -407,12 +407,13 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
     kept = paths.backups / name_of_kept()
     with first_edition.lock_out(paths.ledger):
         ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
+        every = [operation for ledger in (ledgers.kept, *ledgers.processes) for operation in ledger]
         with writer.database.reading() as connection:
-            asked = reading.listed(one.id for ledger in (ledgers.kept, *ledgers.processes) for one in ledger)
+            asked = reading.listed(operation.id for operation in every)
             known = {key for (key,) in reading.within(connection).all("operations_known", ids=asked)}
-        waiting = first_edition.waiting(ledgers, known)
+        void = {operation.undoes for operation in every if operation.kind == "void"}
         problems = [*ledgers.problems]
-        for operation in first_edition.done(waiting):
+        for operation in first_edition.done(first_edition.waiting(ledgers, known), void):
             changes = tuple(change for change in operation.changes if change.layer in rows.TABLES)
             if operation.kind == "void" or not changes:
                 continue

@@ -167,11 +167,10 @@ class RamCollection:
         best = np.arange(len(similar))
         if count < len(similar):
             best = np.flatnonzero(similar >= np.partition(similar, len(similar) - count)[len(similar) - count])
-        ranked = []
-        for number, alike in zip(best.tolist(), similar[best].tolist(), strict=True):
-            place = places[number]
-            ranked.append((max(0.0, 1.0 - alike), self._keys[place], self._hashes[place]))
-        return [Near(key, distance, text_hash) for distance, key, text_hash in sorted(ranked)[:count]]
+        found = [(max(0.0, 1.0 - alike), places[place])
+                 for place, alike in zip(best.tolist(), similar[best].tolist(), strict=True)]  # fmt: skip
+        ranked = sorted((distance, self._keys[place], self._hashes[place]) for distance, place in found)
+        return [Near(key, distance, text_hash) for distance, key, text_hash in ranked[:count]]
 
 
 class Held(NamedTuple):
