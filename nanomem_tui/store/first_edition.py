@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from nanomem_tui import json_text, regular
 from nanomem_tui.errors import CorruptDatabase, Moved, Problem, Refused
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.store import driver_errors
 from nanomem_tui.store.exchange import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 from nanomem_tui.text import counted
@@ -30,8 +31,6 @@ SCHEMAS = range(1, 4)
 SECOND_EDITION = 4
 """What it says of every database that is taken over or made anew, whatever its schema."""
 TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
-TEXTS = {"item": "text", "lesson": "better_action", "record": "text"}
-"""The field that says what a row of a layer says."""
 LEDGER, KEPT = "*.ledger", "kept/*.kept"
 """What waits, one file a process; and what was committed since the oldest copy, should the database lose it."""
 Part = tuple[str, str]
@@ -180,14 +179,6 @@ class Ledgers(NamedTuple):
     problems: list[Problem]
 
 
-def all_of(ledgers: Ledgers) -> list[Operation]:
-    """Return the operations of all files in the order in which they were made, each once, but for those that could not
-    be done."""
-    found = {operation.id: operation for operation in _in_order([ledgers.kept, *ledgers.processes])}
-    void = {operation.undoes for operation in found.values() if operation.kind == "void"}
-    return [one for one in found.values() if one.kind != "void" and one.id not in void]
-
-
 def read_ledgers(folder: Path) -> Ledgers:
     """Read the ledger files of one workspace. Read before the database: what a process moves there meanwhile is met
     twice then, and never missed."""
@@ -258,7 +249,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     may be of that no checkpoint met. Raises CorruptDatabase where a table cannot be read, Moved where the memory lies
     elsewhere.
     """
-    connection.text_factory = _tolerant
+    connection.text_factory = driver_errors.decoded
     problems = [*ledgers.problems]
     markers = _markers(connection, workspace_id)
     if move := markers.get("moved") or markers.get("arriving"):
@@ -271,19 +262,18 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
         for (layer, key), row in in_files.items():
             rows[layer][key] = row
     problems += _others(connection, workspace_id)
-    known, void, last_seq = _known(connection, workspace_id)
-    waiting = _waiting(ledgers, known, max(last_seq, _number(markers.get("last_seq"))))
-    void |= {one.operation.undoes for one in waiting if one.operation.kind == "void"}
-    done = [one.operation for one in waiting if one.operation.id not in void]
-    _apply(rows, done, _seen(markers), in_files, problems)
+    query = "SELECT CAST(id AS TEXT), seq FROM operations WHERE workspace_id = ?"
+    known = dict(_select(connection, query, workspace_id))
+    marked = markers.get("last_seq", "")
+    last_seq = max([*known.values(), int(marked) if marked.isascii() and marked.isdigit() else 0])
+    found = waiting(ledgers, known, last_seq)
+    void = {one.undoes for one in _bookkeeping(connection, workspace_id) if one.kind == "void"}
+    _apply(rows, done(found, void), _seen(markers), in_files, problems)
     kept = {name: value for name, value in markers.items() if not _OF_THE_DATABASE.match(name)}
-    if kept.get("exported") == markers.get("revision") and not waiting:
+    if kept.get("exported") == markers.get("revision") and not found:
         kept["exported"] = str(last_seq)
-    return Memory(
-        rows, waiting, waiting[-1].seq if waiting else last_seq,
-        _select_all(connection, "SELECT source, id, raw_json FROM foreign_rows WHERE workspace_id = ?", workspace_id),
-        kept, problems,
-    )  # fmt: skip
+    foreign = _select(connection, "SELECT source, id, raw_json FROM foreign_rows WHERE workspace_id = ?", workspace_id)
+    return Memory(rows, found, found[-1].seq if found else last_seq, [*foreign], kept, problems)
 
 
 def history(
@@ -319,9 +309,7 @@ def _logged(seq: int, operation: Operation, undone: bool, undone_parts: UndonePa
 def _undone_parts(connection: sqlite3.Connection, workspace_id: str, waiting: Sequence[Waiting]) -> UndoneParts:
     """Find which parts of which operations are undone. A redo names the undo that it reverses, so the order in which
     processes wrote them does not matter."""
-    query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind IN ('undo', 'redo', 'void') ORDER BY seq"
-    stored = [parse(body) for (body,) in _select(connection, query, workspace_id) if isinstance(body, str)]
-    bookkeeping = [one for one in (*stored, *(one.operation for one in waiting)) if one is not None]
+    bookkeeping = [*_bookkeeping(connection, workspace_id), *(one.operation for one in waiting)]
     void = {one.undoes for one in bookkeeping if one.kind == "void"}
     redone = {one.meta.get("undo") for one in bookkeeping if one.redoes and one.id not in void}
     found: dict[str, list[set[Part] | None]] = {}
@@ -349,7 +337,7 @@ def _rows(connection: sqlite3.Connection, layer: str, workspace_id: str, problem
         f"SELECT {columns}, row_hash, typeof(id), rowid FROM {TABLES[layer]} NOT INDEXED WHERE workspace_id = ?"
         " ORDER BY rowid"
     )
-    for *values, written, type_of_id, number in _select_all(connection, query, workspace_id):
+    for *values, written, type_of_id, number in _select(connection, query, workspace_id):
         if type_of_id != "text" or not values[0]:
             problems.append(Problem("a row without an id, which stays in the copy", f"{TABLES[layer]}, row {number}"))
             continue
@@ -362,20 +350,11 @@ def _rows(connection: sqlite3.Connection, layer: str, workspace_id: str, problem
         yield row._replace(last_accessed_at=row.last_accessed_at or None) if isinstance(row, Item) else row
 
 
-def texts(connection: sqlite3.Connection, layer: str, workspace_id: str) -> list[tuple[str, str]]:
-    """Return the id and text of each row of a layer, as they stand in its table."""
-    text = "content" if layer == "item" else TEXTS[layer]
-    query = f"SELECT id, CAST({text} AS TEXT) FROM {TABLES[layer]} WHERE workspace_id = ? AND typeof(id) = 'text'"
-    return [row for row in _select_all(connection, query, workspace_id) if row[0]]
-
-
 def holds(connection: sqlite3.Connection, workspace_id: str) -> bool:
     """Whether a database has anything of a workspace."""
     tables = (*TABLES.values(), "operations")
-    return any(
-        _select_all(connection, f"SELECT 1 FROM {table} WHERE workspace_id = ? LIMIT 1", workspace_id)
-        for table in tables
-    )
+    query = "SELECT 1 FROM {} WHERE workspace_id = ? LIMIT 1"
+    return any(any(_select(connection, query.format(table), workspace_id)) for table in tables)
 
 
 def _others(connection: sqlite3.Connection, workspace_id: str) -> Iterator[Problem]:
@@ -383,20 +362,18 @@ def _others(connection: sqlite3.Connection, workspace_id: str) -> Iterator[Probl
     found: dict[str, list[str]] = {}
     for layer, table in TABLES.items():
         query = f"SELECT workspace_id, count(*) FROM {table} WHERE workspace_id <> ? GROUP BY 1"
-        for key, number in _select_all(connection, query, workspace_id):
+        for key, number in _select(connection, query, workspace_id):
             found.setdefault(str(key), []).append(counted(number, layer))
     for key, numbers in found.items():
         what = f"the memory of another workspace stays in the old database: {', '.join(numbers)}"
         yield Problem(what, f"workspace {key}", severity="warning")
 
 
-def _known(connection: sqlite3.Connection, workspace_id: str) -> tuple[set[str], set[str | None], int]:
-    """The ids of the operations of the database, of those that could not be done, and the place of the newest."""
-    found = _select_all(connection, "SELECT id, seq FROM operations WHERE workspace_id = ?", workspace_id)
-    query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind = 'void'"
-    voids = [parse(str(body)) for (body,) in _select_all(connection, query, workspace_id)]
-    ids, void = {str(key) for key, _ in found}, {one.undoes for one in voids if one is not None}
-    return ids, void, max((seq for _, seq in found), default=0)
+def _bookkeeping(connection: sqlite3.Connection, workspace_id: str) -> list[Operation]:
+    """The operations of the database that only say something about another one."""
+    query = "SELECT body_json FROM operations WHERE workspace_id = ? AND kind IN ('undo', 'redo', 'void') ORDER BY seq"
+    found = [parse(body) for (body,) in _select(connection, query, workspace_id) if isinstance(body, str)]
+    return [one for one in found if one is not None]
 
 
 def _markers(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
@@ -404,12 +381,8 @@ def _markers(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str
     found: dict[str, Any] = {}
     for begin in (f"{workspace_id}:", f"workspace:{workspace_id}:"):
         query = "SELECT key, value FROM memory_meta WHERE substr(key, 1, length(?1)) = ?1"
-        found |= {key.removeprefix(begin): value for key, value in _select_all(connection, query, begin)}
+        found |= {key.removeprefix(begin): value for key, value in _select(connection, query, begin)}
     return {name: value for name, value in found.items() if type(value) is str}
-
-
-def _select_all(connection: sqlite3.Connection, query: str, *values: str) -> list[Any]:
-    return list(_select(connection, query, *values))
 
 
 def _select(connection: sqlite3.Connection, query: str, *values: str) -> Iterator[Any]:
@@ -423,14 +396,6 @@ def _select(connection: sqlite3.Connection, query: str, *values: str) -> Iterato
         raise CorruptDatabase(f"the database is damaged ({error})", table, "run `nanomem doctor`") from error
 
 
-def _tolerant(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else 0
-
-
 def _target_of(mark: str) -> str:
     with contextlib.suppress(ValueError, AttributeError):
         return str(json_text.loads(mark).get("target", ""))
@@ -440,9 +405,14 @@ def _target_of(mark: str) -> str:
 # -- what waits, on top of the rows ---------------------------------------------------------------------------------
 
 
-def _waiting(ledgers: Ledgers, known: set[str], last_seq: int) -> list[Waiting]:
-    """What the database does not have, each once, in the order in which it was made, and numbered behind it."""
-    lost = _in_order(_by_process(operation for operation in ledgers.kept if operation.id not in known))
+def waiting(ledgers: Ledgers, known: Container[str], last_seq: int = 0) -> list[Waiting]:
+    """Return what the database does not have, each once, in the order in which it was made, and numbered behind it."""
+    # Several processes wrote into one file; an id tells which did (`op_<ms>_<pid>_<n>`).
+    by_process: dict[str, list[Operation]] = {}
+    for one in ledgers.kept:
+        if one.id not in known:
+            by_process.setdefault(one.id.rpartition("_")[0].rpartition("_")[2], []).append(one)
+    lost = _in_order(by_process.values())
     ends = {operations[-1].id for operations in ledgers.processes if operations}
     found = {operation.id: operation for operation in _in_order([lost, *ledgers.processes])}
     void = {operation.undoes for operation in found.values() if operation.kind == "void"}
@@ -453,12 +423,11 @@ def _waiting(ledgers: Ledgers, known: set[str], last_seq: int) -> list[Waiting]:
     ]
 
 
-def _by_process(operations: Iterable[Operation]) -> Iterable[list[Operation]]:
-    """Operations that several processes wrote into one file, by process: an id tells it (`op_<ms>_<pid>_<n>`)."""
-    found: dict[str, list[Operation]] = {}
-    for operation in operations:
-        found.setdefault(operation.id.rpartition("_")[0].rpartition("_")[2], []).append(operation)
-    return found.values()
+def done(waiting: Iterable[Waiting], void: Iterable[str | None] = ()) -> list[Operation]:
+    """Return the operations that wait, without those that could not be done; `void`: those that the database names."""
+    every = [one.operation for one in waiting]
+    left_out = {*void, *(one.undoes for one in every if one.kind == "void")}
+    return [one for one in every if one.id not in left_out]
 
 
 def _seen(markers: Mapping[str, str]) -> dict[Part, list[str]]:
@@ -514,7 +483,8 @@ def _changed(row: AnyRow | None, change: Change, *, again: bool, person: bool) -
         else:
             overlooks = (change.before or {}).get("updated_at", row.updated_at) != row.updated_at
         return kept_in_conflict(row) if overlooks else made
-    return kept_in_conflict(made) if row.is_deleted and made.is_deleted and person and _edits(change) else made
+    is_edited = person and change.before is not None and "is_deleted" not in (change.after or {"is_deleted": True})
+    return kept_in_conflict(made) if row.is_deleted and made.is_deleted and is_edited else made
 
 
 def _fits(row: AnyRow, change: Change) -> bool:
@@ -547,16 +517,6 @@ def _patched(row: AnyRow | None, change: Change) -> AnyRow | None:
         elif change.before is None or now != was:
             fields[name] = max(filter(None, (now, value)), default=now)
     return row._replace(**fields)
-
-
-def _edits(change: Change) -> bool:
-    """Whether it changes what a row says or how it is used, and does not only switch it off, count or bring it back."""
-    if change.before is None or change.after is None or "is_deleted" in change.after:
-        return False
-    names = change.after.keys() - _COUNTED
-    if change.layer == "record":
-        return "text" in names
-    return bool(names - {"enabled"}) and bool(change.after.get("enabled", True))
 
 
 def _fields(row: AnyRow, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui import regular
@@ -69,23 +68,14 @@ def renamed(paths: Paths) -> list[Problem]:
     folder was renamed, perhaps to this one."""
     if paths.home is None or paths.database.exists():
         return []
-    return [_problem(paths, folder, database) for folder, database in _without_workspace(paths)]
-
-
-def _without_workspace(paths: Paths) -> list[tuple[Path, Path]]:
-    """The workspaces that are gone, each with its database."""
-    assert paths.home is not None
-    usual = paths.home / "workspace"
-    found = [(usual, paths.first_edition_database)]
-    found += [
-        (paths.home / database.parent.name.removeprefix("workspace-"), database)
-        for database in sorted(paths.data.glob("workspace-*/nanomem.db"))
-    ]
-    return [(folder, database) for folder, database in found if database.exists() and not os.path.lexists(folder)]
-
-
-def _problem(paths: Paths, folder: Path, database: Path) -> Problem:
-    what = f"the memory of a workspace that is not this one: {folder}, which is not there any more"
-    back = f"mv {shlex.quote(str(paths.workspace))} {shlex.quote(str(folder))}"
-    fix = f"if this is that workspace, renamed, `{back}` gives it its name and its memory back"
-    return Problem(what, paths.relative(database), None, fix)
+    own = sorted(paths.data.glob("workspace-*/nanomem.db"))
+    places = {paths.home / "workspace": paths.first_edition_database}
+    places |= {paths.home / database.parent.name.removeprefix("workspace-"): database for database in own}
+    found = []
+    for folder, database in places.items():
+        if database.exists() and not os.path.lexists(folder):
+            what = f"the memory of a workspace that is not this one: {folder}, which is not there any more"
+            back = f"mv {shlex.quote(str(paths.workspace))} {shlex.quote(str(folder))}"
+            fix = f"if this is that workspace, renamed, `{back}` gives it its name and its memory back"
+            found.append(Problem(what, paths.relative(database), None, fix))
+    return found

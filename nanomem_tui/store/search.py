@@ -7,7 +7,7 @@ rates them (`word_index.rate`). Must not import SQLAlchemy for who only asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,18 +99,17 @@ class FullText:
         """Return what the scorer needs to know about these words."""
         from nanomem_tui.store.word_index import Statistics
 
+        asked = list(words)
+        if new := [word for word in asked if word not in self._held]:
+            self._held |= dict.fromkeys(new, 0) | dict(self._counts(new))
         rows, length = self._sums = self._sums or self._totals()
-        return Statistics(rows, max(1.0, length / rows) if rows else 1.0, self._rows_with(list(words)))
-
-    def rows_with(self, word: str) -> int:
-        """Count the rows that hold a word."""
-        return self._rows_with([word])[word]
+        return Statistics(rows, max(1.0, length / rows) if rows else 1.0, {word: self._held[word] for word in asked})
 
     def nearest(self, word: str) -> str | None:
         """Find the word with the same first letter that `word` was probably meant to be; None when nothing is near."""
         found = dict(self._words_like(word))
         self._held |= found
-        return nearest(word, [*found], self.rows_with)
+        return nearest(word, [*found], found.__getitem__)
 
     def longer(self, beginning: str) -> list[str]:
         """List the commonest words that begin like that and go on."""
@@ -126,12 +125,6 @@ class FullText:
             found = {row.id: row for row in reading.rows(self._reading, "item", ids=part) if isinstance(row, Item)}
             accepted += [found[key] for key in part if key in found and accept(found[key])]
         return accepted[:CANDIDATES]
-
-    def _rows_with(self, words: list[str]) -> Mapping[str, int]:
-        new = [word for word in words if word not in self._held]
-        if new:
-            self._held |= dict.fromkeys(new, 0) | dict(self._counts(new))
-        return {word: self._held[word] for word in words}
 
     def _totals(self) -> tuple[int, int]:
         """How many rows there are and how many words they hold: the record that FTS5 keeps for its own bm25."""
@@ -246,9 +239,11 @@ def _fits(word: str) -> bool:
 
 def make_index(connection: Connection) -> None:
     """Make the index of an empty database."""
+    from nanomem_tui.store import rows
+
     for sql in _MAKE[connection.dialect.name]:
         _execute(connection, sql)
-    _mark(connection)
+    rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
 
 
 def add(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
@@ -311,12 +306,6 @@ def takes(words: Iterable[str]) -> list[str]:
         if _fits(word):
             held.append(word)
     return held
-
-
-def _mark(connection: Connection) -> None:
-    from nanomem_tui.store import rows
-
-    rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
 
 
 def _execute(connection: Connection, sql: str, values: Any = None) -> None:

@@ -48,7 +48,7 @@ from nanomem_tui.store.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.store.oplog import Journal
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import COUNTERS, SqliteReading, escaped, markers, meta
+from nanomem_tui.store.reading import SqliteReading, escaped, markers, meta
 from nanomem_tui.store.recovery import LOG, Line
 from nanomem_tui.store.store import Store
 from nanomem_tui.store.values import AnyRow
@@ -122,17 +122,25 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
         shared = paths.first_edition_database
         with driver_errors.translated(shared, _DOING):
             ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
-            old = folder / "old.db"
-            with _writers_kept_out(shared.with_name(LOCK)):
-                for suffix in ("", "-wal"):
-                    with contextlib.suppress(FileNotFoundError):
-                        shutil.copyfile(f"{shared}{suffix}", f"{old}{suffix}")
-            source, damage = _source(paths, workspace_id, old)
+            copy_to_read(shared, LOCK, folder / "old.db")
+            source, damage = _source(paths, workspace_id, folder / "old.db")
             taken = make(source, folder / paths.database.name, ledgers, workspace_id, files)
         yield folder / paths.database.name, taken._replace(problems=(*damage, *taken.problems))
 
 
 # -- the old files --------------------------------------------------------------------------------------------------
+
+
+def copy_to_read(database: Path, lock: str, copy: Path) -> None:
+    """Copy an old database, and its WAL, while its writers are kept out by the lock beside it, where one ever wrote."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            handle = os.open(database.with_name(lock), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            held.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")
 
 
 def _is_taken_over(file: Path) -> bool:
@@ -245,14 +253,17 @@ def make(
         memory = first_edition.read(old, workspace_id, ledgers, files)
         store.make(database, workspace_id)
         with database.writing(durable=True) as connection:
-            _insert_rows(connection, memory)
+            for layer, table in memory.rows.items():
+                taken = [row._replace(revision=memory.last_seq) for row in table.values()]
+                for start in range(0, len(taken), _AT_ONCE):
+                    rows.insert_rows(connection, layer, taken[start : start + _AT_ONCE])
             logged, newest = _insert_operations(
                 connection, first_edition.history(old, workspace_id, memory, ledgers.kept)
             )
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
             connection.execute(update(operations.META).values(revision=memory.last_seq))
-        counts = {**_compare(database, memory, old, workspace_id), "operation": logged}
+        counts = {**_compare(database, memory), "operation": logged}
         _give_to_chats(database)
     fold_wal(fresh)
     atomic.sync_file(fresh)
@@ -269,21 +280,6 @@ def _give_to_chats(database: SqliteDatabase) -> None:
         taken.perform(found)
 
 
-def _insert_rows(connection: Connection, memory: Memory) -> None:
-    """Insert rows with their words in the index, and their counters."""
-    seq = memory.last_seq
-    for layer, table in memory.rows.items():
-        counters = COUNTERS[layer]
-        without: dict[str, Any] = {name: 0 if name == "hits" else None for name in counters}
-        bare = [row._replace(**without, revision=seq) for row in table.values()]
-        for start in range(0, len(bare), _AT_ONCE):
-            rows.insert_rows(connection, layer, bare[start : start + _AT_ONCE])
-        if counters:
-            usage = [(layer, row.id, *(getattr(row, name) or "" for name in counters), seq) for row in table.values()]
-            used = [(*key, hits or 0, last, seq) for *key, hits, last, seq in usage if hits or last]
-            _insert_many(connection, rows.USAGE, ("layer", "id", "hits", "last_at", "revision"), used)
-
-
 def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tuple[dict[str, int], Line | None]:
     """Insert operations and what they touched; returns how many stand and how many are undone, and the newest."""
     counts = Counter[str]()
@@ -292,7 +288,7 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
         operation = one.operation
         row = {
             "seq": one.seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
-            "label": escaped(_storable(operation.label)), "writer": "",
+            "label": escaped(operation.label.encode("utf-8", "replace").decode()), "writer": "",
             "state": oplog.PLANNED if one.unfinished else oplog.DONE,
             "undoes": operation.undoes, "redoes": operation.redoes, "meta_json": _json(dict(operation.meta)),
             "touched": len(operation.changes), "changes_json": _json(list(operation.changes)),
@@ -307,11 +303,8 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
 
 
 def _insert_many(connection: Connection, table: Table, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-    """Insert rows as they are, straight through the driver: there may be hundreds of thousands."""
-    if found := [tuple(row) for row in values]:
-        compiled = insert(table).compile(connection, column_keys=names)
-        assert compiled.positiontup == list(names), "named in the order of the table"
-        connection.exec_driver_sql(str(compiled), found)
+    if found := [dict(zip(names, row, strict=True)) for row in values]:
+        connection.execute(insert(table), found)
 
 
 def _json(value: Any) -> str:
@@ -320,59 +313,28 @@ def _json(value: Any) -> str:
     return written.encode("utf-8", "backslashreplace").decode()
 
 
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
 # -- before and after -----------------------------------------------------------------------------------------------
 
 
-def _compare(
-    database: SqliteDatabase, memory: Memory, old: sqlite3.Connection, workspace_id: str
-) -> dict[str, dict[str, int]]:
-    """Hold the new database against what the first edition showed, and against the old tables themselves; returns how
-    many rows there are by layer and state. Raises StoreError where anything differs."""
+def _compare(database: SqliteDatabase, memory: Memory) -> dict[str, dict[str, int]]:
+    """Hold the new database against what the first edition showed; returns how many rows there are by layer and state.
+    Raises StoreError where anything differs."""
     counts: dict[str, dict[str, int]] = {}
-    touched = {change.key for waiting in memory.waiting for change in waiting.operation.changes}
     with database.reading() as connection:
         for layer, wanted in memory.rows.items():
             found = {row.id: row for row in rows.read(connection, layer)}
-            _refuse_different(layer, wanted, found, memory.last_seq)
-            for key, text in first_edition.texts(old, layer, workspace_id):
-                if key not in touched and getattr(found.get(key), first_edition.TEXTS[layer], None) != text:
-                    raise _different(layer, key)
+            expected = {key: row._replace(revision=memory.last_seq) for key, row in wanted.items()}
+            if expected != found:
+                key = next(key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key))
+                what = f"the {layer} {key} would not be what it was, so nothing was replaced"
+                fix = "report this; the first edition still opens it"
+                raise StoreError(what, "the memory of the first edition", fix)
             counts[layer] = dict(Counter(map(_state, found.values())))
     return counts
 
 
-def _refuse_different(layer: str, wanted: Mapping[str, AnyRow], found: Mapping[str, AnyRow], revision: int) -> None:
-    for key in wanted.keys() | found.keys():
-        expected, row = wanted.get(key), found.get(key)
-        if expected is None or row is None or expected._replace(revision=revision) != row:
-            raise _different(layer, key)
-
-
-def _different(layer: str, key: str) -> StoreError:
-    what = f"the {layer} {key} would not be what it was, so nothing was replaced"
-    return StoreError(what, "the memory of the first edition", "report this; the first edition still opens it")
-
-
 def _state(row: AnyRow) -> str:
     return "deleted" if row.is_deleted else "active" if getattr(row, "enabled", True) else "disabled"
-
-
-# -- around it ------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _writers_kept_out(lock: Path) -> Iterator[None]:
-    """Keep writers of the first edition out while its files are copied, where one ever wrote."""
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(OSError):
-            handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            held.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
 
 
 # -- on a server ------------------------------------------------------------------------------------------------------
@@ -445,14 +407,15 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
     kept = paths.backups / name_of_kept()
     with first_edition.lock_out(paths.ledger):
         ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
-        found = first_edition.all_of(ledgers)
+        every = [operation for ledger in (ledgers.kept, *ledgers.processes) for operation in ledger]
         with writer.database.reading() as connection:
-            asked = reading.listed(operation.id for operation in found)
+            asked = reading.listed(operation.id for operation in every)
             known = {key for (key,) in reading.within(connection).all("operations_known", ids=asked)}
+        void = {operation.undoes for operation in every if operation.kind == "void"}
         problems = [*ledgers.problems]
-        for operation in found:
+        for operation in first_edition.done(first_edition.waiting(ledgers, known), void):
             changes = tuple(change for change in operation.changes if change.layer in rows.TABLES)
-            if operation.id in known or not changes:
+            if operation.kind == "void" or not changes:
                 continue
             try:
                 writer.perform(operation._replace(changes=changes))

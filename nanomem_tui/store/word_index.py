@@ -56,10 +56,6 @@ class Statistics(NamedTuple):
     mean: float
     rows_with: Mapping[str, int]
 
-    def idf(self, word: str) -> float:
-        """How rare a word is; never negative."""
-        return idf(self.total, self.rows_with.get(word, 0))
-
 
 def without_common(weights: Mapping[str, float], total: int, rows_with: Callable[[str], int]) -> dict[str, float]:
     """The weighted words of a query without the single characters of a longer question that many rows hold: they cost
@@ -127,8 +123,7 @@ class WordIndex:
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """What the scorer needs to know about these words."""
-        counts = {word: self.rows_with(word) for word in words}
-        return Statistics(len(self._place), self.mean, counts)
+        return Statistics(len(self._place), self.mean, {word: self.rows_with(word) for word in words})
 
     def rows_with(self, word: str) -> int:
         """How many rows hold the word."""
@@ -156,8 +151,8 @@ class WordIndex:
         places = [(self._place[key], key) for key in keys if key in self._place]
         found: dict[str, list[str]] = {key: [] for _, key in places}
         for word in words:
-            rows = self._rows.get(word)
-            for place, key in places if rows is not None else ():
+            rows = self._rows.get(word, ())
+            for place, key in places:
                 if _holds(rows, place):
                     found[key].append(word)
         return found
@@ -245,7 +240,7 @@ class WordIndex:
         """
         if limit < 1:
             return []
-        plan = self._plan(weights)
+        plan, groups, keys = self._plan(weights), self._group_of, self._keys
         left = sum(term.most for term in plan)
         scores: dict[int, float] = {}
         least = 0.0
@@ -258,17 +253,16 @@ class WordIndex:
                 held = [place for place in scores if _holds(term.rows, place)]
                 self._add(term.value, held, term.times, scores)
             else:
-                self._add(term.value, self._visible(term.rows, shown), term.times, scores)
+                visible = term.rows if shown is None else [place for place in term.rows if shown[groups[place]]]
+                self._add(term.value, visible, term.times, scores)
             left -= term.most
         if len(scores) >= limit:
             least = self._least(scores, limit, slack)
-        keys = self._keys
         found = sorted((-score, keys[place] or "") for place, score in scores.items() if score >= least)
         return [Found(-score, key) for score, key in (found if slack else found[:limit])]
 
     @staticmethod
     def _least(scores: Mapping[int, float], limit: int, slack: float) -> float:
-        """What a row is worth at least that is among the best so far."""
         few = len(scores) < 4000
         return (sorted(scores.values())[-limit] if few else heapq.nlargest(limit, scores.values())[-1]) * (1 - slack)
 
@@ -283,12 +277,7 @@ class WordIndex:
                 plan.append(_Term(value, value * max(shares[1], saturated(often, often, mean)), rows, times))
         return plan
 
-    def _visible(self, rows: array[int], shown: Sequence[bool] | None) -> Sequence[int]:
-        groups = self._group_of
-        return rows if shown is None else [place for place in rows if shown[groups[place]]]
-
     def _add(self, value: float, rows: Sequence[int], times: Mapping[int, int], scores: dict[int, float]) -> None:
-        """Add a word to the scores of rows that hold it."""
         lengths, mean, shares, get = self._lengths, self.mean, _shares(self.mean), scores.get
         if times:
             for place in rows:
@@ -306,9 +295,7 @@ class WordIndex:
         return {key for key, place in self._place.items() if shown[groups[place]]}
 
 
-def _holds(rows: array[int] | None, place: int) -> bool:
-    if rows is None:
-        return False
+def _holds(rows: Sequence[int], place: int) -> bool:
     at = bisect_left(rows, place)
     return at < len(rows) and rows[at] == place
 
@@ -341,23 +328,16 @@ def example_of(group: Hashable) -> Item:
     return Item("", "", kind, scope_type, scope_key, sender_id=sender_id, chat_id=chat_id)
 
 
-def weigh(matched: Mapping[str, int], length: int, weights: Mapping[str, float], statistics: Statistics) -> float:
-    """The BM25 score of a row for weighted words."""
-    return sum(
-        weights[word] * statistics.idf(word) * saturated(times, length, statistics.mean)
-        for word, times in matched.items()
-    )
-
-
 def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statistics) -> list[Candidate]:
     """The rows that hold any of the words, as candidates, in no order."""
+    total, mean, rows_with = statistics
     found = []
     for item in items:
         words = tokens(item.text)
         matched = Counter(word for word in words if word in weights)
+        shares = ((weights[word] * idf(total, rows_with.get(word, 0)), times) for word, times in matched.items())
         if matched:
-            score = weigh(matched, len(words), weights, statistics)
-            found.append(Candidate(item, score))
+            found.append(Candidate(item, sum(worth * saturated(times, len(words), mean) for worth, times in shares)))
     return found
 
 
@@ -370,52 +350,42 @@ class ItemIndex:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._building = threading.Lock()
-        self._changed: set[str] | None = None
+        self._changed: set[str] = set()
         self._index = WordIndex()
         self._vocabulary = Vocabulary()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the index has been built."""
-        return self._changed is not None
+        self.ready = False
+        """Whether the index has been built; nothing is asked before."""
 
     def build(self, *, pause: float = 0.0) -> None:
         """Index every row, once. `pause`: seconds to sleep after each 64 rows, so that a screen stays quick.
 
-        Call it without the snapshot's lock: it waits for a thread that builds, and that one needs the lock at its end.
+        Call it without the snapshot's lock: it waits for a thread that builds, and that one needs the lock at first.
         """
         with self._building:
-            if self._changed is not None:
+            if self.ready:
                 return
             with self._snapshot.lock:
-                changed = self._snapshot.watch()
+                self._changed = self._snapshot.watch()
                 rows = list(self._snapshot.items.values())
-            index, vocabulary = WordIndex(), Vocabulary()
             for number, row in enumerate(rows, 1):
-                if row.enabled and not row.is_deleted:
-                    vocabulary.add(index.put(row.id, row.text, group_of(row)))
+                self._take(row.id, row)
                 if pause and number % 64 == 0:
                     time.sleep(pause)
-            with self._snapshot.lock:
-                if self._changed is None:
-                    self._index, self._vocabulary, self._changed = index, vocabulary, changed
+            self.ready = True
+
+    def _take(self, key: str, row: Item | None) -> None:
+        if row is None or row.is_deleted or not row.enabled:
+            self._index.remove(key)
+        else:
+            self._vocabulary.add(self._index.put(key, row.text, group_of(row)))
 
     def current(self) -> WordIndex:
-        """The index with every change in it, made now where it was not built. Call it, and use what it gives, holding
-        the snapshot's lock."""
-        if self._changed is None:  # not `build`: a thread that builds may wait for the lock that is held here
-            self._index, self._vocabulary = WordIndex(), Vocabulary()
-            self._changed = self._snapshot.watch()
-            self._changed.update(self._snapshot.items)
-        items, index = self._snapshot.items, self._index
+        """The index with every change in it. Call it, and use what it gives, holding the snapshot's lock."""
+        items = self._snapshot.items
         for key in self._changed:
-            row = items.get(key)
-            if row is None or row.is_deleted or not row.enabled:
-                index.remove(key)
-            else:
-                self._vocabulary.add(index.put(key, row.text, group_of(row)))
+            self._take(key, items.get(key))
         self._changed.clear()
-        return index
+        return self._index
 
     def nearest(self, word: str) -> str | None:
         """The word that some row holds and that `word` was probably meant to be; None when nothing is near."""
@@ -452,13 +422,6 @@ SHORT, SHORT_WEIGHT = 6, 0.7
 """A word of fewer letters is near to many others: what it is corrected to counts less."""
 
 
-class _Rank(NamedTuple):
-    distance: float
-    other_letter: bool
-    rarity: int
-    word: str
-
-
 def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) -> str | None:
     """The known word that `word` was probably meant to be; None when nothing is near.
 
@@ -466,32 +429,25 @@ def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) ->
     near words that with the same first letter wins, then the one that more rows hold. Words with digits are never
     corrected, nor common English ones, nor one to which no row holds an answer.
     """
-    if len(word) < 4 or not word.isalpha():
+    if len(word) < 4 or not word.isalpha() or is_common(word):
         return None
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    if is_common(word):
-        return None
-
-    most = 1 if len(word) < 8 else 2
-    best: _Rank | None = None
     distance_of: Any = OSA.distance
-    for other, distance, _ in process.extract(word, known, scorer=distance_of, score_cutoff=most, limit=20):
-        rank = _Rank(distance, other[0] != word[0], -rows_with(other), other)
-        if rank.rarity and (best is None or rank < best):
-            best = rank
-    return best.word if best else None
+    found = process.extract(word, known, scorer=distance_of, score_cutoff=_slips(word), limit=20)
+    ranks = [(distance, other[0] != word[0], -rows_with(other), other) for other, distance, _ in found]
+    best = min((rank for rank in ranks if rank[2]), default=None)
+    return best[-1] if best else None
+
+
+def _slips(word: str) -> int:
+    return 1 if len(word) < 8 else 2
 
 
 def trust(word: str) -> float:
     """What the nearest word counts beside one that stands there as it was written."""
     return SHORT_WEIGHT if len(word) < SHORT else 1.0
-
-
-def is_stop_word_misspelt(word: str) -> bool:
-    """Whether the word is one slip away from a word that says nothing (`waht`)."""
-    return nearest(word, LONG_STOP_WORDS, lambda _: 1) is not None
 
 
 class Vocabulary:
@@ -520,11 +476,10 @@ class Vocabulary:
 
     def nearest(self, word: str, rows_with: Callable[[str], int]) -> str | None:
         """The word that `word` was probably meant to be; None when nothing is near, or a stop word is."""
-        if len(word) < 4 or is_stop_word_misspelt(word):
+        if len(word) < 4 or nearest(word, LONG_STOP_WORDS, lambda _: 1) is not None:
             return None
-        most = 1 if len(word) < 8 else 2
         near: list[str] = []
-        for length in range(len(word) - most, len(word) + most + 1):
+        for length in range(len(word) - _slips(word), len(word) + _slips(word) + 1):
             near += self._by_ends.get((word[0], length), ())
             near += [other for other in self._by_ends.get((word[-1], -length), ()) if other[0] != word[0]]
         return nearest(word, near, rows_with) if near else None

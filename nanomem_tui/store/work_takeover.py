@@ -8,15 +8,14 @@ file moves to `backups/`. Where other workspaces lie in the same old file it sta
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 import sqlite3
 import tempfile
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,8 +25,8 @@ from sqlalchemy import Connection, Table, func, insert, inspect, select
 from nanomem_tui import clock, json_text
 from nanomem_tui.errors import Refused, StoreError
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, driver_errors, takeover, work, work_models
-from nanomem_tui.store.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
+from nanomem_tui.store import atomic, driver_errors, first_edition, takeover, work, work_models
+from nanomem_tui.store.engine import SqliteDatabase, fold_wal
 from nanomem_tui.store.reading import escaped
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import KINDS, Kind
@@ -50,8 +49,6 @@ _ORDERED = {"record_changes": "seq", "lifecycle_runs": "began_at", "lifecycle_ba
 """The tables whose rows have no number, and what orders them."""
 _TABLES = (*(kind.table for kind in KINDS.values()), *(f"archived_{kind.table}" for kind in KINDS.values()),
            "knowledge_documents", "knowledge_chunks", *_ORDERED)  # fmt: skip
-_DOCUMENTS = work_models.table(work_models.DocumentRow)
-_CHUNKS = work_models.table(work_models.ChunkRow)
 _NOTES = ("knowledge removed ", "knowledge packages ", "knowledge unread ", "knowledge declined ")
 
 
@@ -74,6 +71,8 @@ class FirstEdition:
     def __init__(self, paths: Paths, workspace_id: str) -> None:
         self._paths, self._id = paths, workspace_id
         self._copied = contextlib.ExitStack()
+        self.close = self._copied.close
+        """Let go of the private copy."""
 
     def is_due(self) -> bool:
         """Whether there is a file to take over, and nobody did yet."""
@@ -85,12 +84,8 @@ class FirstEdition:
         StoreError and its kin."""
         folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
         with driver_errors.translated(self._paths.tiers_database, _DOING):
-            old = folder / "tiers.db"
-            with _locked(self._paths.tiers_database.with_name(LOCK), fcntl.LOCK_SH):
-                for suffix in ("", "-wal"):
-                    with contextlib.suppress(FileNotFoundError):
-                        shutil.copyfile(f"{self._paths.tiers_database}{suffix}", f"{old}{suffix}")
-            return _made(old, folder / "work.db", self._id)
+            takeover.copy_to_read(self._paths.tiers_database, LOCK, folder / "tiers.db")
+            return _made(folder / "tiers.db", folder / "work.db", self._id)
 
     def take_over(self) -> None:
         """Take it over where it is due, and put the old file among the backups. To call it again is harmless. Raises
@@ -99,7 +94,7 @@ class FirstEdition:
         old = self._paths.tiers_database
         if not old.is_file():
             return
-        with driver_errors.translated(old, _DOING), _locked(old.with_name(LOCK), fcntl.LOCK_EX):
+        with driver_errors.translated(old, _DOING), SqliteDatabase(old, LOCK).exclusive():
             if not old.is_file():
                 return
             if self.is_due():
@@ -121,10 +116,6 @@ class FirstEdition:
                 atomic.sync_folder(kept)
                 atomic.sync_folder(self._paths.data)
 
-    def close(self) -> None:
-        """Let go of the private copy."""
-        self._copied.close()
-
     def _holds_others(self, old: Path) -> bool:
         with contextlib.closing(_opened(old)) as connection:
             there = _tables(connection)
@@ -140,6 +131,8 @@ class FirstEditionOnServer:
     def __init__(self, database: PostgresDatabase, workspace_id: str) -> None:
         self._database, self._id = database, workspace_id
         self._copied = contextlib.ExitStack()
+        self.close = self._copied.close
+        """Let go of the private copy."""
         self._is_due: bool | None = None
 
     def is_due(self) -> bool:
@@ -185,10 +178,6 @@ class FirstEditionOnServer:
             target.commit()
             return sum(target.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _tables(target))
 
-    def close(self) -> None:
-        """Let go of the private copy."""
-        self._copied.close()
-
 
 def _made(old: Path, fresh: Path, workspace_id: str) -> WorkStore:
     """Make the new file of what the old one says, and compare how many there are of each."""
@@ -211,13 +200,11 @@ class _Old:
         self.tables = _tables(connection)
 
     def rows(self, table: str, order: str = "rowid") -> Iterator[sqlite3.Row]:
-        """The rows of a table in their order."""
         if table in self.tables:
             query = f"SELECT * FROM {table} WHERE workspace_id = ? ORDER BY {order}"
             yield from self._connection.execute(query, (self._id,))
 
     def count(self, *tables: str) -> int:
-        """How many rows tables have."""
         query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
         there = (table for table in tables if table in self.tables)
         return sum(self._connection.execute(query.format(table), (self._id,)).fetchone()[0] for table in there)
@@ -234,26 +221,16 @@ class _Old:
 
 def _copy(old: _Old, connection: Connection) -> None:
     for kind in KINDS.values():
-        _insert(connection, TABLES[kind.name], (work.row_of(record) for record in _records(old, kind)))
-        _compare(connection, TABLES[kind.name], old.count(f"archived_{kind.table}", kind.table))
-    names = ("kind", "id", "at", "origin")
-    changed = old.rows("record_changes", "seq")
-    _insert(connection, work_models.table(work_models.RecordChange), (
-        {**{name: row[name] for name in names}, "before_json": row["before"], "after_json": row["after"]}
-        for row in changed
-    ))  # fmt: skip
-    _insert(connection, _DOCUMENTS, map(_document, old.rows("knowledge_documents")))
-    _compare(connection, _DOCUMENTS, old.count("knowledge_documents"))
-    parts = ("id", "document_id", "ordinal", "line_from", "line_to")
-    _insert(connection, _CHUNKS, (
-        {**{name: row[name] for name in parts}, "section": escaped(row["section"]), "text": escaped(row["text"])}
-        for row in old.rows("knowledge_chunks")
-    ))  # fmt: skip
-    _compare(connection, _CHUNKS, old.count("knowledge_chunks"))
-    runs = ({name: row[name] for name in ("id", "began_at", "state")} for row in old.rows("lifecycle_runs", "began_at"))
-    _insert(connection, work_models.table(work_models.RunRow), runs)
-    batches = (_batch(connection, row) for row in old.rows("lifecycle_batches", "seq"))
-    _insert(connection, work_models.table(work_models.BatchRow), batches)
+        records = map(work.row_of, _records(old, kind))
+        _insert(connection, TABLES[kind.name], records, old.count(f"archived_{kind.table}", kind.table))
+    for model, table, order, made in (
+        (work_models.RecordChange, "record_changes", "seq", _change),
+        (work_models.DocumentRow, "knowledge_documents", "rowid", _document),
+        (work_models.ChunkRow, "knowledge_chunks", "rowid", _chunk),
+        (work_models.RunRow, "lifecycle_runs", "began_at", lambda row: _named(row, "id", "began_at", "state")),
+        (work_models.BatchRow, "lifecycle_batches", "seq", partial(_batch, connection)),
+    ):
+        _insert(connection, work_models.table(model), map(made, old.rows(table, order)), old.count(table))
     for name, value in old.notes():
         work.set_note(connection, name.rstrip() if name.rstrip() != "knowledge removed" else name, value)
 
@@ -281,11 +258,24 @@ def _value(kind: str, value: Any) -> Any:
         return value
 
 
+def _named(row: sqlite3.Row, *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names}
+
+
+def _change(row: sqlite3.Row) -> dict[str, Any]:
+    return {**_named(row, "kind", "id", "at", "origin"), "before_json": row["before"], "after_json": row["after"]}
+
+
 def _document(row: sqlite3.Row) -> dict[str, Any]:
     more = json_text.loads(row["meta"])
     texts = {name: escaped(row[name]) for name in ("title", "source")} | {"about": escaped(str(more.pop("about", "")))}
-    same = {name: row[name] for name in ("id", "kind", "hash", "chunks", "added_at", "checked_at")}
+    same = _named(row, "id", "kind", "hash", "chunks", "added_at", "checked_at")
     return {**same, **texts, "meta_json": escaped(json.dumps(more, ensure_ascii=False))}
+
+
+def _chunk(row: sqlite3.Row) -> dict[str, Any]:
+    same = _named(row, "id", "document_id", "ordinal", "line_from", "line_to")
+    return {**same, "section": escaped(row["section"]), "text": escaped(row["text"])}
 
 
 def _batch(connection: Connection, row: sqlite3.Row) -> dict[str, Any]:
@@ -295,13 +285,17 @@ def _batch(connection: Connection, row: sqlite3.Row) -> dict[str, Any]:
         table = TABLES[row["kind"]]
         found = (select(table.c.number).where(table.c.id.in_(part)) for part in _batched(kept["ids"], 500))
         kept = {"numbers": [number for asked in found for number in connection.execute(asked).scalars()]}
-    same = {name: row[name] for name in ("run", "kind", "what", "rows")}
-    return {**same, "kept_json": json.dumps(kept, separators=(",", ":"))}
+    return {**_named(row, "run", "kind", "what", "rows"), "kept_json": json.dumps(kept, separators=(",", ":"))}
 
 
-def _insert(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+def _insert(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]], wanted: int) -> None:
+    """Insert rows, and compare how many there are then. Raises StoreError."""
     for part in _batched(rows, _AT_ONCE):
         connection.execute(insert(table), [dict(row) for row in part])
+    found = connection.execute(select(func.count()).select_from(table)).scalar_one()
+    if found != wanted:
+        what = f"{found:,} of {wanted:,} rows of {table.name} would be there, so nothing was replaced"
+        raise StoreError(what, "tiers.db", "report this; the first edition still opens it")
 
 
 def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
@@ -310,21 +304,14 @@ def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
         yield part
 
 
-def _compare(connection: Connection, table: Table, wanted: int) -> None:
-    found = connection.execute(select(func.count()).select_from(table)).scalar_one()
-    if found != wanted:
-        what = f"{found:,} of {wanted:,} rows of {table.name} would be there, so nothing was replaced"
-        raise StoreError(what, "tiers.db", "report this; the first edition still opens it")
-
-
 # -- the old file -----------------------------------------------------------------------------------------------------
 
 
 def _opened(file: Path) -> sqlite3.Connection:
     driver_errors.refuse_what_is_no_file(file)
-    connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+    connection = first_edition.open_to_read(file)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    connection.text_factory = driver_errors.decoded
     return connection
 
 
@@ -341,22 +328,3 @@ def _fold(file: Path) -> None:
             raise
         what = "a process of the first edition of nanomem has the records of work open"
         raise Refused(what, str(file), "end it, then try again") from None
-
-
-@contextlib.contextmanager
-def _locked(lock: Path, how: int) -> Iterator[None]:
-    """Keep writers of the first edition out, where one ever wrote. Raises Refused after a wait."""
-    with contextlib.ExitStack() as held:
-        with contextlib.suppress(FileNotFoundError):
-            handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            held.callback(os.close, handle)
-            until = time.monotonic() + BUSY_SECONDS
-            while True:
-                try:
-                    fcntl.flock(handle, how | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > until:
-                        raise Refused("the first edition of nanomem is writing", str(lock), "try again") from None
-                time.sleep(0.01)
-        yield

@@ -16,17 +16,17 @@ import threading
 from collections.abc import Collection as Sized
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from nanomem_tui import clock, json_text
-from nanomem_tui.errors import BadInput, InvalidConfig, MissingExtra, NanomemError, Refused, StoreError, from_os_error
+from nanomem_tui import clock, json_text, setting_values
+from nanomem_tui.errors import BadInput, MissingExtra, NanomemError, Refused, StoreError, from_os_error
 from nanomem_tui.formats.chroma_folder import OURS
 from nanomem_tui.installing import extra_command
-from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import atomic
 from nanomem_tui.store.values import Fact
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
+from nanomem_tui.vectors.embedders import said
 from nanomem_tui.vectors.meaning import MOST, filed
 
 if TYPE_CHECKING:
@@ -55,30 +55,16 @@ FEW = 200
 AGAIN = "`nanomem memory reindex --vectors` makes it anew; until then it is done without"
 
 
-class Place(NamedTuple):
-    """Where the collections are: in a `folder`, or on the server at `url`."""
-
-    folder: Path | None
-    url: str = ""
-
-
-def place_of(settings: Settings, paths: Paths, *, is_of_records: bool = False) -> Place:
-    """Where the settings want it; records in a folder beside that of items, as one process uses a folder at a time.
-    Raises InvalidConfig for an address that is none."""
+def place_of(settings: Settings, paths: Paths, *, is_of_records: bool = False) -> Path | str:
+    """Where the settings want it, in a folder or at the address of a server; records in a folder beside that of items,
+    as one process uses a folder at a time. Raises InvalidConfig for an address that is none."""
     if settings.chroma_url:
-        try:
-            parts = urlsplit(settings.chroma_url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not None
-        except ValueError:
-            usable = False
-        if not usable:
-            what = f"`chroma_url` is no address: {without_password(settings.chroma_url)!r}"
-            raise InvalidConfig(what, "the settings", "nanomem config set chroma_url http://127.0.0.1:8000")
-        return Place(None, settings.chroma_url)
+        setting_values.check_address("chroma_url", settings.chroma_url, "the settings")
+        return settings.chroma_url
     folder = paths.data / "chroma" / paths.own_id.name
     if settings.chroma_path:
         folder = paths.workspace / Path(settings.chroma_path).expanduser()
-    return Place(folder.with_name(f"{folder.name}-records") if is_of_records else folder)
+    return folder.with_name(f"{folder.name}-records") if is_of_records else folder
 
 
 class ChromaCopy:
@@ -87,13 +73,14 @@ class ChromaCopy:
     name = "chroma"
 
     def __init__(
-        self, place: Place, workspace_id: str, names: Sequence[str], model: str,
+        self, place: Path | str, workspace_id: str, names: Sequence[str], model: str,
         items: Mapping[str, Item] | None = None, *, anew: bool = False,
     ) -> None:  # fmt: skip
-        """`items`: what the documents and the metadata of items are made of; `anew`: it is emptied.
+        """`place`: see `place_of`; `items`: what documents and metadata of items are made of; `anew`: it is emptied.
 
         Raises MissingExtra, Refused (another process uses the folder, or it is somebody else's) or StoreError."""
-        self._place, self._workspace_id = place, workspace_id
+        self._folder = place if isinstance(place, Path) else None
+        self.place, self._workspace_id = str(place), workspace_id
         self._open = contextlib.ExitStack()
         try:
             self._client = self._made(_chromadb(), "records" if items is None else COLLECTION, anew=anew)
@@ -113,19 +100,19 @@ class ChromaCopy:
     def _made(self, chromadb: Any, mark: str, *, anew: bool) -> Any:
         """A client that sends no telemetry, and waits for nobody for good."""
         quiet = chromadb.config.Settings(anonymized_telemetry=False)
-        if self._place.folder is None:
-            parts = urlsplit(self._place.url)
+        if self._folder is None:
+            parts = urlsplit(self.place)
             with self.told():
                 import httpx  # Chroma's own client waits for good, and says nothing of who does not answer
 
-                httpx.get(f"{self._place.url.rstrip('/')}/api/v2/heartbeat", timeout=PATIENCE).raise_for_status()
+                httpx.get(f"{self.place.rstrip('/')}/api/v2/heartbeat", timeout=PATIENCE).raise_for_status()
                 client = chromadb.HttpClient(parts.hostname, parts.port, parts.scheme == "https", settings=quiet)
                 client._server._session.timeout = PATIENCE
         else:
-            self._hold(self._place.folder, mark, anew=anew)
-            self._open.callback(_forget, chromadb, self._place.folder)
+            self._hold(self._folder, mark, anew=anew)
+            self._open.callback(_forget, chromadb, self.place)
             with self.told():
-                client = chromadb.PersistentClient(str(self._place.folder), settings=quiet)
+                client = chromadb.PersistentClient(self.place, settings=quiet)
         self._open.callback(_close, client)
         return client
 
@@ -167,17 +154,12 @@ class ChromaCopy:
 
     def keep_private(self) -> None:
         """Nobody else may read what Chroma writes, with the modes that it likes."""
-        if self._place.folder is not None:
-            for folder, _, names in os.walk(self._place.folder):
+        if self._folder is not None:
+            for folder, _, names in os.walk(self._folder):
                 os.chmod(folder, atomic.PRIVATE_FOLDER)
                 for name in names:
                     with contextlib.suppress(FileNotFoundError):
                         os.chmod(os.path.join(folder, name), atomic.PRIVATE_FILE)
-
-    @property
-    def place(self) -> str:
-        """Which it is, for a person."""
-        return self._place.url or str(self._place.folder)
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:
@@ -189,8 +171,7 @@ class ChromaCopy:
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            said = " ".join(str(error).split())[:160] or type(error).__name__
-            raise StoreError(f"Chroma cannot be used ({said})", self.place, AGAIN) from error
+            raise StoreError(f"Chroma cannot be used ({said(error)})", self.place, AGAIN) from error
 
     def close(self) -> None:
         """Let go of the client and of its folder."""
@@ -210,7 +191,7 @@ class ChromaCollection:
             return int(self._collection.count())
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """See `Collection.upsert`. An item that is gone by now is left out."""
+        """Leave out an item that is gone by now."""
         with self._lock, self._copy.told():
             rows = [row for row in rows if row.vector is not None and (self._items is None or row.key in self._items)]
             if not rows:
@@ -245,14 +226,12 @@ class ChromaCollection:
         return [kept[item.id] for item in items]
 
     def delete(self, keys: Sequence[str]) -> None:
-        """See `Collection.delete`."""
         if keys:
             with self._lock, self._copy.told():
                 which = {"ids": list(keys)} if self._items is None else {"where": {ITEM: {"$in": list(keys)}}}
                 self._collection.delete(**which)
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        """See `Collection.nearest`."""
         with self._lock, self._copy.told():
             size = int(self._collection.count())
             if count <= 0 or not size:
@@ -268,10 +247,10 @@ class ChromaCollection:
         )
         rows = zip(found["ids"][0], found["distances"][0], found["metadatas"][0], strict=True)
         near = [
-            Near(str((marks or {}).get(ITEM, called)), max(0.0, float(far)), str((marks or {}).get(HASH, "")))
+            (max(0.0, float(far)), str((marks or {}).get(ITEM, called)), str((marks or {}).get(HASH, "")))
             for called, far, marks in rows
         ]
-        return sorted(near, key=lambda one: (one.distance, one.key))
+        return [Near(key, far, held) for far, key, held in sorted(near)]
 
 
 # -- how an item stands there ---------------------------------------------------------------------------------------
@@ -332,11 +311,11 @@ def _close(client: Any) -> None:
             session.close()
 
 
-def _forget(chromadb: Any, folder: Path) -> None:
+def _forget(chromadb: Any, folder: str) -> None:
     """Chroma keeps what it opened by its path, also what it could not open."""
     known = chromadb.api.client.SharedSystemClient
     for part in ("_identifier_to_system", "_identifier_to_refcount"):
-        getattr(known, part, {}).pop(str(folder), None)
+        getattr(known, part, {}).pop(folder, None)
 
 
 def check_owner(folder: Path, workspace_id: str) -> None:

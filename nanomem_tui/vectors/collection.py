@@ -17,6 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Sized
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -120,7 +121,7 @@ class RamCollection:
             return dict(zip(self._keys, self._hashes, strict=True))
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """See `Collection.upsert`; one without a vector is forgotten."""
+        """Take these; one without a vector is forgotten."""
         import numpy as np
 
         with self._lock:
@@ -140,7 +141,6 @@ class RamCollection:
                 self._matrix[place], self._hashes[place] = row.vector, row.text_hash
 
     def delete(self, keys: Sequence[str]) -> None:
-        """See `Collection.delete`."""
         with self._lock:
             for key in keys:
                 place = self._places.pop(key, None)
@@ -152,7 +152,6 @@ class RamCollection:
                     self._matrix[place] = self._matrix[len(self._keys)]
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        """See `Collection.nearest`."""
         with self._lock:
             if isinstance(among, Sized) and len(among) * SPARSE < len(self._keys):
                 places = [place for key in among if (place := self._places.get(key)) is not None]
@@ -161,7 +160,6 @@ class RamCollection:
             return accepted(lambda size: self._best(similar, size, range(len(similar))), len(self._keys), count, among)
 
     def _best(self, similar: Vector, count: int, places: Sequence[int]) -> list[Near]:
-        """The best of these places, to whose vectors the question is so similar."""
         import numpy as np
 
         if count <= 0 or not len(similar):
@@ -333,7 +331,7 @@ class FileCollection:
         return bool(self._unsaved)
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """See `Collection.upsert`. Raises what keeps the file from being written; nothing is lost then."""
+        """Raise what keeps the file from being written; nothing is lost then."""
         with self._lock:
             if self._ram is not None:
                 self._ram.upsert(rows)
@@ -354,7 +352,7 @@ class FileCollection:
             self._unsaved.clear()
 
     def delete(self, keys: Sequence[str]) -> None:
-        """See `Collection.delete`: of every model."""
+        """Forget these, of every model."""
         with self._lock:
             if self._ram is not None:
                 self._ram.delete(keys)
@@ -363,7 +361,6 @@ class FileCollection:
             self._file.take_away(self.name, keys)
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        """See `Collection.nearest`."""
         return self.loaded().nearest(vector, count, among)
 
     def known(self) -> dict[str, str]:
@@ -445,6 +442,10 @@ def _is_lost(error: sqlite3.Error) -> bool:
 # -- passages ----------------------------------------------------------------------------------------------------------
 
 
+def _passage_key(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
 class PassageVectors:
     """The vectors of what was said and noted in one workspace, wherever that is read from. A passage has no id that
     lasts, and the same words come again in other files: a hash of the text is its key. Every method may be called from
@@ -457,7 +458,7 @@ class PassageVectors:
         self._lock, self._working = threading.RLock(), threading.Lock()
         self._collection: FileCollection | None = None
         self._known: set[str] = set()
-        self._keys: dict[str, str] = {}
+        self._key = cache(_passage_key)
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
@@ -523,13 +524,6 @@ class PassageVectors:
             if key in places:
                 places[key].append(place)
         return [(place, one.distance) for one in near for place in places[one.key]][:limit]
-
-    def _key(self, text: str) -> str:
-        key = self._keys.get(text)
-        if key is None:
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
-            key = self._keys[text] = digest.hexdigest()
-        return key
 
     def _opened(self) -> FileCollection:
         """The collection with what was kept, of which the oldest go where there are too many."""

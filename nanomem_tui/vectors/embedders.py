@@ -68,22 +68,16 @@ def embedder_of(settings: Settings, paths: Paths) -> Embedder:
     """
     if not settings.embedding_enabled:
         raise InvalidConfig("search by meaning is switched off (embedding_enabled)", "the settings")
+    from nanomem_tui.vectors import embedding_models
+
     backend = settings.embedding_backend
     if backend == "endpoint":
-        from nanomem_tui.vectors.embedding_models import endpoint
-
-        return endpoint(settings)
+        return embedding_models.endpoint(settings)
     if backend == "onnx":
-        from nanomem_tui.vectors.embedding_models import onnx_model
-
-        return onnx_model(_path(settings, paths))
+        return embedding_models.onnx_model(_path(settings, paths))
     if backend == "sentence-transformers":
-        from nanomem_tui.vectors.embedding_models import SentenceTransformers
-
-        return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
-    from nanomem_tui.vectors.embedding_models import mini_lm
-
-    return mini_lm()
+        return embedding_models.SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
+    return embedding_models.mini_lm()
 
 
 def _path(settings: Settings, paths: Paths) -> Path:
@@ -111,6 +105,11 @@ def unit_rows(rows: Any, name: str) -> Rows:
 def missing(what: str) -> MissingExtra:
     """The error for a part of search by meaning that is not installed."""
     return MissingExtra(f"search by meaning needs {what}, which is not installed", "", extra_command("vector"))
+
+
+def said(error: BaseException) -> str:
+    """What a library says is wrong, in one short line."""
+    return " ".join(str(error).split())[:160] or type(error).__name__
 
 
 def share_read(model: str, text: str) -> float:
@@ -146,43 +145,30 @@ class Maker:
 
         Raises what the embedder does, and BadAnswer when it can make no vector at all.
         """
-        trouble: BadAnswer | None = None
         try:
-            made = self._made(texts)
-            if any(vector is not None for vector in made):
-                return made
-        except BadAnswer as error:
-            trouble = error
-        if self._made([PLAIN])[0] is None:  # raises when it is the embedder that fails, and not a text
-            raise trouble or BadAnswer("the embedder gives numbers that are none", self.name, "use another model")
+            return [*self._made(texts)]
+        except BadAnswer:
+            self._made([PLAIN])  # raises when it is the embedder that fails, and not a text
         if len(texts) == 1:
             return [None]
         half = len(texts) // 2
         return [*self.texts(texts[:half]), *self.texts(texts[half:])]
 
-    def _made(self, texts: Sequence[str]) -> list[Vector | None]:
-        """The vectors as they come, None for one without a direction. Raises BadAnswer for anything else, and the
-        errors of ours."""
+    def _made(self, texts: Sequence[str]) -> Rows:
         import numpy as np
 
         try:
-            rows = np.asarray(self._embedder.embed(texts), np.float32)
+            rows = np.asarray(self._embedder.embed(texts))
         except NanomemError:
             raise
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-            raise BadAnswer(f"the embedder failed ({said})", self.name, "see `embedding_backend`") from error
+            what = f"the embedder failed ({type(error).__name__}: {said(error)})"
+            raise BadAnswer(what, self.name, "see `embedding_backend`") from error
         wanted = (len(texts), self.dimension)
         if rows.shape != wanted:
             what = f"the embedder gave {_size(rows.shape)} numbers where {_size(wanted)} belong"
             raise BadAnswer(what, self.name, "use another embedding model")
-        with np.errstate(all="ignore"):
-            lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
-        usable = np.isfinite(lengths) & (lengths > 1e-12)
-        return [
-            (rows[place] / np.float32(length)) if good else None
-            for place, (length, good) in enumerate(zip(lengths.tolist(), usable.tolist(), strict=True))
-        ]
+        return unit_rows(rows, self.name)
 
 
 def _size(shape: tuple[int, ...]) -> str:

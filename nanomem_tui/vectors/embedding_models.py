@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from nanomem_tui.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, ModelTooLong, from_os_error
 from nanomem_tui.installing import library_command
-from nanomem_tui.vectors.embedders import LONGEST, missing, unit_rows
+from nanomem_tui.vectors.embedders import LONGEST, missing, said, unit_rows
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import ModelConfig
@@ -74,13 +74,10 @@ class OnnxEmbedder:
         self._open()
         ids = [self._words.ids(text[:LONGEST], self._limit) for text in texts]
         rows = np.zeros((len(ids), self._known), dtype=np.float32)
-        batch: list[int] = []
-        for number in sorted(range(len(ids)), key=lambda number: len(ids[number]), reverse=True):
-            if batch and len(ids[batch[0]]) * (len(batch) + 1) > _TOKENS:
-                rows[batch] = self._run([ids[one] for one in batch])
-                batch = []
-            batch.append(number)
-        if batch:
+        left = sorted(range(len(ids)), key=lambda number: len(ids[number]), reverse=True)
+        while left:
+            size = max(1, _TOKENS // len(ids[left[0]]))
+            batch, left = left[:size], left[size:]
             rows[batch] = self._run([ids[one] for one in batch])
         return rows
 
@@ -97,7 +94,7 @@ class OnnxEmbedder:
         try:
             found = self._session.run([self._output], wanted)[0]
         except Exception as error:
-            raise BadInput(f"the model cannot be run ({_said(error)})", str(self._file)) from error
+            raise BadInput(f"the model cannot be run ({said(error)})", str(self._file)) from error
         if found.ndim == 3 and self._pooling == "first":
             found = found[:, 0]
         elif found.ndim == 3:  # of a model that made one vector of a text itself there are two
@@ -124,7 +121,7 @@ class OnnxEmbedder:
             try:
                 session = onnxruntime.InferenceSession(where, options, providers=["CPUExecutionProvider"])
             except Exception as error:
-                raise BadInput(f"this is no ONNX model ({_said(error)})", where) from error
+                raise BadInput(f"this is no ONNX model ({said(error)})", where) from error
             self._inputs = {one.name: _TYPES.get(one.type, "") for one in session.get_inputs()}
             if "input_ids" not in self._inputs or not all(
                 name in _INPUTS and kind for name, kind in self._inputs.items()
@@ -136,11 +133,6 @@ class OnnxEmbedder:
             if len(shape) not in (2, 3) or not isinstance(shape[-1], int):
                 raise BadInput(f"this model gives {self._output}, which is no vector of a text", where)
             self._words, self._known, self._session = self._tokens(), shape[-1], session
-
-
-def _said(error: Exception) -> str:
-    """What onnxruntime says is wrong, in one short line."""
-    return " ".join(str(error).split())[:160]
 
 
 # -- MiniLM ----
@@ -442,8 +434,11 @@ class EndpointEmbedder:
         """The rows of some texts. What is too long for the endpoint is asked in parts, then cut."""
         import numpy as np
 
+        body = {**self._config.body, "model": self._config.model, "input": texts}
+        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        deadline = time.monotonic() + self._config.timeout
         try:
-            data = self._response(texts)
+            data = self._endpoint.response(lambda: sent, deadline, lambda _step: None, lambda _told: False)
         except ModelTooLong:
             if len(texts) > 1:
                 rows: Rows = np.concatenate([self._asked([text]) for text in texts])
@@ -457,12 +452,6 @@ class EndpointEmbedder:
                             self.name, "is one model behind that address?")  # fmt: skip
         self._dimension = rows.shape[1]
         return rows
-
-    def _response(self, texts: list[str]) -> bytes:
-        body = {**self._config.body, "model": self._config.model, "input": texts}
-        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        deadline = time.monotonic() + self._config.timeout
-        return self._endpoint.response(lambda: sent, deadline, lambda _step: None, lambda _told: False)
 
     def _matrix(self, data: bytes, count: int) -> Any:
         """The vectors of a response in the order of the texts. Raises BadAnswer for one that holds something else."""
@@ -549,7 +538,8 @@ class _Written(dict[int, str]):
             return " "
         if char == "\ufffd" or kind in _CONTROLS:
             return ""
-        plain = char if self._accents else _without_marks(char)
+        bare = (one for one in unicodedata.normalize("NFD", char) if unicodedata.category(one) != "Mn")
+        plain = char if self._accents else "".join(bare)
         plain = "".join(one.lower() for one in plain) if self._lower else plain
         if any(first <= ord(char) <= last for first, last in _CHINESE):
             return f" {plain} "
@@ -600,11 +590,6 @@ class WordPiece:
             else:
                 break
         return found if found and start == len(word) else [self._unknown]
-
-
-def _without_marks(char: str) -> str:
-    """A character without its accents."""
-    return "".join(one for one in unicodedata.normalize("NFD", char) if unicodedata.category(one) != "Mn")
 
 
 def _is_punctuation(char: str) -> bool:

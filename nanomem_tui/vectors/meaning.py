@@ -17,12 +17,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
 from nanomem_tui.installing import extra_command
 from nanomem_tui.store import atomic
 from nanomem_tui.store.values import Fact, Item, fact_of
+from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, usable
 from nanomem_tui.vectors.embedders import PLAIN, Maker
 
@@ -65,10 +67,8 @@ class Copy(Protocol):
     """Collections outside the file, by name: a copy that is searched in its place."""
 
     name: str
-
-    @property
-    def place(self) -> str:
-        """Where it is, in one line without a password; another place is another copy."""
+    place: str
+    """Where it is, in one line without a password; another place is another copy."""
 
     @property
     def collections(self) -> Mapping[str, Collection]:
@@ -152,14 +152,10 @@ class Search(ABC):
     def maker(self) -> Maker:
         """The embedder, which checks what it makes. Raises why there is none."""
 
-    @property
     @abstractmethod
-    def _texts(self) -> Texts | None:
-        """What is embedded; None where there is nothing yet."""
-
-    @abstractmethod
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
-        """Make ready for this embedder, once; `anew`: look at everything once more."""
+    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> Texts | None:
+        """Make ready for this embedder, once, and give what is embedded, None where there is nothing yet; `anew`: look
+        at everything once more."""
 
     def problems(self) -> list[Problem]:
         """What did not work, of what was tried so far."""
@@ -186,30 +182,30 @@ class Search(ABC):
             if everything:
                 maker.texts([PLAIN])  # one that makes no vector must not cost those that there are
             self._silent_until = 0.0
-            self._begin(maker, anew=anew, everything=everything)
-            if self._texts is None:
+            texts = self._begin(maker, anew=anew, everything=everything)
+            if texts is None:
                 return 0
             if anew or everything:
                 with self._opening:
                     self._close_copy()
                     self._opened(maker, anew=True)
-            made = self._work(maker, BATCH, lambda: False, progress)
+            made = self._work(texts, maker, BATCH, lambda: False, progress)
             if "database" in self._troubles:
                 raise self._troubles["database"]
             self._troubles.pop("embedding", None)
             return made
 
-    def _work(self, maker: Maker, most: int, stop: Callable[[], bool], progress: Progress | None = None) -> int:
+    def _work(
+        self, texts: Texts, maker: Maker, most: int, stop: Callable[[], bool], progress: Progress | None = None
+    ) -> int:
         """Embed and write, batch by batch, until `stop`; how many texts that were. Raises what the embedder does."""
-        texts = self._texts
-        assert texts is not None
         made = looked = 0
         total = texts.rest(maker.name) if progress is not None else 0
         for collection in self._collections.values():
             self._told("database", collection.save)
         while (step := texts.step(maker.name, most, self._hashes)) is not None:
             vectors = maker.texts([one.text for one in step.wanted]) if step.wanted else []
-            self._keep(maker, step, vectors)
+            self._keep(texts, maker, step, vectors)
             self._pass_on(maker, stop)
             made, looked = made + sum(vector is not None for vector in vectors), looked + step.looked
             if progress is not None and step.wanted:
@@ -223,23 +219,22 @@ class Search(ABC):
                 self._told("sweep", partial(self._file.change, "sweep", collection=name, model=maker.name))
         return made
 
-    def _keep(self, maker: Maker, step: Step, vectors: Sequence[Vector | None]) -> None:
+    def _keep(self, texts: Texts, maker: Maker, step: Step, vectors: Sequence[Vector | None]) -> None:
         """Write the vectors of a step. What cannot be written is held, told, and tried again with the next ones."""
         rows: dict[str, list[Row]] = {}
+        made: dict[Key, bool] = {}
         for one, vector in zip(step.wanted, vectors, strict=True):
             rows.setdefault(one.collection, []).append(Row(one.key, one.text_hash, vector, one.at))
+            made[one.collection, one.key] = vector is not None
         for name, part in rows.items():
             self._told("database", partial(self._collections[name].upsert, part))
         for name in {name for name, _ in step.gone}:
             gone = [key for of, key in step.gone if of == name]
             self._told("sweep", partial(self._collections[name].delete, gone))
         self._lags = self._lags or self._outside is not None or bool(step.gone)
-        made = {(one.collection, one.key): vector is not None for one, vector in zip(step.wanted, vectors, strict=True)}
-        self._done(maker.name, step, made)
-
-    def _done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        assert self._texts is not None
-        self._texts.done(model, step, made)
+        if (step.marks or step.due) and "database" in self._troubles:  # nothing is settled that is not written
+            raise self._troubles["database"]
+        texts.done(maker.name, step, made)
 
     def _told(self, what: str, write: Callable[[], object]) -> None:
         """Write; what fails is told, and takes nothing from a search."""
@@ -253,16 +248,15 @@ class Search(ABC):
     def _hashes(self, name: str, keys: Sequence[str]) -> Mapping[str, str]:
         return {key: row.text_hash for key, row in self._collections[name].rows(keys).items()}
 
-    def _hurry(self, maker: Maker, patience: float) -> None:
+    def _hurry(self, texts: Texts, maker: Maker, patience: float) -> None:
         """Embed what is missing for so many seconds, or let who is at it go on that long, where that may be enough.
         What fails is told in `problems`, and what is there is searched."""
         end = time.monotonic() + patience
-        assert self._texts is not None
-        rest = self._texts.rest(maker.name)
+        rest = texts.rest(maker.name)
         wants = rest or self._lags or any(one.is_unsaved for one in self._collections.values())
         if wants and self._working.acquire(timeout=patience if rest <= WORTH else 0.0):
             try:
-                self._told("embedding", lambda: self._work(maker, min(FEW, BATCH), lambda: time.monotonic() >= end))
+                self._told("embedding", lambda: self._work(texts, maker, FEW, lambda: time.monotonic() >= end))
             finally:
                 self._working.release()
 
@@ -303,10 +297,10 @@ class Search(ABC):
             wait = LOOK
             try:
                 maker = self.maker()
-                self._begin(maker)
-                if self._texts is not None and (self._texts.rest(maker.name) or self._lags):
+                texts = self._begin(maker)
+                if texts is not None and (texts.rest(maker.name) or self._lags):
                     with self._working:
-                        self._work_alone(maker)
+                        self._work_alone(texts, maker)
                 self._troubles.pop("embedding", None)
             except MissingExtra:  # whoever asks is told
                 return
@@ -314,16 +308,15 @@ class Search(ABC):
                 self._troubles["embedding"] = error
                 wait = PAUSE
 
-    def _work_alone(self, maker: Maker) -> None:
+    def _work_alone(self, texts: Texts, maker: Maker) -> None:
         """Embed what is missing, or, while another process does that, take up what it has written."""
-        assert self._texts is not None
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(self._alone())
             except Refused:
-                self._texts.step(maker.name, TAKEN, self._hashes)
+                texts.step(maker.name, TAKEN, self._hashes)
             else:
-                self._work(maker, BATCH, lambda: self._stop.wait(BREATH))
+                self._work(texts, maker, BATCH, lambda: self._stop.wait(BREATH))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -496,7 +489,7 @@ class ItemTexts:
                     self._todo[key] = None
 
     def step(self, model: str, most: int, held: HashesOf) -> Step | None:
-        """See `Texts.step`: what came last first. What another process embedded meanwhile is taken up."""
+        """What came last first. What another process embedded meanwhile is taken up."""
         while True:
             self.follow()
             with self._snapshot.lock:
@@ -512,7 +505,7 @@ class ItemTexts:
             self.done(model, Step(fit), {(ITEMS, one.key): True for one in fit})
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        """See `Texts.done`. A text that changed meanwhile still wants a vector."""
+        """A text that changed meanwhile still wants a vector."""
         with self._snapshot.lock:
             for one in step.wanted:
                 self._known[one.key] = one.text_hash
@@ -522,7 +515,6 @@ class ItemTexts:
             self._changed.update(key for _, key in (*made, *step.gone))
 
     def rest(self, model: str) -> int:
-        """See `Texts.rest`."""
         self.follow()
         return len(self._todo)
 
@@ -623,53 +615,49 @@ class Meaning(Search):
         MissingExtra, BadInput, InvalidConfig or ModelError when no question can be asked.
         """
         maker = self.maker()
-        self._begin(maker)
+        texts = self._begin(maker)
         question = maker.question(text)
-        self._hurry(maker, patience)
-        return self._near(maker, question, limit, within)
+        self._hurry(texts, maker, patience)
+        return self._near(texts, maker, question, limit, within)
 
     def near(self, item_id: str, limit: int, within: Container[str] | None = None) -> Found:
         """The items nearest to one of them, itself left out; none when it has no vector. Raises as `nearest`."""
         maker = self.maker()
-        self._begin(maker)
-        self._hurry(maker, PATIENCE)
+        texts = self._begin(maker)
+        self._hurry(texts, maker, PATIENCE)
+        texts.follow()
         found = self._collections[ITEMS].rows([item_id]).get(item_id)
-        if found is None or found.vector is None or found.text_hash != self._current().get(item_id):
+        if found is None or found.vector is None or found.text_hash != texts.current.get(item_id):
             return []
-        return [one for one in self._near(maker, found.vector, limit + 1, within) if one[0] != item_id][:limit]
+        return [one for one in self._near(texts, maker, found.vector, limit + 1, within) if one[0] != item_id][:limit]
 
-    def _near(self, maker: Maker, vector: Vector, limit: int, within: Container[str] | None) -> Found:
+    def _near(
+        self, texts: ItemTexts, maker: Maker, vector: Vector, limit: int, within: Container[str] | None
+    ) -> Found:
         """Of the collection that is searched what is still to be found; of the file where the copy fails."""
+
+        def ask(collection: Collection) -> Found:
+            texts.follow()
+            size = limit
+            while True:
+                near = collection.nearest(vector, size, within)
+                found = [(one.key, one.distance) for one in near if texts.current.get(one.key) == one.text_hash]
+                if len(found) >= limit or len(near) < size:
+                    return found[:limit]
+                size *= 4
+
         copy = self._opened(maker)
         if copy is not None:
             try:
-                return self._present(copy.collections[ITEMS], vector, limit, within)
+                return ask(copy.collections[ITEMS])
             except NanomemError as error:
                 self._do_without(error)
-        return self._present(self._collections[ITEMS], vector, limit, within)
+        return ask(self._collections[ITEMS])
 
-    def _present(self, collection: Collection, vector: Vector, limit: int, within: Container[str] | None) -> Found:
-        current, size = self._current(), limit
-        while True:
-            near = collection.nearest(vector, size, within)
-            found = [(one.key, one.distance) for one in near if current.get(one.key) == one.text_hash]
-            if len(found) >= limit or len(near) < size:
-                return found[:limit]
-            size *= 4
-
-    def _current(self) -> Mapping[str, str]:
-        assert self._items is not None
-        self._items.follow()
-        return self._items.current
-
-    @property
-    def _texts(self) -> ItemTexts | None:
-        return self._items
-
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
+    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> ItemTexts:
         with self._opening:
             if self._items is not None and not (anew or everything):
-                return
+                return self._items
             if anew or everything:
                 self._file.change("clear" if everything else "clear unmade", collection=ITEMS)
                 self._collections.pop(ITEMS, None)  # what it holds in RAM is looked at anew too
@@ -680,17 +668,14 @@ class Meaning(Search):
             texts = self._items if self._items is not None else ItemTexts(self._store)
             texts.begin(known, made.unmade())
             self._items, self._swept = texts, False
+            return texts
 
 
 def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
     """Search by meaning over the items of a store; nothing of it is loaded yet."""
-
-    def embedder() -> Embedder:
-        from nanomem_tui.vectors import embedders
-
-        return embedders.embedder_of(settings, store.paths)
-
-    return Meaning(store, settings, embedder, outside_of(store, settings))
+    return Meaning(
+        store, settings, lambda: embedders.embedder_of(settings, store.paths), outside_of(store, settings)
+    )
 
 
 # -- what the doctor says ----------------------------------------------------------------------------------------------
@@ -700,8 +685,6 @@ def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
     """What is wrong with the vectors of a workspace, and with the copy outside that its settings name. Reads only, and
     asks no endpoint for a vector."""
     if settings.embedding_enabled:
-        from nanomem_tui.vectors import embedders
-
         try:
             embedders.embedder_of(settings, store.paths)
         except MissingExtra as error:
@@ -717,9 +700,9 @@ def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
             if importlib.util.find_spec("chromadb") is None:
                 what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
                 yield Problem(what, "the settings", None, extra_command("chroma"), "warning")
-            folder = chroma.place_of(settings, store.paths).folder
-            if folder is not None:
-                chroma.check_owner(folder, store.workspace_id)
+            place = chroma.place_of(settings, store.paths)
+            if isinstance(place, Path):
+                chroma.check_owner(place, store.workspace_id)
         elif settings.vector_index == "pgvector":
             from nanomem_tui.vectors.pgvector import PgServer
 

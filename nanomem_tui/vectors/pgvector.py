@@ -17,6 +17,7 @@ from nanomem_tui import setting_values
 from nanomem_tui.errors import InvalidConfig, MissingExtra, NanomemError, StoreError
 from nanomem_tui.installing import extra_command
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
+from nanomem_tui.vectors.embedders import said
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Vector
@@ -117,9 +118,9 @@ class PgServer:
             raise
         except self._psycopg.errors.InsufficientPrivilege as error:
             fix = f"let its owner grant it: tables called nanomem_… are read and written, and made once; {AGAIN}"
-            raise StoreError(f"a right is missing ({_said(error)})", self.where, fix) from error
+            raise StoreError(f"a right is missing ({said(error)})", self.where, fix) from error
         except self._psycopg.Error as error:
-            raise StoreError(f"PostgreSQL cannot be used ({_said(error)})", self.where, AGAIN) from error
+            raise StoreError(f"PostgreSQL cannot be used ({said(error)})", self.where, AGAIN) from error
 
 
 class PgCopy:
@@ -132,6 +133,7 @@ class PgCopy:
     ) -> None:
         """Raises MissingExtra, InvalidConfig (the address) or StoreError (the server, its extension, its rights)."""
         self._server = PgServer(url)
+        self.place = self._server.where
         self.collections = {name: PgCollection(self._server, name, dimension, workspace_id, model) for name in names}
 
         def prepare(connection: Any) -> None:
@@ -144,11 +146,6 @@ class PgCopy:
         except BaseException:
             self.close()
             raise
-
-    @property
-    def place(self) -> str:
-        """Which database it is, for a person."""
-        return self._server.where
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -187,7 +184,6 @@ class PgCollection:
         return int(self._server.run(lambda connection: connection.execute(query, self._owner).fetchone()[0]))
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """See `Collection.upsert`."""
         query = (
             f"INSERT INTO {self.table} (workspace_id, model, item_id, text_hash, embedding)"
             " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (workspace_id, model, item_id)"
@@ -200,13 +196,11 @@ class PgCollection:
             self._server.run(lambda connection: connection.cursor().executemany(query, values))
 
     def delete(self, keys: Sequence[str]) -> None:
-        """See `Collection.delete`."""
         query = f"DELETE FROM {self.table} WHERE workspace_id = %s AND model = %s AND item_id = ANY(%s)"
         if keys:
             self._server.run(lambda connection: connection.execute(query, (*self._owner, list(keys))))
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        """See `Collection.nearest`."""
         if count <= 0:
             return []
         if isinstance(among, Sized) and len(among) <= FEW:
@@ -232,10 +226,6 @@ class PgCollection:
             return [Near(key, max(0.0, float(far)), held) for key, far, held in connection.execute(query, values)]
 
         return sorted(self._server.run(ask), key=lambda one: (one.distance, one.key))
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:160] or type(error).__name__
 
 
 def _written(vector: Vector) -> str:

@@ -71,7 +71,7 @@ class RecordTexts:
         self._noticed.update(keys)
 
     def step(self, model: str, most: int, held: HashesOf) -> Step | None:
-        """See `Texts.step`: what changed first, then what is new, then the rest, newest first."""
+        """What changed first, then what is new, then the rest, newest first."""
         if not self.exist:
             return None
         marks = self._marks(model)
@@ -113,7 +113,7 @@ class RecordTexts:
         return Step(wants, looked=looked, marks={kind.table: f"{low} {high}"}) if looked else None
 
     def done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        """See `Texts.done`. What changed meanwhile stays listed."""
+        """What changed meanwhile stays listed."""
         begins = self._begins(model)
         for name in self._file.marks("records "):
             if not name.startswith(begins):  # what another model looked at, or in other tables, is not looked at
@@ -133,7 +133,7 @@ class RecordTexts:
         self._noticed.difference_update(step.due)
 
     def rest(self, model: str) -> int:
-        """See `Texts.rest`; records that are gone since are counted too."""
+        """Records that are gone since are counted too."""
         if not self.exist:
             return 0
         marks = self._marks(model)
@@ -227,7 +227,7 @@ class RecordMeaning(Search):
         """The records of some kinds nearest to a question, at most `limit`, nearest first. What has no vector yet is
         embedded first, for `patience` seconds or so, unless a thread is at it; one whose text changed since is left
         out. Raises why nothing can be asked; a million rows are not searched in place of a copy that fails."""
-        if self._texts is None:
+        if not self._records.exist:
             return []
         maker = self.maker()
         if share_read(maker.name, question) < READ:
@@ -235,7 +235,7 @@ class RecordMeaning(Search):
         vector = maker.question(question)
         self._begin(maker)
         if not self._is_running:
-            self._hurry(maker, patience)
+            self._hurry(self._records, maker, patience)
         copy = self._opened(maker)
         if copy is None and self._outside is not None:
             raise self._troubles.get("index") or Refused("the copy of the vectors is closed")
@@ -253,14 +253,12 @@ class RecordMeaning(Search):
         fit = [(known[key][0], one) for _, key, one in nearest if key in known and known[key][1] == one.text_hash]
         return [NearRecord(record, one.distance) for record, one in fit]
 
-    @property
-    def _texts(self) -> RecordTexts | None:
-        return self._records if self._records.exist else None
-
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> None:
+    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> RecordTexts | None:
         with self._opening:
-            if self._texts is None or (self._model == maker.name and not (anew or everything)):
-                return
+            if not self._records.exist:
+                return None
+            if self._model == maker.name and not (anew or everything):
+                return self._records
             if anew or everything:
                 for name in self._records.collections:
                     self._file.change("clear" if everything else "clear unmade", collection=name)
@@ -268,11 +266,7 @@ class RecordMeaning(Search):
             for name in self._records.collections:
                 self._collections[name] = FileCollection(self._file, name, maker.name, maker.dimension, HELD_RECORDS)
             self._model, self._swept = maker.name, False
-
-    def _done(self, model: str, step: Step, made: Mapping[Key, bool]) -> None:
-        if "database" in self._troubles:  # how far it looked is told of nothing that is not written
-            raise self._troubles["database"]
-        super()._done(model, step, made)
+            return self._records
 
 
 def record_meaning_of(
@@ -288,7 +282,6 @@ def _of_record(record: TierRecord) -> Wanted:
 
 
 def _without(texts: Sequence[Wanted], held: HashesOf) -> list[Wanted]:
-    """Those that have no vector yet."""
     there = {
         name: held(name, [one.key for one in texts if one.collection == name])
         for name in {one.collection for one in texts}

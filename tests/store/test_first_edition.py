@@ -364,12 +364,12 @@ def test_while_another_program_reads_the_database_it_is_refused(home: Callable[[
 
 def test_a_difference_stops_it_and_nothing_is_replaced(home: Callable[[str], Home], monkeypatch: Any) -> None:
     old = home("exchanging")
-    read = first_edition.texts
+    read = takeover.rows.read
 
-    def other(*given: Any) -> list[tuple[str, str]]:
-        return [(key, "another text") for key, _ in read(*given)]
+    def other(*given: Any) -> list[Any]:
+        return [row._replace(updated_at="another time") for row in read(*given)]
 
-    monkeypatch.setattr(first_edition, "texts", other)
+    monkeypatch.setattr(takeover.rows, "read", other)
     with pytest.raises(StoreError, match="nothing was replaced"):
         old.take_over()
     assert first_edition.is_first_edition(old.paths.database)

@@ -127,7 +127,7 @@ def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store: Store, fo
         assert index.nearest("piano") is None
         assert index.longer("grund") == ["grundstuck", "grundstucksverkehr"]
         assert index.longer("gru") == []
-        assert index.rows_with("grundstuck") == 2
+        assert index.statistics(["grundstuck"]).rows_with == {"grundstuck": 2}
 
 
 def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it_anew(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
-from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import ItemIndex
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
@@ -144,33 +141,3 @@ def test_what_a_search_finds_moves_with_every_change(tmp_path: Path) -> None:
             other.items.add("needle of another process")
         ws.refresh()
         assert found(ws, "needle") == {"needle of another process"}
-
-
-def test_a_question_and_the_thread_that_builds_the_index_do_not_wait_for_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    snapshot = Snapshot()
-    snapshot.put("item", [Item(f"i{n}", f"number {n}") for n in range(100)])
-    index, halfway, go_on, found = ItemIndex(snapshot), threading.Event(), threading.Event(), []
-
-    def paused(_seconds: float) -> None:
-        halfway.set()
-        go_on.wait(600)
-
-    def ask() -> None:
-        with snapshot.lock:
-            halfway.wait(60)
-            go_on.set()
-            found.append(len(index.current()))
-
-    monkeypatch.setattr("nanomem_tui.store.word_index.time.sleep", paused)
-    builder = threading.Thread(target=lambda: index.build(pause=1), daemon=True)
-    builder.start()
-    halfway.wait(60)
-    asker = threading.Thread(target=ask, daemon=True)
-    asker.start()
-    for thread in (asker, builder):
-        thread.join(60)
-        assert not thread.is_alive(), "the two wait for each other"
-    assert found == [100]
-    assert len(index.best({"number": 1.0}, 200)) == 100

@@ -81,8 +81,8 @@ def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_pa
         RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside_of(ws.store, wanted, RecordTexts.collections))
     ) as m:
         m.sync()
-    folder = place_of(wanted, ws.paths, is_of_records=True).folder
-    assert folder is not None
+    folder = place_of(wanted, ws.paths, is_of_records=True)
+    assert isinstance(folder, Path)
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
     client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
     try:
@@ -165,10 +165,9 @@ def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp
 def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> None:
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
     from nanomem_tui.errors import Refused
-    from nanomem_tui.vectors.chroma import Place
 
     def opened() -> ChromaCopy:
-        return ChromaCopy(Place(tmp_path / "c"), ws.id, ["goals"], "m")
+        return ChromaCopy(tmp_path / "c", ws.id, ["goals"], "m")
 
     with closing(opened()), pytest.raises(Refused, match="another process"):
         opened()

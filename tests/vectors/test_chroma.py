@@ -23,7 +23,7 @@ from nanomem_tui.errors import InvalidConfig, Refused
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.vectors import chroma
-from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, Place, place_of
+from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, place_of
 from nanomem_tui.vectors.meaning import Meaning, outside_of
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
@@ -45,8 +45,8 @@ def meaning(ws: Workspace, words: Words | None = None, **settings: Any) -> Meani
 
 
 def folder_of(ws: Workspace) -> Path:
-    found = place_of(ws.settings, ws.paths).folder
-    assert found is not None
+    found = place_of(ws.settings, ws.paths)
+    assert isinstance(found, Path)
     return found
 
 
@@ -202,7 +202,7 @@ def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> No
     assert asked.state()["index"] == "rows"
     assert "did not make" in asked.state()["problem"]
     with pytest.raises(Refused):
-        ChromaCopy(Place(foreign), ws.id, ["items"], "words-1", {}, anew=True)
+        ChromaCopy(foreign, ws.id, ["items"], "words-1", {}, anew=True)
     asked.sync(anew=True)
     asked.close()
     assert contents(foreign) == before
@@ -210,7 +210,7 @@ def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> No
 
 def test_the_folder_of_another_workspace_is_left_alone(ws: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
-    ChromaCopy(Place(folder), "another", ["items"], "words-1", {}).close()
+    ChromaCopy(folder, "another", ["items"], "words-1", {}).close()
     asked = meaning(ws, chroma_path=str(folder))
     asked.sync()
     assert "another workspace" in asked.state()["problem"]

@@ -231,8 +231,8 @@ def test_the_doctor_says_what_is_left_of_another_model(run: Run, workspace: Path
 
 
 def folder_of(ws: Workspace) -> Path:
-    found = place_of(ws.settings, ws.paths).folder
-    assert found is not None
+    found = place_of(ws.settings, ws.paths)
+    assert isinstance(found, Path)
     return found
 
 
