@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import json_text
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value, unmarked
-from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.purge.texts import has_taken, in_value, unmarked
+from nanomem_tui.purge.wanted_words import Found, Marks, Sought
 from nanomem_tui.store import happening, knowledge, work, work_aging, work_search
 from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
@@ -57,7 +57,6 @@ class Cleaning:
         self.found: dict[str, Found] = {}
         self.gone: set[Part] = set()
         self._sought = sought
-        self._marks = sought.marks if isinstance(sought, Words) else Marks()
         self._name = name
         self._broken: set[Part] = set()
         self._gone_ids: set[str] = set()
@@ -65,7 +64,7 @@ class Cleaning:
     def row(self, layer: str, row: AnyRow) -> AnyRow | None:
         """Return a row without what is sought; None: it goes as a whole."""
         found = self._found_in(TABLES[layer])
-        if belongs(row, self._marks):
+        if belongs(row, self._sought.marks):
             found["row"] += 1
             left = None
         else:
@@ -248,8 +247,6 @@ def _record(
 
 
 def _belongs(record: TierRecord, sought: Sought) -> bool:
-    if not isinstance(sought, Words):
-        return False
     ids = sought.marks.ids
     return record.id in ids or record.key in ids or has_taken(dict(record.fields), sought)
 

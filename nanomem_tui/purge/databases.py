@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui import config
 from nanomem_tui.errors import NanomemError, Refused
 from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.purge import any_database, cleaning, stored_files
-from nanomem_tui.purge.texts import Found, Sought
-from nanomem_tui.purge.wanted_words import Words
+from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.store import atomic, driver_errors, first_edition, old_stores
 from nanomem_tui.store.place import Place
 from nanomem_tui.store.reading import SqliteReading
@@ -34,6 +33,17 @@ if TYPE_CHECKING:
     from nanomem_tui.store.recovery import Recovery
     from nanomem_tui.store.taking_out import TakenOut
     from nanomem_tui.store.values import AnyRow
+    from nanomem_tui.store.work import WorkStore
+
+
+UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
+
+
+class Tell(Protocol):
+    """Is told what was found where, and why that stays, if it does."""
+
+    def __call__(self, where: str, found: Found, stays: str = "") -> None:
+        """Note it."""
 
 
 class Memory(NamedTuple):
@@ -51,7 +61,7 @@ def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     """What `backups` keeps of the conversations that go, for their undo. That the database cannot be read is told
     where it is looked through."""
     names: set[str] = set()
-    if isinstance(sought, Words) and sought.marks.sessions:
+    if sought.marks.sessions:
         with contextlib.suppress(NanomemError):
             names = cleaning.kept_transcripts(_touching_sessions(memory), sought)
     found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
@@ -106,7 +116,7 @@ def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
     return Recovery(database, memory.paths.copies, memory.paths.quarantine)
 
 
-def memory_db(memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool) -> None:
+def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool) -> None:
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         with contextlib.closing(memory.server):
@@ -126,7 +136,7 @@ def _forget_items(memory: Memory, taken: TakenOut) -> None:
 
 
 def _in_database(
-    memory: Memory, database: SqliteDatabase, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
+    memory: Memory, database: SqliteDatabase, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     from nanomem_tui.store import taking_out
 
@@ -135,12 +145,19 @@ def _in_database(
         with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
             stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
         _forget_items(memory, taking_out.take_out(database, _recovery(memory, database), asked))
-        with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
-            database.compact()
+        _compact(database, database.file.name, tell)
     else:
         with database.reading() as connection:
             taking_out.clean(connection, asked, write=False)
     asked.tell(within(memory.paths.database.name, tell))
+
+
+def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
+    """Write a database anew; told as left where somebody reads it meanwhile."""
+    try:
+        store.compact()
+    except Refused:
+        tell(name, Counter({"bytes": 1}), UNMOVED)
 
 
 def _in_schema(
@@ -177,7 +194,7 @@ def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
 
 
 def work_db(
-    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
+    memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
     from nanomem_tui.store import work_takeover
@@ -190,11 +207,10 @@ def work_db(
             touched: list[tuple[str, str]] = []
             told = within(store.where if store.is_remote else store.path.name, tell)
             clean = partial(cleaning.clean_work, sought=sought, tell=told, write=write, name=name, touched=touched)
-            found = store.rewrite(clean) if write else store.read(clean)
+            store.rewrite(clean) if write else store.read(clean)
             _forget_records(memory, touched)
-            if write and not store.is_remote and (anew or found or any_database.may_hold(store.path, sought)):
-                with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
-                    store.compact()
+            if write and not store.is_remote:
+                _compact(store, store.path.name, tell)
 
 
 def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
@@ -239,7 +255,7 @@ def is_of_others(memory: Memory, path: Path) -> bool:
     return parts[0] in ("copies", stored_files.LOG) and paths.store != paths.data
 
 
-def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell, *, anew: bool) -> None:
+def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell) -> None:
     """Make a new copy in the place of those that hold it. Raises the store's errors."""
     found: Found = Counter()
 
@@ -250,7 +266,7 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
     for place in files:
         if place.kind == "copy" and place.path.parent == memory.paths.copies:
             stored_files.clean(place, sought, count, write=False)
-    if not anew and not found:
+    if not found:
         return
     with _in_file(memory) as database:
         if database is not None:
@@ -281,7 +297,8 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Fou
     found: Found = Counter()
     with open_read_only(path) as connection:
         held = any(True for _ in _changed_old(connection, workspace_id, sought, found))
-    if write and (held or any_database.in_freed(path, sought)):
+        (freed,) = connection.execute("PRAGMA freelist_count").fetchone()
+    if write and (held or freed or path.with_name(f"{path.name}-wal").exists()):
         try:
             with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row

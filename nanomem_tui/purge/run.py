@@ -21,16 +21,15 @@ from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import missing_sessions
 from nanomem_tui.operations import new_key, new_operation
 from nanomem_tui.paths import is_of_other_account
-from nanomem_tui.purge import any_database, cleaning, databases, stored_files, untouched
+from nanomem_tui.purge import cleaning, databases, stored_files, untouched
 from nanomem_tui.purge.databases import Memory
-from nanomem_tui.purge.texts import Found, Line, Sought
-from nanomem_tui.purge.wanted_words import KeptWords, Words
+from nanomem_tui.purge.texts import Line
+from nanomem_tui.purge.wanted_words import Found, KeptWords, Sought
 from nanomem_tui.store import atomic, backup, forgotten, processes
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
-    from nanomem_tui.purge.texts import Sought
     from nanomem_tui.workspace import Workspace
 
 
@@ -88,12 +87,10 @@ class Looked(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What else is to be dealt with: the backups. `archives`: these are looked through at all. `anew`: databases are
-    written anew whatever they hold, as one that was interrupted may have left it in pages that were freed."""
+    """What else is to be dealt with: the backups. `archives`: these are looked through at all."""
 
     backups: bool = False
     archives: bool = True
-    anew: bool = False
 
 
 def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
@@ -127,9 +124,8 @@ def clean(
     after = _through(memory, sought, wanted, progress, write=False)
     hindered = dict(done.unread)
     places = [place._replace(stays=place.stays or _hindered(place, hindered)) for place in after.places]
-    told = {place.where for place in places}
-    raw = [Place(*one) for one in any_database.bytes_left(memory.paths, sought) if one[0] not in told]
-    return done, after._replace(places=(*places, *raw))
+    unmoved = [place for place in done.places if place.stays == databases.UNMOVED]
+    return done, after._replace(places=(*places, *unmoved))
 
 
 def _hindered(place: Place, reasons: Mapping[str, str]) -> str:
@@ -192,14 +188,14 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         rows += [] if write else [Goes("file", paths.relative(path), "the whole conversation")]
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write))
-    tried("work.db", partial(databases.work_db, memory, sought, tell, name, write=write, anew=wanted.anew))
+    tried("work.db", partial(databases.work_db, memory, sought, tell, name, write=write))
     unread += databases.old_servers(memory)
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
     if (missing := missing_sessions(memory.layout)) is not None:
         unread.append((f"sessions/{memory.layout.workspace_id}", f"{missing.what}; {missing.fix}"))
     if write and paths.database.exists():
-        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell, anew=wanted.anew))
+        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
     for place in (one for one in files if one.path not in kept):
         if databases.is_of_first_edition(place):
             told = partial(tell, stays=STAYS["others"])
@@ -221,7 +217,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
             told = partial(tell, stays=STAYS[place.kind])
             tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         tried(where := paths.relative(git_dir), partial(untouched.look_in_history, where, git_dir, sought, tell))
-    if isinstance(sought, Words) and sought.has_words and not write:
+    if sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []
     for path in untouched.archives(paths) if wanted.archives else ():
@@ -244,7 +240,7 @@ def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Call
 
 def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
     found = untouched.in_archive(path, sought)
-    if isinstance(sought, Words) and (number := untouched.names_in_backup(path, sought)):
+    if sought.whole and (number := untouched.names_in_backup(path, sought)):
         found["name"] += number
     if found:
         held.append(path)

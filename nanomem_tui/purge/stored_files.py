@@ -33,8 +33,8 @@ from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
-from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in, unpacked
-from nanomem_tui.purge.wanted_words import Marks, Words, sender_of
+from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
+from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
 from nanomem_tui.store import atomic, backup, old_stores, year_archive
 from nanomem_tui.store.backup import SIDE_FILES
 from nanomem_tui.text import FORGOTTEN
@@ -282,7 +282,7 @@ def remove(path: Path, tell: Tell, folder: str, *, write: bool) -> None:
 
 def is_whole(place: Place, sought: Sought) -> bool:
     """Whether a file goes as a whole."""
-    return isinstance(sought, Words) and is_of(place.path, place.kind, sought.marks)
+    return is_of(place.path, place.kind, sought.marks)
 
 
 def lines_of(place: Place, sought: Sought) -> list[Line]:
@@ -290,7 +290,7 @@ def lines_of(place: Place, sought: Sought) -> list[Line]:
     if place.kind not in ("file", "transcript", "other", "agent", "settings") or not place.path.is_file():
         return []
     data = _read(place.path)
-    if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
+    if place.path.name == "LTM_SNAPSHOT.json" and sought.whole:
         goes, _ = _items(data, sought, Counter())
         return [Line(number, f"{item.id}: {item.text}") for number, item in goes]
     also = answer_lines_gone(data, sought) if place.kind == "transcript" else set()
@@ -313,7 +313,7 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
     left = without_answers(data, sought, found) if redact else data
     cleaned = _rows(data, sought, found) if rows else in_bytes(left, sought, found, redact=redact)
-    if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
+    if place.path.name == "LTM_SNAPSHOT.json" and sought.whole:
         cleaned = _snapshot(data, sought, found)
     if cleaned != data and write and place.kind in ("file", "transcript", "other"):
         atomic.write_atomic(place.path, cleaned, expected=atomic.sha256(data))
@@ -352,7 +352,7 @@ def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
     return b"\n".join(kept)
 
 
-def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
+def _snapshot(data: bytes, sought: Sought, found: Found) -> bytes:
     """The agent's snapshot without the items that hold it or belong to it; what else it says stays."""
     from nanomem_tui.formats import ltm_snapshot
 
@@ -363,7 +363,7 @@ def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
     return ltm_snapshot.dump_snapshot(snapshot._replace(items=kept)) if found else data
 
 
-def _items(data: bytes, sought: Words, found: Found) -> tuple[list[tuple[int, LtmItem]], LtmSnapshot]:
+def _items(data: bytes, sought: Sought, found: Found) -> tuple[list[tuple[int, LtmItem]], LtmSnapshot]:
     """The items of a snapshot that go, with their numbers from 1, and the snapshot."""
     from nanomem_tui.formats import ltm_snapshot
 
@@ -424,7 +424,7 @@ def answer_lines_gone(data: bytes, sought: Sought) -> set[int]:
 
 def _answers_changed(data: bytes, sought: Sought) -> dict[int, tuple[bytes, dict[str, Any]]]:
     """By its number the line as it is, and the message as it is to be."""
-    if not isinstance(sought, Words) or not sought.marks.senders or b'"sender' not in data:
+    if not sought.marks.senders or b'"sender' not in data:
         return {}
     changed: dict[int, tuple[bytes, dict[str, Any]]] = {}
     theirs = False
@@ -524,6 +524,8 @@ def is_of(path: Path, kind: str, marks: Marks) -> bool:
 def is_session(name: str, head: bytes, marks: Marks) -> bool:
     """The same of a file of that name, or none, that begins so. Two sessions may have one name: a log of turns says
     itself whose it is."""
+    if not marks.sessions:
+        return False
     if texts.is_session_state(head) and (key := texts.session_state_key(head[: 1 << 12])):
         return marks.has_session(key)
     for key in marks.sessions:

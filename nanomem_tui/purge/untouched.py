@@ -31,8 +31,8 @@ from nanomem_tui.formats.session_names import (
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge import any_database, stored_files
 from nanomem_tui.purge.stored_files import is_session
-from nanomem_tui.purge.texts import GZIP, Found, Sought, in_bytes, unpacked
-from nanomem_tui.purge.wanted_words import Words
+from nanomem_tui.purge.texts import GZIP, in_bytes, unpacked
+from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.store import backup, git_repository
 from nanomem_tui.store.backup_archive import SUFFIX as BACKUP
 from nanomem_tui.store.backup_archive import Archive
@@ -61,7 +61,7 @@ def in_archive(path: Path, sought: Sought) -> Found:
                 found.update(any_database.in_database_bytes(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
-            elif isinstance(sought, Words) and is_session(Path(entry.path).name, data, sought.marks):
+            elif is_session(Path(entry.path).name, data, sought.marks):
                 found["file"] += 1
             else:
                 in_bytes(unpacked(data) or data, sought.at(entry.path), found)
@@ -72,7 +72,7 @@ def in_history(data: bytes, sought: Sought, found: Found) -> None:
     """What an object of a git history holds, which says no name: a database, a conversation, a text."""
     if data.startswith(any_database.SQLITE):
         found.update(any_database.in_database_bytes(data, sought))
-    elif isinstance(sought, Words) and sought.marks.sessions and is_session("", data, sought.marks):
+    elif is_session("", data, sought.marks):
         found["file"] += 1
     else:
         inner = unpacked(data) if data.startswith(GZIP) else None
@@ -236,31 +236,6 @@ def _unsigned(said: bytes) -> bytes:
     return said[: begin.start()] if begin else said
 
 
-def _refs(git_dir: Path) -> dict[str, str]:
-    """Every ref by its full name (`refs/heads/master`), with the object that it names; "" where that cannot be read.
-    Raises the errors of `from_os_error`."""
-    found: dict[str, str] = {}
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            for line in regular.read(git_dir / "packed-refs").decode("utf-8", "surrogateescape").split("\n"):
-                sha, _, name = line.partition(" ")
-                found |= {name: sha} if is_sha(sha) else {}
-        for folder, _, names in os.walk(git_dir / "refs"):
-            for name in names:
-                path = Path(folder, name)
-                told = regular.read(path).decode("ascii", "replace").strip()
-                found[path.relative_to(git_dir).as_posix()] = told if is_sha(told) else ""
-        with contextlib.suppress(FileNotFoundError):
-            head = regular.read(git_dir / "HEAD").decode("utf-8", "surrogateescape").strip()
-            if head.startswith("ref:"):
-                found.setdefault(head.removeprefix("ref:").strip(), "")
-            elif is_sha(head):
-                found["HEAD"] = head
-    except OSError as error:
-        raise from_os_error(error, "reading the names in the git repository") from error
-    return found
-
-
 def _paths_in(git_dir: Path, tops: Iterable[str]) -> Iterator[str]:
     """The path of every file and folder in the commits that lead to `tops`, and of the index; one may come twice.
     Raises DamagedGit."""
@@ -396,10 +371,10 @@ def _told(name: str) -> str:
 def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
     """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
     repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
-    refs = _refs(git_dir)
+    refs = git_repository.refs(git_dir)
     for ref in sorted(refs):
         kind, _, name = ref.removeprefix("refs/").partition("/")
-        if ref != "HEAD" and any(name_holds(part, sought) for part in name.split("/")):
+        if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
             what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))
             short = _told(name if kind in _REFS else ref)
             yield Named(f"the {what} {short} in {where}", way.format(shlex.quote(short)))

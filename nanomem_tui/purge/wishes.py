@@ -17,8 +17,7 @@ from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import cleaning
-from nanomem_tui.purge.texts import SHORTEST
-from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
+from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import row_says
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, word_runs
 from nanomem_tui.store.values import ROW_LAYERS
-from nanomem_tui.text import FORGOTTEN, normalised
+from nanomem_tui.text import FORGOTTEN
 
 FILE = "forgotten.json"
 Stamp = tuple[int, int, int]
@@ -31,7 +31,7 @@ NEVER: Stamp = (0, 0, 0)
 """That of a file that is not there."""
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
-"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
+"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_word`)."""
 
 
 @cache
@@ -65,34 +65,38 @@ class Forgotten(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.marks) or any(self.others)
 
-    def text(self, text: str) -> Mark | None:
-        """The mark of a text that this one holds."""
+    def joined(self, there: Forgotten) -> Forgotten:
+        """What is forgotten here and there; hashes under another key stay what they are."""
+        if not self or not there:
+            return self or there
+        if self.salt == there.salt:
+            return self._replace(marks=tuple(dict.fromkeys((*self.marks, *there.marks))))
+        beside: dict[bytes, Forgotten] = {}
+        for one in (*self.others, *there.others, there._replace(others=())):
+            marks = (*beside.get(one.salt, NOTHING).marks, *one.marks)
+            beside[one.salt] = one._replace(marks=tuple(dict.fromkeys(marks)))
+        return self._replace(others=tuple(beside.values()))
+
+    def _met(self, text: str) -> Iterator[tuple[int, int, Mark]]:
+        """Where a text holds what is forgotten (begin and end), and the mark of that."""
         for kind in _KINDS:
-            by_length: dict[int, dict[str, Mark]] = {}
-            for mark in self.marks:
-                if mark.what == kind:
-                    by_length.setdefault(mark.words, {})[mark.digest] = mark
-            words = _words(kind, text) if by_length else []
-            for length, marks in by_length.items():
+            marks = {mark.digest: mark for mark in self.marks if mark.what == kind}
+            words, at = _spans(kind, text) if marks else ([], [])
+            for length in sorted({mark.words for mark in marks.values()}):
                 for start in range(len(words) - length + 1):
                     found = marks.get(_digest(self.salt, kind, " ".join(words[start : start + length])))
                     if found is not None:
-                        return found
-        return next((found for one in self.others if (found := one.text(text))), None)
+                        yield at[start][0], at[start + length - 1][1], found
+        for one in self.others:
+            yield from one._met(text)
+
+    def text(self, text: str) -> Mark | None:
+        """The mark of a text that this one holds."""
+        return next((mark for _, _, mark in self._met(text)), None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where a text holds what is forgotten."""
-        found: list[tuple[int, int]] = []
-        for kind in _KINDS:
-            digests = {mark.digest: mark.words for mark in self.marks if mark.what == kind}
-            words, at = _spans(kind, text) if digests else ([], [])
-            for length in sorted(set(digests.values())):
-                found += [
-                    (at[start][0], at[start + length - 1][1])
-                    for start in range(len(words) - length + 1)
-                    if _digest(self.salt, kind, " ".join(words[start : start + length])) in digests
-                ]
-        return word_runs.apart([*found, *(place for one in self.others for place in one.places(text))])
+        return word_runs.apart((begin, end) for begin, end, _ in self._met(text))
 
     def taken_out(self, text: str) -> str:
         """A text with `[forgotten]` in those places."""
@@ -107,7 +111,7 @@ class Forgotten(NamedTuple):
         return [self.taken_out_of(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
     def named(self, what: str, name: str) -> Mark | None:
-        """The mark of an id, a session or a sender."""
+        """The mark of an id, a session or a sender, or (`row`) of the words that a row says."""
         marks = {mark.digest: mark for mark in self.marks if mark.what == what}
         if marks and (here := marks.get(_digest(self.salt, what, name))) is not None:
             return here
@@ -115,13 +119,7 @@ class Forgotten(NamedTuple):
 
     def row(self, value: Mapping[str, Any]) -> Mark | None:
         """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
-        return self.value(value) or self._said(row_says(value))
-
-    def _said(self, said: str) -> Mark | None:
-        marks = {mark.digest: mark for mark in self.marks if mark.what == "row"} if said else {}
-        if marks and (here := marks.get(_digest(self.salt, "row", " ".join(_run(said)[1])))) is not None:
-            return here
-        return next((found for one in self.others if (found := one._said(said))), None)
+        return self.value(value) or self.named("row", " ".join(_run(row_says(value))[1]))
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -168,10 +166,6 @@ def called(what: str, name: str) -> tuple[str, ...]:
     return (name, found[1]) if found is not None else (name,)
 
 
-def _words(kind: str, text: str) -> list[str]:
-    return _old_words(text) if kind == "text" else word_runs.words_of(text, signed=kind == "signs")
-
-
 def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
     if kind != "text":
         return word_runs.spans(text, signed=kind == "signs")
@@ -182,11 +176,6 @@ def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
 def _run(text: str) -> tuple[str, tuple[str, ...]]:
     signed, words = word_runs.run_of(text)
     return "signs" if signed else "words", words
-
-
-def _old_words(text: str) -> list[str]:
-    """The words of a text as earlier versions hashed them."""
-    return _old_word().findall(normalised(text))
 
 
 def _digest(salt: bytes, what: str, text: str) -> str:
@@ -294,19 +283,6 @@ _SAYS = ("text", "trigger", "bad_action", "better_action")
 """The fields of a row that say something."""
 
 
-def without(kept: Forgotten, operation: Operation) -> Operation:
-    """An operation that was recorded before, without the changes that would bring back what is forgotten now, and
-    without its words; the very same one where it says nothing of it."""
-    stay = tuple(one for one in operation.changes if not _holds(kept, one))
-    if len(stay) == len(operation.changes) and kept.text(operation.label) is None:
-        return operation
-    return operation._replace(changes=stay, label=f"{operation.kind}: [forgotten]")
-
-
-def _holds(kept: Forgotten, change: Change) -> bool:
-    return any(value and kept.value({"id": change.key, **value}) for value in (change.before, change.after))
-
-
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
     """Keep texts, ids, sessions, senders, and what rows say (`row_says`), as forgotten. Raises the errors of `load` and
     `from_os_error`."""
@@ -338,13 +314,7 @@ def unite(paths: Paths, there: Forgotten) -> None:
     """Keep as forgotten what is so elsewhere, too. Nothing that is forgotten here is remembered again by that. Raises
     as `add`."""
     here = load(paths)
-    if not here or not there:
-        kept = here or there
-    elif here.salt == there.salt:
-        kept = here._replace(marks=tuple(dict.fromkeys((*here.marks, *there.marks))))
-    else:  # hashes under another key stay what they are
-        beside = {one.salt: one for one in (*here.others, *there.others, there._replace(others=()))}
-        kept = here._replace(others=tuple(beside.values()))
+    kept = here.joined(there)
     if kept != here:
         _keep(paths, kept)
 
