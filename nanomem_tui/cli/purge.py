@@ -87,9 +87,9 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     lines = [*purge_words.mask_lines(found), *purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
     if not agreed(state, {"found": purge_words.as_json(found)}, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.purge import run
+    from nanomem_tui.operations import new_key
 
-    marked = begun or purge_marker.Mark("scrub", run.new_receipt_id(), "", {})
+    marked = begun or purge_marker.Mark("scrub", new_key("receipt"), "", {})
     return _done(state, memory, [sought], wanted, marked)
 
 
@@ -247,10 +247,10 @@ def _mark(
     memory: Memory, sought: Sought, asked: Mapping[str, int], kept: Mapping[str, Sequence[str]], *, parts: bool
 ) -> Mark:
     """What tells of a forget until it is at its end."""
-    from nanomem_tui.purge import run
+    from nanomem_tui.operations import new_key
     from nanomem_tui.store import forgotten, purge_marker
 
-    key = run.new_receipt_id()
+    key = new_key("receipt")
     things = {name: [one for one in names if one] for name, names in kept.items()}
     after = forgotten.with_more(forgotten.load(memory.paths), key, things)
     mark = purge_marker.Mark("forget", key, "", asked, parts=parts, kept=after)

@@ -66,7 +66,6 @@ def in_database_bytes(data: bytes, sought: Sought) -> Found:
 
 
 def _unpacked(value: bytes) -> str | None:
-    """The long fields of a record lie packed in its row."""
     data = unpacked(value)
     return None if data is None else data.decode("utf-8", "replace")
 

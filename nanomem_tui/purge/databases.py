@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -25,7 +25,6 @@ from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.operations import Change
     from nanomem_tui.paths import Paths
     from nanomem_tui.store.engine import SqliteDatabase
     from nanomem_tui.store.postgres import PostgresDatabase
@@ -60,29 +59,17 @@ class Memory(NamedTuple):
 def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     """What `backups` keeps of the conversations that go, for their undo. That the database cannot be read is told
     where it is looked through."""
-    names: set[str] = set()
-    if sought.marks.sessions:
-        with contextlib.suppress(NanomemError):
-            names = cleaning.kept_transcripts(_touching_sessions(memory), sought)
-    found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
-    return [path for path in found if path.is_file()]
-
-
-def _touching_sessions(memory: Memory) -> list[Change]:
-    """What operations did to conversations."""
     from nanomem_tui.store import taking_out
 
-    if (schema := memory.server) is not None:
-        with contextlib.closing(schema):
-            if not schema.exists():
-                return []
-            with schema.reading() as connected:
-                return list(taking_out.changes_of(connected, "session"))
-    with _in_file(memory) as database:
-        if database is None:
-            return []
-        with database.reading() as reading:
-            return list(taking_out.changes_of(reading, "session"))
+    names: set[str] = set()
+    if sought.marks.sessions:
+        opened = contextlib.closing(memory.server) if memory.server is not None else _in_file(memory)
+        with contextlib.suppress(NanomemError), opened as database:
+            if database is not None and database.exists():
+                with database.reading() as connection:
+                    names = cleaning.kept_transcripts(taking_out.changes_of(connection, "session"), sought)
+    found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
+    return [path for path in found if path.is_file()]
 
 
 @contextlib.contextmanager
@@ -204,25 +191,15 @@ def work_db(
         with contextlib.closing(work_takeover.open_work(memory.paths, memory.workspace_id, place)) as store:
             if not store.exists:
                 continue
-            touched: list[tuple[str, str]] = []
             told = within(store.where if store.is_remote else store.path.name, tell)
-            clean = partial(cleaning.clean_work, sought=sought, tell=told, write=write, name=name, touched=touched)
-            store.rewrite(clean) if write else store.read(clean)
-            _forget_records(memory, touched)
-            if write and not store.is_remote:
+            clean = partial(cleaning.clean_work, sought=sought, tell=told, write=write, name=name)
+            if not write:
+                store.read(clean)
+                continue
+            written = store.rewrite(clean)
+            vectors.forget(memory.paths.vectors, {KINDS[kind].table: keys for kind, keys in written.items()})
+            if not store.is_remote:
                 _compact(store, store.path.name, tell)
-
-
-def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
-    keys: dict[str, list[str]] = {}
-    for kind, key in touched:
-        keys.setdefault(KINDS[kind].table, []).append(key)
-    vectors.forget(memory.paths.vectors, keys)
-
-
-def is_of_first_edition(place: stored_files.Place) -> bool:
-    """Whether a file is a database of the first edition: its rows are cleaned where it lies."""
-    return place.kind == "copy" and is_old(place.path)
 
 
 def of_first_edition(
@@ -233,8 +210,11 @@ def of_first_edition(
     and secrets are looked for, and nothing is changed. Raises the store's errors."""
     key = memory.workspace_id
     clean_old(place.path, key, sought, partial(tell, place.where), write=write)
-    told = partial(tell_others, f"{place.where}, rows of other workspaces")
-    look_at_others(place.path, key, sought.said_alone(), told)
+    found: Found = Counter()
+    with open_read_only(place.path) as connection:
+        for _ in _changed_old(connection, key, sought.said_alone(), found, others=True):
+            pass
+    tell_others(f"{place.where}, rows of other workspaces", found)
 
 
 def is_of_others(memory: Memory, path: Path) -> bool:
@@ -308,15 +288,6 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Fou
     tell(found)
 
 
-def look_at_others(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Found], None]) -> None:
-    """Look through the rows of every other workspace. Changes nothing. Raises the store's errors."""
-    found: Found = Counter()
-    with open_read_only(path) as connection:
-        for _ in _changed_old(connection, workspace_id, sought, found, others=True):
-            pass
-    tell(found)
-
-
 def _write_old(connection: sqlite3.Connection, workspace_id: str, sought: Sought) -> None:
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("BEGIN IMMEDIATE")
@@ -382,7 +353,6 @@ def old_servers(memory: Memory) -> list[tuple[str, str]]:
 
 
 def _is_used(url: str, memory: Memory) -> bool:
-    """Whether the memory is on that server now."""
     if memory.server is None:
         return False
     from nanomem_tui.store.postgres import PostgresDatabase

@@ -13,13 +13,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import missing_sessions
-from nanomem_tui.operations import new_key, new_operation
+from nanomem_tui.operations import new_operation
 from nanomem_tui.paths import is_of_other_account
 from nanomem_tui.purge import cleaning, databases, stored_files, untouched
 from nanomem_tui.purge.databases import Memory
@@ -197,7 +198,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
     for place in (one for one in files if one.path not in kept):
-        if databases.is_of_first_edition(place):
+        if place.kind == "copy" and databases.is_old(place.path):  # its rows are cleaned where it lies
             told = partial(tell, stays=STAYS["others"])
             tried(place.where, partial(databases.of_first_edition, memory, place, sought, tell, told, write=write))
             continue
@@ -231,18 +232,13 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
 def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Names stay, and are told; also those in these histories in git."""
     paths = memory.paths
-    for one in untouched.names_on_disk(paths, memory.layout, sought):
+    in_git = (untouched.names_in_git(git_dir, paths.relative(git_dir), sought) for git_dir in histories)
+    for one in dict.fromkeys(chain(untouched.names_on_disk(paths, memory.layout, sought), *in_git)):
         tell(one.where, Counter({"name": 1}), one.way)
-    for git_dir in histories:
-        for one in untouched.names_in_git(git_dir, paths.relative(git_dir), sought):
-            tell(one.where, Counter({"name": 1}), one.way)
 
 
 def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
-    found = untouched.in_archive(path, sought)
-    if sought.whole and (number := untouched.names_in_backup(path, sought)):
-        found["name"] += number
-    if found:
+    if found := untouched.in_archive(path, sought):
         held.append(path)
     tell(path.name, found)
 
@@ -285,22 +281,17 @@ class Receipt(NamedTuple):
         if not sought.whole:
             return self
         taken = tuple((untouched.masked_name(where, sought), times) for where, times in self.taken)
-        left = [(where, untouched.masked_name(where, sought), times, why) for where, times, why in self.left]
-        masked = [
-            (told, times, sought.clean(why, Counter()) if told != where else why) for where, told, times, why in left
-        ]
-        return self._replace(taken=taken, left=tuple(masked))
+        left = []
+        for where, times, why in self.left:
+            told = untouched.masked_name(where, sought)
+            left.append((told, times, why if told == where else sought.clean(why, Counter())))
+        return self._replace(taken=taken, left=tuple(left))
 
     def to_json(self) -> dict[str, Any]:
         """The receipt as its file and the command line have it."""
         taken = [{"where": where, "times": times} for where, times in self.taken]
         left = [{"where": where, "times": times, "why": why} for where, times, why in self.left]
         return {**self._asdict(), "asked": dict(self.asked), "taken": taken, "left": left}
-
-
-def new_receipt_id() -> str:
-    """The id of a receipt."""
-    return new_key("receipt")
 
 
 def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Looked, after: Looked) -> Receipt:

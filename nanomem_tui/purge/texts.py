@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui import json_text, regular
+from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.wal_state import TITLE, parse_wal
 from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.text import FORGOTTEN
@@ -129,25 +129,21 @@ def has_taken(value: Any, sought: Sought) -> bool:
     return _is_of_taken(value, sought) or any(has_taken(inner, sought) for inner in value)
 
 
-def unmarked(meta: Mapping[str, Any], sought: Sought, found: Found) -> dict[str, Any]:
+def unmarked(value: Any, sought: Sought, found: Found) -> Any:
     """What an operation says of itself, without the turn and the session that it was of."""
-    left: dict[str, Any] = {}
-    for key, value in meta.items():
-        if (isinstance(value, str) and sought.drops(value)) or sought.takes({key: value}):
-            found["session"] += 1
-        else:
-            left[key] = _unmarked(value, sought, found)
-    return left
-
-
-def _unmarked(value: Any, sought: Sought, found: Found) -> Any:
     if isinstance(value, Mapping):
-        return unmarked(value, sought, found)
+        left: dict[str, Any] = {}
+        for key, inner in value.items():
+            if (isinstance(inner, str) and sought.drops(inner)) or sought.takes({key: inner}):
+                found["session"] += 1
+            else:
+                left[key] = unmarked(inner, sought, found)
+        return left
     if not isinstance(value, (list, tuple)):
         return value
     stay = [one for one in value if not (isinstance(one, str) and sought.drops(one))]
     found.update({"session": len(value) - len(stay)} if len(stay) < len(value) else {})
-    return [_unmarked(one, sought, found) for one in stay]
+    return [unmarked(one, sought, found) for one in stay]
 
 
 _ESCAPE = re.compile(r"(\\[nrt])")
@@ -216,8 +212,8 @@ def _in_field(key: str, value: Any, sought: Sought, found: Found, name: str) -> 
 def _in_text(text: str, sought: Sought, found: Found) -> str:
     if text[:1] in "{[" and text[-1:] in "}]":
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+            value = json_text.loads(text)
+        except ValueError:
             return sought.clean(text, found)
         cleaned = in_value(value, sought, found)
         return text if cleaned is value else _written(cleaned, text)
@@ -250,8 +246,8 @@ def _whole(text: str, sought: Sought, found: Found) -> str | None:
     if "\n{" in text or _ENVELOPE.fullmatch(text.strip().encode("utf-8", "surrogateescape")):
         return None
     try:
-        value = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
+        value = json_text.loads(text.lstrip("\ufeff"))
+    except ValueError:
         return None
     if isinstance(value, dict) and "\n" not in text.strip() and not text.startswith("\ufeff"):
         return None  # a log of one line
@@ -264,12 +260,8 @@ def _whole(text: str, sought: Sought, found: Found) -> str | None:
 
 
 def _lines(text: str, sought: Sought, found: Found, *, redact: bool) -> str:
-    parts: list[str] = []
-    for line in text.split("\n"):
-        cleaned = _line(line, sought, found, redact=redact)
-        if cleaned is not None:
-            parts.append(cleaned)
-    return "\n".join(parts)
+    cleaned = (_line(line, sought, found, redact=redact) for line in text.split("\n"))
+    return "\n".join(line for line in cleaned if line is not None)
 
 
 class Line(NamedTuple):
@@ -294,10 +286,9 @@ _TOLD = ("id", "text", "content", "trigger", "better_action", "message")
 
 
 def _saying(line: str) -> str:
-    """What a line says: of JSON its id and its words."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = json_text.loads(line)
+    except ValueError:
         return line
     if isinstance(value, dict) and set(value) == {"c", "r"}:
         value = value["r"]
@@ -310,14 +301,15 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     sealed = _ENVELOPE.fullmatch(line.encode("utf-8", "surrogateescape")) if line.startswith('{"c":"') else None
     body = sealed[2].decode("utf-8", "surrogateescape") if sealed else line
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        parts = [one.raw.decode("utf-8", "surrogateescape") for one in _parts(line)]
+        value = json_text.loads(body)
+    except ValueError:
+        objects = parse_jsonl(line.encode("utf-8", "surrogateescape"), "")  # and what is none between them
+        parts = [one.raw.decode("utf-8", "surrogateescape") for one in objects]
         if len(parts) > 1:
             each = [_line(part, sought, found, redact=redact) for part in parts]
             left = [part for part in each if part is not None]
             return line if each == parts else "".join(left) if left else None
-        if line[:1] == "{" and sought.takes(_fields_of(line)):
+        if line[:1] == "{" and sought.takes(dict(_FIELD.findall(line))):
             found["line"] += 1
             return FORGOTTEN if redact else None
         return torn(line, sought, found) if line else line
@@ -343,17 +335,8 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     return f'{{"c":"{zlib.crc32(raw):08x}","r":{raw.decode("utf-8", "surrogateescape")}}}'
 
 
-def _parts(line: str) -> tuple[Record, ...]:
-    """The objects in a line and what is none between them."""
-    return parse_jsonl(line.encode("utf-8", "surrogateescape"), "")
-
-
 _FIELD = re.compile(r'"(\w+)" ?: ?"((?:[^"\\]|\\.)*)"')
-
-
-def _fields_of(line: str) -> dict[str, str]:
-    """What a line that was torn says of itself: the texts in it that stand beside their names."""
-    return dict(_FIELD.findall(line))
+"""What a line that was torn says of itself: the texts in it that stand beside their names."""
 
 
 def _written(value: Any, before: str, indent: int | None = None) -> str:

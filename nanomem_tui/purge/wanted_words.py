@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from copy import copy
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -330,12 +329,6 @@ class _Hashed(frozenset[str]):
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._kept.named(self._what, name) is not None
-
-    def __and__(self, others: AbstractSet[object]) -> frozenset[str]:
-        return frozenset(name for name in others if isinstance(name, str) and name in self)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
 
     def __bool__(self) -> bool:
         return any(mark.what == self._what for mark in self._kept.every)

@@ -224,7 +224,6 @@ def _made(path: Path) -> Made:
 
 
 def _unsound(copy: Path, entry: Entry) -> Iterator[Problem]:
-    """What SQLite says against a database."""
     try:
         with contextlib.closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             [(told,)] = connection.execute("PRAGMA quick_check(1)").fetchall()
@@ -434,7 +433,6 @@ def _tell_beside(paths: Paths, tops: Sequence[Path], left_out: LeftOut) -> None:
 
 
 def _is_passing(name: str) -> bool:
-    """Whether it is a backup, a lock or half a file, which are in no backup."""
     return name == FOLDER or name.endswith((".nanomem-tmp", ".lock"))
 
 
@@ -609,7 +607,6 @@ def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry], *, with
 
 
 def _url_in(archive: Archive, entry: Entry | None, otherwise: str) -> str:
-    """The address by the settings of the workspace in a backup, whose `entry` that is."""
     if entry is None:
         return otherwise
     import tomllib

@@ -12,11 +12,11 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui import json_text, regular
 from nanomem_tui.errors import NanomemError, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
@@ -31,13 +31,11 @@ NEVER: Stamp = (0, 0, 0)
 """That of a file that is not there."""
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
-"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_word`)."""
+"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_OLD_WORD`)."""
 
 
-@cache
-def _old_word() -> re.Pattern[str]:
-    """A word, as they were told apart before."""
-    return re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
+_OLD_WORD = rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+"
+"""A word, as they were told apart before."""
 
 
 class Mark(NamedTuple):
@@ -146,30 +144,21 @@ NOTHING = Forgotten()
 _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender", "actor_key": "sender"}
 
 
-@cache
-def _of_sender() -> re.Pattern[str]:
-    """The sender within the name of a scope."""
-    return re.compile(r"channel:[^\s:/]+:user:(.+)", re.DOTALL)
-
-
-@cache
-def _of_session() -> re.Pattern[str]:
-    """The session within a longer name."""
-    return re.compile(r"[^\s:/]+/\S+ (.+)", re.DOTALL)
+_INNER = {"sender": r"channel:[^\s:/]+:user:(.+)", "session": r"[^\s:/]+/\S+ (.+)"}
+"""The sender within the name of a scope, the session within a longer name."""
 
 
 def called(what: str, name: str) -> tuple[str, ...]:
     """By which names something may be forgotten: by its own; what is of a user's scope by that of the sender too, and
     what is kept of one chat of a session (`scopes.state_key`) by that of the session."""
-    inner = {"sender": _of_sender(), "session": _of_session()}.get(what)
-    found = inner.fullmatch(name) if inner is not None else None
+    found = re.fullmatch(_INNER[what], name, re.DOTALL) if what in _INNER else None
     return (name, found[1]) if found is not None else (name,)
 
 
 def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
     if kind != "text":
         return word_runs.spans(text, signed=kind == "signs")
-    found = list(_old_word().finditer(text))
+    found = list(re.finditer(_OLD_WORD, text))
     return [one[0].lower() for one in found], [one.span() for one in found]
 
 
@@ -226,9 +215,8 @@ def read(path: Path) -> Forgotten:
 
 def _read(data: bytes, where: str) -> Forgotten:
     try:
-        value = json.loads(data)
-        return of_json(value)._replace(others=tuple(of_json(one) for one in value.get("others", ())))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return of_json(json_text.loads(data))
+    except (ValueError, KeyError, TypeError):
         fix = "put it back from a backup; without it what was forgotten may come back"
         raise StoreError("what is to stay forgotten cannot be read", where, fix) from None
 
@@ -236,7 +224,7 @@ def _read(data: bytes, where: str) -> Forgotten:
 def of_json(value: Any) -> Forgotten:
     """What `as_json` says. Raises ValueError, KeyError or TypeError where it says nothing of the kind."""
     marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
-    return Forgotten(bytes.fromhex(value["salt"]), marks)
+    return Forgotten(bytes.fromhex(value["salt"]), marks, tuple(map(of_json, value.get("others", ()))))
 
 
 def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
@@ -336,12 +324,10 @@ def _lifted(kept: Forgotten, receipt: str) -> Forgotten:
 
 def _keep(paths: Paths, kept: Forgotten) -> None:
     atomic.make_folder(paths.data)
-    body: dict[str, Any] = as_json(kept)
-    if kept.others:
-        body["others"] = [as_json(one) for one in kept.others]
-    atomic.write_atomic(paths.data / FILE, json.dumps(body, indent=1).encode())
+    atomic.write_atomic(paths.data / FILE, json.dumps(as_json(kept), indent=1).encode())
 
 
 def as_json(kept: Forgotten) -> dict[str, Any]:
-    """The key and the marks under it, without those under others."""
-    return {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}
+    """The key and the marks under it, and those under others."""
+    body: dict[str, Any] = {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}
+    return body | ({"others": [as_json(one) for one in kept.others]} if kept.others else {})

@@ -158,7 +158,6 @@ class Move:
 
 
 class _End:
-    """One end of a move: a place, and its database."""
 
     def __init__(self, paths: Paths, workspace_id: str, label: str) -> None:
         self.label = label
