@@ -26,11 +26,10 @@ from nanomem_tui.vectors import collection as vectors
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.engine import Database, SqliteDatabase
     from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.presence import Presence
     from nanomem_tui.store.recovery import Recovery
-    from nanomem_tui.store.taking_out import TakenOut
     from nanomem_tui.store.values import AnyRow
     from nanomem_tui.store.work import WorkStore
 
@@ -107,36 +106,35 @@ def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         with contextlib.closing(memory.server):
-            _in_schema(memory, memory.server, sought, tell, name, write=write)
+            _on_server(memory, memory.server, sought, tell, name, write=write)
     # Beside a server lies what a move there left behind, which is to hold it no longer either.
     with _in_file(memory, write=write) as database:
         if database is not None:
-            _in_database(memory, database, sought, tell, name, write=write)
+            if write:
+                with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
+                    stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
+            asked = cleaning.Cleaning(sought, name)
+            _clean(memory, database, _recovery(memory, database), asked, write=write)
+            asked.tell(within(memory.paths.database.name, tell))
+            if write:
+                _compact(database, memory.paths.database.name, tell)
     left = memory.paths.database
     if memory.server is not None and is_old(left):
         clean_old(left, memory.workspace_id, sought, partial(tell, left.name), write=write)
 
 
-def _forget_items(memory: Memory, taken: TakenOut) -> None:
-    keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
-    vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
-
-
-def _in_database(
-    memory: Memory, database: SqliteDatabase, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
+def _clean(
+    memory: Memory, database: Database, recovery: Recovery | None, asked: cleaning.Cleaning, *, write: bool
 ) -> None:
     from nanomem_tui.store import taking_out
 
-    asked = cleaning.Cleaning(sought, name)
     if write:
-        with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
-            stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
-        _forget_items(memory, taking_out.take_out(database, _recovery(memory, database), asked))
-        _compact(database, database.file.name, tell)
+        taken = taking_out.take_out(database, recovery, asked)
+        keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
+        vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
     else:
         with database.reading() as connection:
             taking_out.clean(connection, asked, write=False)
-    asked.tell(within(memory.paths.database.name, tell))
 
 
 def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
@@ -147,24 +145,20 @@ def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
         tell(name, Counter({"bytes": 1}), UNMOVED)
 
 
-def _in_schema(
-    memory: Memory, schema: PostgresDatabase, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
+def _on_server(
+    memory: Memory, schema: PostgresDatabase, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
-    from nanomem_tui.store import takeover, taking_out
+    from nanomem_tui.store import takeover
 
     key = memory.workspace_id
     if write and takeover.is_due_on_server(schema, key):
         takeover.take_over_from_server(schema, memory.paths, key, _agents_rows(memory))
-    asked = cleaning.Cleaning(sought, name)
-    if write and schema.exists():
-        with schema.writing(durable=True) as connection:
-            taken = taking_out.clean(connection, asked, write=True)
-        _forget_items(memory, taken)
-        schema.compact()
-    elif schema.exists():
-        with schema.reading() as connection:
-            taking_out.clean(connection, asked, write=False)
-    asked.tell(within(schema.where, tell))
+    if schema.exists():
+        asked = cleaning.Cleaning(sought, name)
+        _clean(memory, schema, None, asked, write=write)
+        asked.tell(within(schema.where, tell))
+        if write:
+            schema.compact()
     found: Found = Counter()
     with takeover.old_rows(schema, key) as file:
         if file is not None:
