@@ -151,10 +151,10 @@ def refuse(memory: Memory) -> None:
         raise Refused(f"another program has this memory open (process {pid})", str(memory.paths.data), fix)
 
 
-def _holders(folder: Path, proc: Path = Path("/proc")) -> Iterator[int]:
+def _holders(folder: Path) -> Iterator[int]:
     """The other processes that have a file below a folder open, where the system tells."""
     begin = os.path.realpath(folder) + os.sep
-    for entry in sorted(proc.glob("[0-9]*")):
+    for entry in sorted(Path("/proc").glob("[0-9]*")):
         if int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError), os.scandir(entry / "fd") as handles:

@@ -576,8 +576,6 @@ def _reading(path: Path) -> Iterator[None]:
 # -- a memory on a server, as files of a backup, and back from there --------------------------------------------------
 
 META = operations.META
-_WORK = [table for table in work_models.METADATA.sorted_tables if table.name != "work_meta"]
-"""The tables of work, but for what is about the place."""
 
 
 def url_now(paths: Paths) -> str:
@@ -729,7 +727,7 @@ def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
 
 def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
     with contextlib.closing(_work_in(paths, file)) as found:
-        return found.read(lambda connection: moving.sums(connection, _WORK))
+        return found.read(lambda connection: moving.sums(connection, work_models.METADATA.sorted_tables))
 
 
 def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:
