@@ -101,9 +101,8 @@ def _body(plan: Plan, done: Done | None, file: str | None, work: Mapping[str, in
         "replaced": plan.replaced,
     }  # fmt: skip
     if done is not None:
-        body |= {"move": done.move, "tables": {name: one._asdict() for name, one in done.tables.items()}}
-        body["tables"] |= {name: {"rows": rows} for name, rows in work.items()}
-        body["settings"] = file
+        tables = {name: {"rows": rows} for name, rows in {**done.tables, **work}.items()}
+        body |= {"move": done.move, "tables": tables, "settings": file}
     return body
 
 
@@ -120,7 +119,7 @@ def _plan_lines(plan: Plan) -> list[str]:
 
 
 def _done_lines(plan: Plan, done: Done, file: str | None, found: Paths, work: Mapping[str, int]) -> list[str]:
-    moved = sum(one.rows for one in done.tables.values()) + sum(work.values())
+    moved = sum(done.tables.values()) + sum(work.values())
     tables = words.counted(len(done.tables) + len(work), "table")
     same = f"{words.counted(moved, 'row')} of {tables} moved, the same on both sides."
     named = f"database_url is set in {file}." if file else f"Name it: {_setting(plan.target)}"

@@ -17,7 +17,7 @@ from nanomem_tui.errors import AccessDenied, DiskFull, NotFound, Refused
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
     from nanomem_tui.purge.run import Looked, Wanted
-    from nanomem_tui.purge.texts import Sought
+    from nanomem_tui.purge.wanted_words import Sought
     from nanomem_tui.purge.wishes import Name, Wish
     from nanomem_tui.store.forgotten import Forgotten
     from nanomem_tui.store.purge_marker import Mark
@@ -62,15 +62,15 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
       nanomem scrub
       nanomem scrub --mask --dry-run
     """
-    from nanomem_tui.purge import texts
     from nanomem_tui.purge.run import Wanted
+    from nanomem_tui.purge.wanted_words import Secrets
     from nanomem_tui.store import purge_marker
 
     if (yes or dry_run or backups) and not mask:
         raise click.UsageError("--yes, --dry-run and --backups go with --mask", click.get_current_context())
     wanted = Wanted(backups)
     memory = _memory(state)
-    sought = texts.Secrets()
+    sought = Secrets()
     found = _look(memory, sought, wanted)
     if (everywhere := sought.everywhere()) is not None:
         sought = everywhere
@@ -87,10 +87,10 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     lines = [*purge_words.mask_lines(found), *purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
     if not agreed(state, {"found": purge_words.as_json(found)}, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.purge import run
+    from nanomem_tui.operations import new_key
 
-    marked = begun or purge_marker.Mark("scrub", run.new_receipt_id(), "", {})
-    return _done(state, memory, [sought], wanted._replace(anew=begun is not None), marked)
+    marked = begun or purge_marker.Mark("scrub", new_key("receipt"), "", {})
+    return _done(state, memory, [sought], wanted, marked)
 
 
 @click.command(cls=Command)
@@ -182,7 +182,6 @@ def forget(
     sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), Wanted(backups)
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
-    wanted = wanted._replace(anew=begun is not None)
     wishes.refuse_unknown(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
 
@@ -248,15 +247,14 @@ def _mark(
     memory: Memory, sought: Sought, asked: Mapping[str, int], kept: Mapping[str, Sequence[str]], *, parts: bool
 ) -> Mark:
     """What tells of a forget until it is at its end."""
-    from nanomem_tui.purge import run
-    from nanomem_tui.purge.wanted_words import Words as Sayings
+    from nanomem_tui.operations import new_key
     from nanomem_tui.store import forgotten, purge_marker
 
-    key = run.new_receipt_id()
+    key = new_key("receipt")
     things = {name: [one for one in names if one] for name, names in kept.items()}
     after = forgotten.with_more(forgotten.load(memory.paths), key, things)
     mark = purge_marker.Mark("forget", key, "", asked, parts=parts, kept=after)
-    if not things or not isinstance(sought, Sayings):
+    if not things:
         return mark
     alone = forgotten.NOTHING._replace(salt=after.salt)
 

@@ -1,8 +1,5 @@
-"""What the rows of any database hold, of ours in a backup or of another system, and what the bytes of files hold
-whatever their form says: what is left in a freed page, or anywhere else. Changes nothing.
-
-Must not take a word of an index for left over: it belongs to a row that stays.
-"""
+"""What the rows of any database hold, of ours in a backup or of another system, and what the bytes of a file hold that
+is no text. Changes nothing."""
 
 from __future__ import annotations
 
@@ -12,19 +9,15 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.foreign_databases import open_read_only
-from nanomem_tui.purge.texts import FEW, Found, Sought, has_taken, in_value, torn, unpacked
-from nanomem_tui.purge.wanted_words import Words
-
-if TYPE_CHECKING:
-    from nanomem_tui.paths import Paths
-
+from nanomem_tui.purge.texts import has_taken, in_value, unpacked
+from nanomem_tui.purge.wanted_words import FEW, Found, Sought
 
 _INDEX = re.compile(r"_(?:fts|words)_(?:data|idx|content|docsize|config)$")
 DERIVED = frozenset({"content_norm", "content_hash", "row_hash"})
@@ -73,7 +66,6 @@ def in_database_bytes(data: bytes, sought: Sought) -> Found:
 
 
 def _unpacked(value: bytes) -> str | None:
-    """The long fields of a record lie packed in its row."""
     data = unpacked(value)
     return None if data is None else data.decode("utf-8", "replace")
 
@@ -96,89 +88,22 @@ def _quoted(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-FREED = "in pages of the database that were freed: the same command again writes it anew"
-UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
-NOTHING = "in bytes that belong to nothing"
-CACHE = "in bytes of a cache: remove the file, it is made anew"
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 LEAST = 6
 """Bytes that do not stand in a picture by chance."""
 SQLITE = b"SQLite format 3\0"
 
 
-def bytes_left(paths: Paths, sought: Sought) -> Iterator[tuple[str, Mapping[str, int], str]]:
-    """The files of ours that hold one of the longest texts: the file, how many of them, and why it is there."""
-    if not isinstance(sought, Words):
-        return
-    for path in sorted(paths.data.rglob("*")):
-        if not path.is_file() or path.is_symlink() or not (found := _forms(path, sought)):
-            continue
-        if _is_unmoved(path):
-            why = UNMOVED
-        elif _is_database(path):
-            if not in_freed(path, sought):
-                continue
-            why = FREED
-        elif not _in_text(path, sought):
-            continue
-        else:
-            why = CACHE if path.relative_to(paths.data).parts[0] in ("chroma", "blame", "crystallize") else NOTHING
-        yield paths.relative(path), {"bytes": found}, why
-
-
-def may_hold(path: Path, sought: Sought) -> bool:
-    """Whether the bytes of a file hold one of the texts, be it in what belongs to a row that stays."""
-    return isinstance(sought, Words) and path.is_file() and _forms(path, sought) > 0
-
-
 def times_in_bytes(path: Path, sought: Sought) -> int:
-    """How many of the texts a file that is no text holds, in any of the encodings that programs write; of short ones
-    there is no telling, as they stand in any picture."""
-    return _forms(path, sought, ENCODINGS, LEAST) if isinstance(sought, Words) else 0
-
-
-def in_freed(path: Path, sought: Sought) -> bool:
-    """Whether a database holds one of the texts and has pages that belong to nothing: in a file that was written anew
-    there are none, and what is in it is a word of an index or a value that stays."""
-    if not may_hold(path, sought) or not _is_database(path):
-        return False
-    try:
-        with open_read_only(path) as connection:
-            return bool(connection.execute("PRAGMA freelist_count").fetchone()[0])
-    except (sqlite3.Error, NanomemError):
-        return True
-
-
-def _is_unmoved(path: Path) -> bool:
-    """Whether a file is a WAL, or a database with one that holds anything."""
-    wal = path if path.name.endswith("-wal") else path.with_name(f"{path.name}-wal")
-    return wal.is_file() and wal.stat().st_size > 0
-
-
-def _is_database(path: Path) -> bool:
-    with contextlib.suppress(OSError), regular.opened(path) as file:
-        return file.read(len(SQLITE)) == SQLITE
-    return False
-
-
-def _in_text(path: Path, sought: Words) -> bool:
-    """Whether a file that is no database holds one of them as words."""
-    found: Found = Counter()
-    data = regular.read(path, regular.MOST_OF_A_LOG)
-    torn(data.decode("utf-8", "replace"), sought.in_binary() if b"\0" in data else sought, found)
-    return bool(found)
-
-
-def _forms(path: Path, sought: Words, encodings: Sequence[str] = ("utf-8",), least: int = 0) -> int:
-    """How many of the texts a file holds, however large it is, in forms of so many bytes at least."""
-    forms = [_encoded(text, encodings, least) for text in sought.texts[:FEW]]
+    """How many of the longest texts a file that is no text holds, however large it is, in any of the encodings that
+    programs write; of short ones there is no telling, as they stand in any picture."""
     with regular.opened(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return 0
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return sum(any(data.find(form) >= 0 for form in of_one) for of_one in forms)
+            return sum(any(data.find(form) >= 0 for form in _encoded(text)) for text in sought.texts[:FEW])
 
 
-def _encoded(text: str, encodings: Sequence[str], least: int) -> set[bytes]:
-    forms = {form.encode(encoding, "surrogatepass") for form in (text, text.lower()) for encoding in encodings}
-    return {form for form in forms if len(form) >= least}
+def _encoded(text: str) -> set[bytes]:
+    forms = {form.encode(encoding, "surrogatepass") for form in (text, text.lower()) for encoding in ENCODINGS}
+    return {form for form in forms if len(form) >= LEAST}

@@ -7,15 +7,14 @@ asked newest first: what was done to a row before fits nothing any more once a l
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import json_text
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.purge.texts import Found, Sought, has_taken, in_value, unmarked
-from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.purge.texts import has_taken, in_value, unmarked
+from nanomem_tui.purge.wanted_words import Found, Marks, Sought
 from nanomem_tui.store import happening, knowledge, work, work_aging, work_search
 from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
@@ -57,7 +56,6 @@ class Cleaning:
         self.found: dict[str, Found] = {}
         self.gone: set[Part] = set()
         self._sought = sought
-        self._marks = sought.marks if isinstance(sought, Words) else Marks()
         self._name = name
         self._broken: set[Part] = set()
         self._gone_ids: set[str] = set()
@@ -65,7 +63,7 @@ class Cleaning:
     def row(self, layer: str, row: AnyRow) -> AnyRow | None:
         """Return a row without what is sought; None: it goes as a whole."""
         found = self._found_in(TABLES[layer])
-        if belongs(row, self._marks):
+        if belongs(row, self._sought.marks):
             found["row"] += 1
             left = None
         else:
@@ -189,18 +187,17 @@ def _said(row: AnyRow) -> str:
 
 def _value(raw: str) -> Any:
     try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
+        return json_text.loads(raw)
+    except ValueError:
         return None
 
 
 def clean_work(
-    connection: Connection, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed,
-    touched: list[tuple[str, str]] | None = None,
-) -> bool:  # fmt: skip
-    """Look through every table, and with `write` take out what is sought, in the transaction of the caller; whether
-    there was anything. Names the rows that go; `touched` gets the kinds and ids of records that were written, whose
-    vectors are stale. Raises the driver's errors."""
+    connection: Connection, sought: Sought, tell: Tell, *, write: bool, name: Name = unnamed
+) -> dict[str, list[str]]:
+    """Look through every table, and with `write` take out what is sought, in the transaction of the caller; name the
+    rows that go, and return the ids of the records that hold anything, by kind. Raises the driver's errors."""
+    held: dict[str, list[str]] = {}
     every: Found = Counter()
 
     def count(where: str, found: Found) -> None:
@@ -213,8 +210,8 @@ def clean_work(
             goes, holds = _record(connection, kind, record, sought, found, write=write)
             if goes:
                 name(kind.name, record.id, record.title)
-            if holds and write and touched is not None:
-                touched.append((kind.name, record.id))
+            if holds:
+                held.setdefault(kind.name, []).append(record.id)
         count(kind.name, found)
     count("happening", _happening(connection, sought, write=write))
     count("record_changes", _changes(connection, sought, write=write))
@@ -222,16 +219,15 @@ def clean_work(
     count("lifecycle", _batches(connection, sought, write=write))
     if write and every:
         work_search.drop_removed(connection)
-    return bool(every)
+    return held
 
 
 def _record(
     connection: Connection, kind: Kind, record: TierRecord, sought: Sought, found: Found,
     *, write: bool,
 ) -> tuple[bool, bool]:  # fmt: skip
-    """Look at one record: whether it goes as a whole, and whether it holds anything at all."""
     mine: Found = Counter()
-    goes = _belongs(record, sought)
+    goes = any(key in sought.marks.ids for key in (record.id, record.key)) or has_taken(dict(record.fields), sought)
     fields = in_value(dict(record.fields), sought, mine)
     if not goes and fields == dict(record.fields):
         return False, False
@@ -245,13 +241,6 @@ def _record(
     else:
         work.put(connection, [record._replace(fields=fields)])
     return goes, True
-
-
-def _belongs(record: TierRecord, sought: Sought) -> bool:
-    if not isinstance(sought, Words):
-        return False
-    ids = sought.marks.ids
-    return record.id in ids or record.key in ids or has_taken(dict(record.fields), sought)
 
 
 def _happening(connection: Connection, sought: Sought, *, write: bool) -> Found:

@@ -7,17 +7,16 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui import config
 from nanomem_tui.errors import NanomemError, Refused
 from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.purge import any_database, cleaning, stored_files
-from nanomem_tui.purge.texts import Found, Sought
-from nanomem_tui.purge.wanted_words import Words
+from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.store import atomic, driver_errors, first_edition, old_stores
 from nanomem_tui.store.place import Place
 from nanomem_tui.store.reading import SqliteReading
@@ -26,14 +25,23 @@ from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.operations import Change
     from nanomem_tui.paths import Paths
-    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.engine import Database, SqliteDatabase
     from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.presence import Presence
     from nanomem_tui.store.recovery import Recovery
-    from nanomem_tui.store.taking_out import TakenOut
     from nanomem_tui.store.values import AnyRow
+    from nanomem_tui.store.work import WorkStore
+
+
+UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
+
+
+class Tell(Protocol):
+    """Is told what was found where, and why that stays, if it does."""
+
+    def __call__(self, where: str, found: Found, stays: str = "") -> None:
+        """Note it."""
 
 
 class Memory(NamedTuple):
@@ -50,29 +58,17 @@ class Memory(NamedTuple):
 def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     """What `backups` keeps of the conversations that go, for their undo. That the database cannot be read is told
     where it is looked through."""
-    names: set[str] = set()
-    if isinstance(sought, Words) and sought.marks.sessions:
-        with contextlib.suppress(NanomemError):
-            names = cleaning.kept_transcripts(_touching_sessions(memory), sought)
-    found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
-    return [path for path in found if path.is_file()]
-
-
-def _touching_sessions(memory: Memory) -> list[Change]:
-    """What operations did to conversations."""
     from nanomem_tui.store import taking_out
 
-    if (schema := memory.server) is not None:
-        with contextlib.closing(schema):
-            if not schema.exists():
-                return []
-            with schema.reading() as connected:
-                return list(taking_out.changes_of(connected, "session"))
-    with _in_file(memory) as database:
-        if database is None:
-            return []
-        with database.reading() as reading:
-            return list(taking_out.changes_of(reading, "session"))
+    names: set[str] = set()
+    if sought.marks.sessions:
+        opened = contextlib.closing(memory.server) if memory.server is not None else _in_file(memory)
+        with contextlib.suppress(NanomemError), opened as database:
+            if database is not None and database.exists():
+                with database.reading() as connection:
+                    names = cleaning.kept_transcripts(taking_out.changes_of(connection, "session"), sought)
+    found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
+    return [path for path in found if path.is_file()]
 
 
 @contextlib.contextmanager
@@ -106,61 +102,63 @@ def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
     return Recovery(database, memory.paths.copies, memory.paths.quarantine)
 
 
-def memory_db(memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool) -> None:
+def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool) -> None:
     """Look through the rows of the memory, and with `write` take out what is sought. Raises the store's errors."""
     if memory.server is not None:
         with contextlib.closing(memory.server):
-            _in_schema(memory, memory.server, sought, tell, name, write=write)
+            _on_server(memory, memory.server, sought, tell, name, write=write)
     # Beside a server lies what a move there left behind, which is to hold it no longer either.
     with _in_file(memory, write=write) as database:
         if database is not None:
-            _in_database(memory, database, sought, tell, name, write=write)
+            if write:
+                with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
+                    stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
+            asked = cleaning.Cleaning(sought, name)
+            _clean(memory, database, _recovery(memory, database), asked, write=write)
+            asked.tell(within(memory.paths.database.name, tell))
+            if write:
+                _compact(database, memory.paths.database.name, tell)
     left = memory.paths.database
     if memory.server is not None and is_old(left):
         clean_old(left, memory.workspace_id, sought, partial(tell, left.name), write=write)
 
 
-def _forget_items(memory: Memory, taken: TakenOut) -> None:
-    keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
-    vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
-
-
-def _in_database(
-    memory: Memory, database: SqliteDatabase, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
+def _clean(
+    memory: Memory, database: Database, recovery: Recovery | None, asked: cleaning.Cleaning, *, write: bool
 ) -> None:
     from nanomem_tui.store import taking_out
 
-    asked = cleaning.Cleaning(sought, name)
     if write:
-        with contextlib.suppress(NanomemError):  # it is written anew, whatever it says
-            stored_files.clean(stored_files.log_of(memory.paths), sought, tell, write=False)
-        _forget_items(memory, taking_out.take_out(database, _recovery(memory, database), asked))
-        with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
-            database.compact()
+        taken = taking_out.take_out(database, recovery, asked)
+        keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
+        vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
     else:
         with database.reading() as connection:
             taking_out.clean(connection, asked, write=False)
-    asked.tell(within(memory.paths.database.name, tell))
 
 
-def _in_schema(
-    memory: Memory, schema: PostgresDatabase, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool
+def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
+    """Write a database anew; told as left where somebody reads it meanwhile."""
+    try:
+        store.compact()
+    except Refused:
+        tell(name, Counter({"bytes": 1}), UNMOVED)
+
+
+def _on_server(
+    memory: Memory, schema: PostgresDatabase, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
-    from nanomem_tui.store import takeover, taking_out
+    from nanomem_tui.store import takeover
 
     key = memory.workspace_id
     if write and takeover.is_due_on_server(schema, key):
         takeover.take_over_from_server(schema, memory.paths, key, _agents_rows(memory))
-    asked = cleaning.Cleaning(sought, name)
-    if write and schema.exists():
-        with schema.writing(durable=True) as connection:
-            taken = taking_out.clean(connection, asked, write=True)
-        _forget_items(memory, taken)
-        schema.compact()
-    elif schema.exists():
-        with schema.reading() as connection:
-            taking_out.clean(connection, asked, write=False)
-    asked.tell(within(schema.where, tell))
+    if schema.exists():
+        asked = cleaning.Cleaning(sought, name)
+        _clean(memory, schema, None, asked, write=write)
+        asked.tell(within(schema.where, tell))
+        if write:
+            schema.compact()
     found: Found = Counter()
     with takeover.old_rows(schema, key) as file:
         if file is not None:
@@ -177,7 +175,7 @@ def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
 
 
 def work_db(
-    memory: Memory, sought: Sought, tell: cleaning.Tell, name: cleaning.Name, *, write: bool, anew: bool
+    memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
     from nanomem_tui.store import work_takeover
@@ -187,26 +185,15 @@ def work_db(
         with contextlib.closing(work_takeover.open_work(memory.paths, memory.workspace_id, place)) as store:
             if not store.exists:
                 continue
-            touched: list[tuple[str, str]] = []
             told = within(store.where if store.is_remote else store.path.name, tell)
-            clean = partial(cleaning.clean_work, sought=sought, tell=told, write=write, name=name, touched=touched)
-            found = store.rewrite(clean) if write else store.read(clean)
-            _forget_records(memory, touched)
-            if write and not store.is_remote and (anew or found or any_database.may_hold(store.path, sought)):
-                with contextlib.suppress(Refused):  # somebody reads: what is left is told by the look afterwards
-                    store.compact()
-
-
-def _forget_records(memory: Memory, touched: Iterable[tuple[str, str]]) -> None:
-    keys: dict[str, list[str]] = {}
-    for kind, key in touched:
-        keys.setdefault(KINDS[kind].table, []).append(key)
-    vectors.forget(memory.paths.vectors, keys)
-
-
-def is_of_first_edition(place: stored_files.Place) -> bool:
-    """Whether a file is a database of the first edition: its rows are cleaned where it lies."""
-    return place.kind == "copy" and is_old(place.path)
+            clean = partial(cleaning.clean_work, sought=sought, tell=told, write=write, name=name)
+            if not write:
+                store.read(clean)
+                continue
+            written = store.rewrite(clean)
+            vectors.forget(memory.paths.vectors, {KINDS[kind].table: keys for kind, keys in written.items()})
+            if not store.is_remote:
+                _compact(store, store.path.name, tell)
 
 
 def of_first_edition(
@@ -217,8 +204,11 @@ def of_first_edition(
     and secrets are looked for, and nothing is changed. Raises the store's errors."""
     key = memory.workspace_id
     clean_old(place.path, key, sought, partial(tell, place.where), write=write)
-    told = partial(tell_others, f"{place.where}, rows of other workspaces")
-    look_at_others(place.path, key, sought.said_alone(), told)
+    found: Found = Counter()
+    with open_read_only(place.path) as connection:
+        for _ in _changed_old(connection, key, sought.said_alone(), found, others=True):
+            pass
+    tell_others(f"{place.where}, rows of other workspaces", found)
 
 
 def is_of_others(memory: Memory, path: Path) -> bool:
@@ -239,7 +229,7 @@ def is_of_others(memory: Memory, path: Path) -> bool:
     return parts[0] in ("copies", stored_files.LOG) and paths.store != paths.data
 
 
-def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell, *, anew: bool) -> None:
+def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell: cleaning.Tell) -> None:
     """Make a new copy in the place of those that hold it. Raises the store's errors."""
     found: Found = Counter()
 
@@ -250,7 +240,7 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
     for place in files:
         if place.kind == "copy" and place.path.parent == memory.paths.copies:
             stored_files.clean(place, sought, count, write=False)
-    if not anew and not found:
+    if not found:
         return
     with _in_file(memory) as database:
         if database is not None:
@@ -281,22 +271,14 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Fou
     found: Found = Counter()
     with open_read_only(path) as connection:
         held = any(True for _ in _changed_old(connection, workspace_id, sought, found))
-    if write and (held or any_database.in_freed(path, sought)):
+        (freed,) = connection.execute("PRAGMA freelist_count").fetchone()
+    if write and (held or freed or path.with_name(f"{path.name}-wal").exists()):
         try:
             with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
                 _write_old(connection, workspace_id, sought)
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, path) from error
-    tell(found)
-
-
-def look_at_others(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Found], None]) -> None:
-    """Look through the rows of every other workspace. Changes nothing. Raises the store's errors."""
-    found: Found = Counter()
-    with open_read_only(path) as connection:
-        for _ in _changed_old(connection, workspace_id, sought, found, others=True):
-            pass
     tell(found)
 
 
@@ -365,7 +347,6 @@ def old_servers(memory: Memory) -> list[tuple[str, str]]:
 
 
 def _is_used(url: str, memory: Memory) -> bool:
-    """Whether the memory is on that server now."""
     if memory.server is None:
         return False
     from nanomem_tui.store.postgres import PostgresDatabase

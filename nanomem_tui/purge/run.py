@@ -13,24 +13,24 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.formats.agent_home import missing_sessions
-from nanomem_tui.operations import new_key, new_operation
+from nanomem_tui.operations import new_operation
 from nanomem_tui.paths import is_of_other_account
-from nanomem_tui.purge import any_database, cleaning, databases, stored_files, untouched
+from nanomem_tui.purge import cleaning, databases, stored_files, untouched
 from nanomem_tui.purge.databases import Memory
-from nanomem_tui.purge.texts import Found, Line, Sought
-from nanomem_tui.purge.wanted_words import KeptWords, Words
+from nanomem_tui.purge.texts import Line
+from nanomem_tui.purge.wanted_words import Found, KeptWords, Sought
 from nanomem_tui.store import atomic, backup, forgotten, processes
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.paths import Paths
-    from nanomem_tui.purge.texts import Sought
     from nanomem_tui.workspace import Workspace
 
 
@@ -88,12 +88,10 @@ class Looked(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What else is to be dealt with: the backups. `archives`: these are looked through at all. `anew`: databases are
-    written anew whatever they hold, as one that was interrupted may have left it in pages that were freed."""
+    """What else is to be dealt with: the backups. `archives`: these are looked through at all."""
 
     backups: bool = False
     archives: bool = True
-    anew: bool = False
 
 
 def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
@@ -127,9 +125,8 @@ def clean(
     after = _through(memory, sought, wanted, progress, write=False)
     hindered = dict(done.unread)
     places = [place._replace(stays=place.stays or _hindered(place, hindered)) for place in after.places]
-    told = {place.where for place in places}
-    raw = [Place(*one) for one in any_database.bytes_left(memory.paths, sought) if one[0] not in told]
-    return done, after._replace(places=(*places, *raw))
+    unmoved = [place for place in done.places if place.stays == databases.UNMOVED]
+    return done, after._replace(places=(*places, *unmoved))
 
 
 def _hindered(place: Place, reasons: Mapping[str, str]) -> str:
@@ -154,10 +151,10 @@ def refuse(memory: Memory) -> None:
         raise Refused(f"another program has this memory open (process {pid})", str(memory.paths.data), fix)
 
 
-def _holders(folder: Path, proc: Path = Path("/proc")) -> Iterator[int]:
+def _holders(folder: Path) -> Iterator[int]:
     """The other processes that have a file below a folder open, where the system tells."""
     begin = os.path.realpath(folder) + os.sep
-    for entry in sorted(proc.glob("[0-9]*")):
+    for entry in sorted(Path("/proc").glob("[0-9]*")):
         if int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError), os.scandir(entry / "fd") as handles:
@@ -192,16 +189,16 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         rows += [] if write else [Goes("file", paths.relative(path), "the whole conversation")]
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write))
-    tried("work.db", partial(databases.work_db, memory, sought, tell, name, write=write, anew=wanted.anew))
+    tried("work.db", partial(databases.work_db, memory, sought, tell, name, write=write))
     unread += databases.old_servers(memory)
     files, beside, passed, links = stored_files.listed(paths, memory.layout)
     unread += [*beside, *links]
     if (missing := missing_sessions(memory.layout)) is not None:
         unread.append((f"sessions/{memory.layout.workspace_id}", f"{missing.what}; {missing.fix}"))
     if write and paths.database.exists():
-        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell, anew=wanted.anew))
+        tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
     for place in (one for one in files if one.path not in kept):
-        if databases.is_of_first_edition(place):
+        if place.kind == "copy" and databases.is_old(place.path):  # its rows are cleaned where it lies
             told = partial(tell, stays=STAYS["others"])
             tried(place.where, partial(databases.of_first_edition, memory, place, sought, tell, told, write=write))
             continue
@@ -221,7 +218,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
             told = partial(tell, stays=STAYS[place.kind])
             tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         tried(where := paths.relative(git_dir), partial(untouched.look_in_history, where, git_dir, sought, tell))
-    if isinstance(sought, Words) and sought.has_words and not write:
+    if sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []
     for path in untouched.archives(paths) if wanted.archives else ():
@@ -235,18 +232,13 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
 def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Names stay, and are told; also those in these histories in git."""
     paths = memory.paths
-    for one in untouched.names_on_disk(paths, memory.layout, sought):
+    in_git = (untouched.names_in_git(git_dir, paths.relative(git_dir), sought) for git_dir in histories)
+    for one in dict.fromkeys(chain(untouched.names_on_disk(paths, memory.layout, sought), *in_git)):
         tell(one.where, Counter({"name": 1}), one.way)
-    for git_dir in histories:
-        for one in untouched.names_in_git(git_dir, paths.relative(git_dir), sought):
-            tell(one.where, Counter({"name": 1}), one.way)
 
 
 def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
-    found = untouched.in_archive(path, sought)
-    if isinstance(sought, Words) and (number := untouched.names_in_backup(path, sought)):
-        found["name"] += number
-    if found:
+    if found := untouched.in_archive(path, sought):
         held.append(path)
     tell(path.name, found)
 
@@ -289,22 +281,17 @@ class Receipt(NamedTuple):
         if not sought.whole:
             return self
         taken = tuple((untouched.masked_name(where, sought), times) for where, times in self.taken)
-        left = [(where, untouched.masked_name(where, sought), times, why) for where, times, why in self.left]
-        masked = [
-            (told, times, sought.clean(why, Counter()) if told != where else why) for where, told, times, why in left
-        ]
-        return self._replace(taken=taken, left=tuple(masked))
+        left = []
+        for where, times, why in self.left:
+            told = untouched.masked_name(where, sought)
+            left.append((told, times, why if told == where else sought.clean(why, Counter())))
+        return self._replace(taken=taken, left=tuple(left))
 
     def to_json(self) -> dict[str, Any]:
         """The receipt as its file and the command line have it."""
         taken = [{"where": where, "times": times} for where, times in self.taken]
         left = [{"where": where, "times": times, "why": why} for where, times, why in self.left]
         return {**self._asdict(), "asked": dict(self.asked), "taken": taken, "left": left}
-
-
-def new_receipt_id() -> str:
-    """The id of a receipt."""
-    return new_key("receipt")
 
 
 def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Looked, after: Looked) -> Receipt:

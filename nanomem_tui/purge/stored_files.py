@@ -33,8 +33,8 @@ from nanomem_tui.formats.wal_state import wal_name
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
-from nanomem_tui.purge.texts import Found, Line, Sought, in_bytes, in_value, lines_in, unpacked
-from nanomem_tui.purge.wanted_words import Marks, Words, sender_of
+from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
+from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
 from nanomem_tui.store import atomic, backup, old_stores, year_archive
 from nanomem_tui.store.backup import SIDE_FILES
 from nanomem_tui.text import FORGOTTEN
@@ -96,9 +96,8 @@ def listed(paths: Paths, layout: Layout) -> Listed:
     of_memory = len(links)
     known = {place.path for place in found} | {paths.database, paths.work_database}
     passed: list[tuple[str, str]] = []
-    beside = files_of_home(paths, left_out, passed)
     others = ((path, False) for path in _others(paths, layout, left_out))
-    for path, keys in chain(others, beside):
+    for path, keys in chain(others, _files_of_home(paths, left_out, passed)):
         name = _named(path, base)
         if path in known or "/.git/" in f"/{name}" or name.endswith(SIDE_FILES):
             continue
@@ -231,7 +230,6 @@ def _is_database(path: Path) -> bool:
 
 
 def _begins(path: Path, *magic: bytes) -> bool:
-    """Whether a file begins in one of these ways."""
     try:
         with regular.opened(path) as file:
             return file.read(len(any_database.SQLITE)).startswith(magic)
@@ -281,8 +279,15 @@ def remove(path: Path, tell: Tell, folder: str, *, write: bool) -> None:
 
 
 def is_whole(place: Place, sought: Sought) -> bool:
-    """Whether a file goes as a whole."""
-    return isinstance(sought, Words) and is_of(place.path, place.kind, sought.marks)
+    """Whether a file goes as a whole: the transcript of a session that goes, the checkpoint of its current turn, its
+    log, or a backup of one of them."""
+    if not sought.marks.sessions or place.kind not in ("file", "transcript", "other", "binary", "blob"):
+        return False
+    name, head = place.path.name, b""
+    if place.kind in ("transcript", "blob") or ".jsonl" in name or name.endswith(".md"):
+        with contextlib.suppress(OSError), regular.opened(place.path) as file:
+            head = file.read(1 << 12) if name.endswith(".md") else file.readline(1 << 20)
+    return is_session(name, head, sought.marks)
 
 
 def lines_of(place: Place, sought: Sought) -> list[Line]:
@@ -290,7 +295,7 @@ def lines_of(place: Place, sought: Sought) -> list[Line]:
     if place.kind not in ("file", "transcript", "other", "agent", "settings") or not place.path.is_file():
         return []
     data = _read(place.path)
-    if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
+    if place.path.name == "LTM_SNAPSHOT.json" and sought.whole:
         goes, _ = _items(data, sought, Counter())
         return [Line(number, f"{item.id}: {item.text}") for number, item in goes]
     also = answer_lines_gone(data, sought) if place.kind == "transcript" else set()
@@ -313,7 +318,7 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
     redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
     left = without_answers(data, sought, found) if redact else data
     cleaned = _rows(data, sought, found) if rows else in_bytes(left, sought, found, redact=redact)
-    if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
+    if place.path.name == "LTM_SNAPSHOT.json" and sought.whole:
         cleaned = _snapshot(data, sought, found)
     if cleaned != data and write and place.kind in ("file", "transcript", "other"):
         atomic.write_atomic(place.path, cleaned, expected=atomic.sha256(data))
@@ -341,7 +346,6 @@ def _read(path: Path) -> bytes:
 
 
 def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
-    """A file of rows without those that hold it."""
     kept = []
     for line in data.split(b"\n"):
         mine: Found = Counter()
@@ -352,7 +356,7 @@ def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
     return b"\n".join(kept)
 
 
-def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
+def _snapshot(data: bytes, sought: Sought, found: Found) -> bytes:
     """The agent's snapshot without the items that hold it or belong to it; what else it says stays."""
     from nanomem_tui.formats import ltm_snapshot
 
@@ -363,7 +367,7 @@ def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
     return ltm_snapshot.dump_snapshot(snapshot._replace(items=kept)) if found else data
 
 
-def _items(data: bytes, sought: Words, found: Found) -> tuple[list[tuple[int, LtmItem]], LtmSnapshot]:
+def _items(data: bytes, sought: Sought, found: Found) -> tuple[list[tuple[int, LtmItem]], LtmSnapshot]:
     """The items of a snapshot that go, with their numbers from 1, and the snapshot."""
     from nanomem_tui.formats import ltm_snapshot
 
@@ -383,7 +387,6 @@ def _items(data: bytes, sought: Words, found: Found) -> tuple[list[tuple[int, Lt
 
 
 def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
-    """The archive of a closed year, written anew without it."""
     folder, name = path.parent, path.name.removesuffix(year_archive.SUFFIX)
     records = []
     for record in year_archive.lines(folder, name):
@@ -406,10 +409,8 @@ _KEPT = ("role", "timestamp", "tool_call_id", "name")
 def without_answers(data: bytes, sought: Sought, found: Found) -> bytes:
     """A transcript with `[forgotten]` in place of what they said and of the answers, without who asked."""
     changed = _answers_changed(data, sought)
-    if not changed:
-        return data
-    answers = sum(1 for _, value in changed.values() if value["role"] != "user")
-    found.update({name: number for name, number in (("line", len(changed) - answers), ("answer", answers)) if number})
+    answers = sum(value["role"] != "user" for _, value in changed.values())
+    found.update(+Counter(line=len(changed) - answers, answer=answers))
     lines = data.split(b"\n")
     for number, (before, value) in changed.items():
         told = json.dumps(value, ensure_ascii=before.isascii())
@@ -424,7 +425,7 @@ def answer_lines_gone(data: bytes, sought: Sought) -> set[int]:
 
 def _answers_changed(data: bytes, sought: Sought) -> dict[int, tuple[bytes, dict[str, Any]]]:
     """By its number the line as it is, and the message as it is to be."""
-    if not isinstance(sought, Words) or not sought.marks.senders or b'"sender' not in data:
+    if not sought.marks.senders or b'"sender' not in data:
         return {}
     changed: dict[int, tuple[bytes, dict[str, Any]]] = {}
     theirs = False
@@ -433,29 +434,20 @@ def _answers_changed(data: bytes, sought: Sought) -> dict[int, tuple[bytes, dict
         role = message.get("role")
         if role == "user":
             theirs = sought.takes({"sender_id": sender_of(message)})
-            if theirs:
-                changed[number] = line, {name: message[name] for name in _KEPT if name in message} | _SAID
-        elif theirs and role in ("assistant", "tool"):
-            left = _answer(message)
-            changed |= {number: (line, left)} if left != message else {}
+        if theirs and role in ("user", "assistant", "tool") and (left := _answer(message)) != message:
+            changed[number] = line, left
     return changed
 
 
-_SAID = {"content": FORGOTTEN}
-
-
 def _message(line: bytes) -> dict[str, Any]:
-    if b'"role"' not in line:
-        return {}
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    with contextlib.suppress(ValueError):
+        value = json_text.loads(line) if b'"role"' in line else None
+        return value if isinstance(value, dict) else {}
+    return {}
 
 
 def _answer(message: Mapping[str, Any]) -> dict[str, Any]:
-    left = {name: message[name] for name in _KEPT if name in message} | _SAID
+    left = {name: message[name] for name in _KEPT if name in message} | {"content": FORGOTTEN}
     calls = message.get("tool_calls")
     return {**left, "tool_calls": [_call(one) for one in calls]} if isinstance(calls, list) else left
 
@@ -479,51 +471,33 @@ _LOOKED_AT = ("sessions", "media", "memory", "memory.db", "config.json", "llm_us
 _PROGRAMS = ("cli-apps", "node_modules", ".git", ".venv", "venv", "site-packages")
 
 
-class Beside(NamedTuple):
-    """A file there. `keys`: of what the agent needs as it is, which stays."""
-
-    path: Path
-    keys: bool
-
-
-def files_of_home(paths: Paths, left_out: backup.LeftOut, passed: list[tuple[str, str]]) -> Iterator[Beside]:
-    """The files; `passed` gets the folders that are not looked at, with the reason."""
+def _files_of_home(
+    paths: Paths, left_out: backup.LeftOut, passed: list[tuple[str, str]]
+) -> Iterator[tuple[Path, bool]]:
+    """The files there, and whether one is of what the agent needs as it is, which stays; `passed` gets the folders that
+    are not looked at, with the reason."""
     for folder in paths.agent_folders:
-        yield from _beside(folder, paths, left_out, passed)
-
-
-def _beside(folder: Path, paths: Paths, left_out: backup.LeftOut, passed: list[tuple[str, str]]) -> Iterator[Beside]:
-    for entry in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
-        ours = any(own == entry or own.is_relative_to(entry) for own in (paths.workspace, paths.data))
-        if ours or entry.name in _LOOKED_AT or (folder != paths.home and entry.name not in WORD_FOLDERS):
-            continue
-        if os.path.isdir(entry / "memory") or os.path.isfile(entry / "SOUL.md"):
-            passed.append((entry.name, WORKSPACE))
-            continue
-        for path in backup.files_below(entry, left_out):
-            inside = path.relative_to(folder).parts
-            at = next((number for number, name in enumerate(inside) if name in _PROGRAMS), None)
-            if at is None:
-                yield Beside(path, keys=entry.name not in WORD_FOLDERS)
-            elif (told := ("/".join(inside[: at + 1]), PROGRAMS)) not in passed:
-                passed.append(told)
-
-
-def is_of(path: Path, kind: str, marks: Marks) -> bool:
-    """Whether a whole file belongs to one of these sessions: its transcript, the checkpoint of its current turn, its
-    log, or a backup of one of them. `kind`: the kind of the file's `Place`."""
-    if not marks.sessions or kind not in ("file", "transcript", "other", "binary", "blob"):
-        return False
-    name, head = path.name, b""
-    if kind in ("transcript", "blob") or ".jsonl" in name or name.endswith(".md"):
-        with contextlib.suppress(OSError), regular.opened(path) as file:
-            head = file.read(1 << 12) if name.endswith(".md") else file.readline(1 << 20)
-    return is_session(name, head, marks)
+        for entry in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
+            ours = any(own.is_relative_to(entry) for own in (paths.workspace, paths.data))
+            if ours or entry.name in _LOOKED_AT or (folder != paths.home and entry.name not in WORD_FOLDERS):
+                continue
+            if os.path.isdir(entry / "memory") or os.path.isfile(entry / "SOUL.md"):
+                passed.append((entry.name, WORKSPACE))
+                continue
+            for path in backup.files_below(entry, left_out):
+                inside = path.relative_to(folder).parts
+                at = next((number for number, name in enumerate(inside) if name in _PROGRAMS), None)
+                if at is None:
+                    yield path, entry.name not in WORD_FOLDERS
+                elif (told := ("/".join(inside[: at + 1]), PROGRAMS)) not in passed:
+                    passed.append(told)
 
 
 def is_session(name: str, head: bytes, marks: Marks) -> bool:
-    """The same of a file of that name, or none, that begins so. Two sessions may have one name: a log of turns says
-    itself whose it is."""
+    """Whether a file of that name, or none, that begins so belongs to one of these sessions. Two of them may have one
+    name: a log of turns says itself whose it is."""
+    if not marks.sessions:
+        return False
     if texts.is_session_state(head) and (key := texts.session_state_key(head[: 1 << 12])):
         return marks.has_session(key)
     for key in marks.sessions:
@@ -533,7 +507,7 @@ def is_session(name: str, head: bytes, marks: Marks) -> bool:
     if any(map(marks.has_session, _keys_of(name))):
         return True
     if head[:1] == b"{":
-        with contextlib.suppress(ValueError, RecursionError):
+        with contextlib.suppress(ValueError):
             told = json_text.loads(head.partition(b"\n")[0])
             return isinstance(told, dict) and told.get("key") in marks.sessions
     return False

@@ -1,4 +1,4 @@
-"""What is sought in a text, and the text without it: secrets by their shapes, what is to be forgotten by its words.
+"""A text, a value or a file without what is sought.
 
 `in_value` and `in_bytes` go through JSON, lines of JSON with or without a checksum, session states (the log of the
 turns of a session), and plain text, also in UTF-16; `unpacked` reads what is packed. Pure.
@@ -11,15 +11,14 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui import json_text, regular
+from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.wal_state import TITLE, parse_wal
-from nanomem_tui.memory import secrets
+from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.text import FORGOTTEN
 
 GZIP, _ZLIB = b"\x1f\x8b", b"\x78"
@@ -111,16 +110,7 @@ def turn_lines_gone(data: bytes, sought: Sought) -> set[int]:
     return {number for begin in blocks for number in range(begin, ends[begin])}
 
 
-SHORTEST = 3
-"""Characters that a text to forget has at least: less stands in everything."""
-FEW = 64
-"""Texts that are looked for in the bytes of files."""
-_GONE = "\x00"
 _ENVELOPE = re.compile(rb'\{"c":"([0-9a-f]{8})","r":(.*)\}', re.DOTALL)
-_HARMLESS = re.compile(
-    r"[a-z_]{0,24}|\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|\+00:00)?|[a-z]{1,12}_\d{8,}(?:_\d+)*|[0-9a-f]{24}|[0-9a-f]{64}"
-)
-"""Texts that are no words of anybody: names of states, times, ids, hashes. Rows are full of them."""
 _TELLING = re.compile(
     r"pass|pwd|pin|secret|token|key|auth|cred|cookie|card|cvv|cvc|otp|2fa|mfa|seed|phrase|recovery|backup|iban|ssn|"
     r"account|id|parol|heslo|salasana|"
@@ -128,137 +118,8 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 """Names of fields by which a value may be told to be a secret."""
-Found = Counter[str]
-"""How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""
-
-
-class Sought(Protocol):
-    """What is looked for. `whole`: a row that holds it goes as a whole; else the row stays, without it."""
-
-    whole: bool
-
-    def clean(self, text: str, found: Found) -> str:
-        """The text without it; what was in it is counted in `found`."""
-
-    def clean_lines(self, text: str, found: Found) -> str:
-        """A document without it."""
-
-    def drops(self, key: str) -> bool:
-        """Whether the field of that name goes as a whole: what a table by sessions has of one."""
-
-    def takes(self, value: Mapping[str, Any]) -> bool:
-        """Whether a line of a log goes as a whole, by what it says of itself: its id, its session, its sender."""
-
-    def at(self, where: str) -> Sought:
-        """What is looked for in the file of that name: a document may hold a copy of what goes elsewhere."""
-
-    def of_line(self, value: Mapping[str, Any]) -> Sought:
-        """What is looked for in a line that says so of itself."""
-
-    def said_alone(self) -> Sought:
-        """What is looked for in what another workspace holds: its words, and not whose they are."""
-
-    def in_binary(self) -> Sought:
-        """What is looked for in bytes that are no text: the letters beside it there are no part of its word."""
-
-
-_known = lru_cache(1 << 16)(secrets.find)
-SHORTEST_ALONE = 8
-"""Characters of a secret that is looked for where nothing beside it tells it; twice as many without a digit."""
-_ID = re.compile(r"[0-9a-f]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""What names a workspace, or a thing elsewhere: taken out of a file of ours it would name nothing any more."""
 OTHER_VALUES = ("earlier", "said")
 """The fields of a fact that hold values of it: those before, and the one that was said."""
-SHORT = 40
-"""Characters of texts that rows hold again and again: names of chats, of tools, of states."""
-
-
-def _is_told_by_its_place(value: str) -> bool:
-    """Whether a text that only its place tells is a secret wherever it stands: no word, no id, no number."""
-    if _HARMLESS.fullmatch(value) or _ID.fullmatch(value) or _known(value):
-        return False
-    mixed = any(one.isalpha() for one in value) and any(one.isdigit() for one in value)
-    return len(value) >= (SHORTEST_ALONE if mixed else 2 * SHORTEST_ALONE)
-
-
-class Secrets:
-    """Secrets: each is replaced by its kind and a fingerprint.
-
-    One that only the words beside it tell, as a password, is remembered where it is met: `everywhere` looks for it
-    where it stands alone, too.
-    """
-
-    whole = False
-
-    def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        """`values`: those that were met before, and what is put in their place."""
-        self._values = dict(values or {})
-        self._met: dict[str, str] = {}
-
-    def everywhere(self) -> Secrets | None:
-        """What is looked for in a second look, wherever it stands; None: the first one has told all."""
-        more = {value: name for value, name in self._met.items() if value not in self._values}
-        return Secrets({**self._values, **more}) if more else None
-
-    def clean(self, text: str, found: Found) -> str:
-        """The text with each secret masked."""
-        if _HARMLESS.fullmatch(text):
-            return text
-        told = _known(text) if len(text) <= SHORT else secrets.find(text)
-        places = [(one.start, one.end, f"{one.kind} #{one.fingerprint}") for one in told]
-        for start, end, name in places:
-            if len(self._met) < FEW and _is_told_by_its_place(text[start:end]):
-                self._met[text[start:end]] = name
-        if self._values:
-            places = sorted([*places, *self._alone(text, places)])
-        parts, last = [], 0
-        for start, end, name in places:
-            found[name] += 1
-            parts += [text[last:start], f"[{name}]"]
-            last = end
-        return "".join((*parts, text[last:])) if parts else text
-
-    def _alone(self, text: str, told: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-        """Where a value that was met elsewhere stands, as a word, in no secret that is told already."""
-        taken = list(told)
-        for value, name in self._values.items():
-            start = text.find(value)
-            while start >= 0:
-                end = start + len(value)
-                bounds = text[max(0, start - 1) : start], text[end : end + 1]
-                free = not any(start < stop and begin < end for begin, stop, _ in taken)
-                if free and not any(one.isalnum() for one in bounds):
-                    taken.append((start, end, name))
-                    yield start, end, name
-                start = text.find(value, end)
-
-    clean_lines = clean
-
-    def drops(self, key: str) -> bool:
-        """No field goes as a whole."""
-        return False
-
-    def takes(self, value: Mapping[str, Any]) -> bool:
-        """Nothing goes as a whole."""
-        return False
-
-    def at(self, where: str) -> Sought:
-        """The same everywhere."""
-        return self
-
-    def of_line(self, value: Mapping[str, Any]) -> Sought:
-        """The same in every line."""
-        return self
-
-    def said_alone(self) -> Sought:
-        """The same."""
-        return self
-
-    def in_binary(self) -> Sought:
-        """The same: the shape of a secret says where it begins."""
-        return self
-
-
 def has_taken(value: Any, sought: Sought) -> bool:
     """Whether anything within a JSON value goes as a whole, by what it says of itself."""
     if isinstance(value, Mapping):
@@ -268,25 +129,21 @@ def has_taken(value: Any, sought: Sought) -> bool:
     return _is_of_taken(value, sought) or any(has_taken(inner, sought) for inner in value)
 
 
-def unmarked(meta: Mapping[str, Any], sought: Sought, found: Found) -> dict[str, Any]:
+def unmarked(value: Any, sought: Sought, found: Found) -> Any:
     """What an operation says of itself, without the turn and the session that it was of."""
-    left: dict[str, Any] = {}
-    for key, value in meta.items():
-        if (isinstance(value, str) and sought.drops(value)) or sought.takes({key: value}):
-            found["session"] += 1
-        else:
-            left[key] = _unmarked(value, sought, found)
-    return left
-
-
-def _unmarked(value: Any, sought: Sought, found: Found) -> Any:
     if isinstance(value, Mapping):
-        return unmarked(value, sought, found)
+        left: dict[str, Any] = {}
+        for key, inner in value.items():
+            if (isinstance(inner, str) and sought.drops(inner)) or sought.takes({key: inner}):
+                found["session"] += 1
+            else:
+                left[key] = unmarked(inner, sought, found)
+        return left
     if not isinstance(value, (list, tuple)):
         return value
     stay = [one for one in value if not (isinstance(one, str) and sought.drops(one))]
     found.update({"session": len(value) - len(stay)} if len(stay) < len(value) else {})
-    return [_unmarked(one, sought, found) for one in stay]
+    return [unmarked(one, sought, found) for one in stay]
 
 
 _ESCAPE = re.compile(r"(\\[nrt])")
@@ -355,8 +212,8 @@ def _in_field(key: str, value: Any, sought: Sought, found: Found, name: str) -> 
 def _in_text(text: str, sought: Sought, found: Found) -> str:
     if text[:1] in "{[" and text[-1:] in "}]":
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+            value = json_text.loads(text)
+        except ValueError:
             return sought.clean(text, found)
         cleaned = in_value(value, sought, found)
         return text if cleaned is value else _written(cleaned, text)
@@ -389,8 +246,8 @@ def _whole(text: str, sought: Sought, found: Found) -> str | None:
     if "\n{" in text or _ENVELOPE.fullmatch(text.strip().encode("utf-8", "surrogateescape")):
         return None
     try:
-        value = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
+        value = json_text.loads(text.lstrip("\ufeff"))
+    except ValueError:
         return None
     if isinstance(value, dict) and "\n" not in text.strip() and not text.startswith("\ufeff"):
         return None  # a log of one line
@@ -403,12 +260,8 @@ def _whole(text: str, sought: Sought, found: Found) -> str | None:
 
 
 def _lines(text: str, sought: Sought, found: Found, *, redact: bool) -> str:
-    parts: list[str] = []
-    for line in text.split("\n"):
-        cleaned = _line(line, sought, found, redact=redact)
-        if cleaned is not None:
-            parts.append(cleaned)
-    return "\n".join(parts)
+    cleaned = (_line(line, sought, found, redact=redact) for line in text.split("\n"))
+    return "\n".join(line for line in cleaned if line is not None)
 
 
 class Line(NamedTuple):
@@ -433,10 +286,9 @@ _TOLD = ("id", "text", "content", "trigger", "better_action", "message")
 
 
 def _saying(line: str) -> str:
-    """What a line says: of JSON its id and its words."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = json_text.loads(line)
+    except ValueError:
         return line
     if isinstance(value, dict) and set(value) == {"c", "r"}:
         value = value["r"]
@@ -449,14 +301,15 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     sealed = _ENVELOPE.fullmatch(line.encode("utf-8", "surrogateescape")) if line.startswith('{"c":"') else None
     body = sealed[2].decode("utf-8", "surrogateescape") if sealed else line
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        parts = [one.raw.decode("utf-8", "surrogateescape") for one in _parts(line)]
+        value = json_text.loads(body)
+    except ValueError:
+        objects = parse_jsonl(line.encode("utf-8", "surrogateescape"), "")  # and what is none between them
+        parts = [one.raw.decode("utf-8", "surrogateescape") for one in objects]
         if len(parts) > 1:
             each = [_line(part, sought, found, redact=redact) for part in parts]
             left = [part for part in each if part is not None]
             return line if each == parts else "".join(left) if left else None
-        if line[:1] == "{" and sought.takes(_fields_of(line)):
+        if line[:1] == "{" and sought.takes(dict(_FIELD.findall(line))):
             found["line"] += 1
             return FORGOTTEN if redact else None
         return torn(line, sought, found) if line else line
@@ -482,17 +335,8 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     return f'{{"c":"{zlib.crc32(raw):08x}","r":{raw.decode("utf-8", "surrogateescape")}}}'
 
 
-def _parts(line: str) -> tuple[Record, ...]:
-    """The objects in a line and what is none between them."""
-    return parse_jsonl(line.encode("utf-8", "surrogateescape"), "")
-
-
 _FIELD = re.compile(r'"(\w+)" ?: ?"((?:[^"\\]|\\.)*)"')
-
-
-def _fields_of(line: str) -> dict[str, str]:
-    """What a line that was torn says of itself: the texts in it that stand beside their names."""
-    return dict(_FIELD.findall(line))
+"""What a line that was torn says of itself: the texts in it that stand beside their names."""
 
 
 def _written(value: Any, before: str, indent: int | None = None) -> str:

@@ -14,7 +14,7 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,13 +31,12 @@ from nanomem_tui.formats.session_names import (
 from nanomem_tui.paths import Paths
 from nanomem_tui.purge import any_database, stored_files
 from nanomem_tui.purge.stored_files import is_session
-from nanomem_tui.purge.texts import GZIP, Found, Sought, in_bytes, unpacked
-from nanomem_tui.purge.wanted_words import Words
+from nanomem_tui.purge.texts import GZIP, in_bytes, unpacked
+from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.store import backup, git_repository
 from nanomem_tui.store.backup_archive import SUFFIX as BACKUP
 from nanomem_tui.store.backup_archive import Archive
 from nanomem_tui.store.git_history import GitHistory, probe
-from nanomem_tui.store.git_values import is_sha
 from nanomem_tui.text import FORGOTTEN, counted
 
 
@@ -48,7 +47,7 @@ def archives(paths: Paths) -> list[Path]:
 
 
 def in_archive(path: Path, sought: Sought) -> Found:
-    """What a backup, or a bundle of a git history, holds. Raises BadInput where it cannot be read."""
+    """What a backup, or a bundle of a git history, holds, also in names. Raises BadInput where it cannot be read."""
     found: Found = Counter()
     if path.suffix == ".bundle":
         for data in _packed(path):
@@ -61,10 +60,12 @@ def in_archive(path: Path, sought: Sought) -> Found:
                 found.update(any_database.in_database_bytes(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
-            elif isinstance(sought, Words) and is_session(Path(entry.path).name, data, sought.marks):
+            elif is_session(Path(entry.path).name, data, sought.marks):
                 found["file"] += 1
             else:
                 in_bytes(unpacked(data) or data, sought.at(entry.path), found)
+            if sought.whole and "/.git/" not in f"/{entry.path}" and masked_name(entry.path, sought) != entry.path:
+                found["name"] += 1
     return found
 
 
@@ -72,7 +73,7 @@ def in_history(data: bytes, sought: Sought, found: Found) -> None:
     """What an object of a git history holds, which says no name: a database, a conversation, a text."""
     if data.startswith(any_database.SQLITE):
         found.update(any_database.in_database_bytes(data, sought))
-    elif isinstance(sought, Words) and sought.marks.sessions and is_session("", data, sought.marks):
+    elif is_session("", data, sought.marks):
         found["file"] += 1
     else:
         inner = unpacked(data) if data.startswith(GZIP) else None
@@ -106,7 +107,6 @@ BORROWED = "objects of the git history lie in another repository: look there you
 TYPED = "what was typed for a commit: remove the file, git makes it anew"
 _OF_REFS = ("index", "packed-refs", "refs", "HEAD", "ORIG_HEAD", "MERGE_HEAD")
 """Files and folders of a repository that hold names of branches, tags and paths; these names are reported."""
-_SIGNATURE = re.compile(rb"(?m)^ ?-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
 _NAMED = 3
 """Commits that are named; the rest are counted."""
 
@@ -174,8 +174,7 @@ def look_in_history(where: str, git_dir: Path, sought: Sought, tell: Callable[[s
             if kind == "commit":
                 commits[sha] = objects.read(sha).tree
             before = found.total()
-            for text in [data] if kind == "blob" else _messages(data):
-                in_history(text, sought, found)
+            in_history(data if kind == "blob" else data.partition(b"\n\n")[2], sought, found)
             holding[sha] = found.total() > before
         if found:
             _up(objects, trees, holding)
@@ -218,72 +217,24 @@ def _commits(held: list[str]) -> str:
 
 
 def _command(git_dir: Path) -> str:
-    """The command that takes texts out of the history of a repository."""
     place = shlex.quote(str(git_dir.parent))
     return f"`git -C {place} filter-repo --force --replace-text FILE --replace-message FILE` does"
 
 
-def _messages(data: bytes) -> Iterator[bytes]:
-    """The message of a commit or a tag, without its signature, and that of a tag which it merged."""
-    head, _, said = data.partition(b"\n\n")
-    yield _unsigned(said)
-    if b"\nmergetag " in head:
-        yield _unsigned(head.partition(b"\nmergetag ")[2].partition(b"\n \n")[2])
-
-
-def _unsigned(said: bytes) -> bytes:
-    begin = _SIGNATURE.search(said)
-    return said[: begin.start()] if begin else said
-
-
-def _refs(git_dir: Path) -> dict[str, str]:
-    """Every ref by its full name (`refs/heads/master`), with the object that it names; "" where that cannot be read.
-    Raises the errors of `from_os_error`."""
-    found: dict[str, str] = {}
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            for line in regular.read(git_dir / "packed-refs").decode("utf-8", "surrogateescape").split("\n"):
-                sha, _, name = line.partition(" ")
-                found |= {name: sha} if is_sha(sha) else {}
-        for folder, _, names in os.walk(git_dir / "refs"):
-            for name in names:
-                path = Path(folder, name)
-                told = regular.read(path).decode("ascii", "replace").strip()
-                found[path.relative_to(git_dir).as_posix()] = told if is_sha(told) else ""
-        with contextlib.suppress(FileNotFoundError):
-            head = regular.read(git_dir / "HEAD").decode("utf-8", "surrogateescape").strip()
-            if head.startswith("ref:"):
-                found.setdefault(head.removeprefix("ref:").strip(), "")
-            elif is_sha(head):
-                found["HEAD"] = head
-    except OSError as error:
-        raise from_os_error(error, "reading the names in the git repository") from error
-    return found
-
-
-def _paths_in(git_dir: Path, tops: Iterable[str]) -> Iterator[str]:
-    """The path of every file and folder in the commits that lead to `tops`, and of the index; one may come twice.
-    Raises DamagedGit."""
+def _paths_in(git_dir: Path) -> Iterator[str]:
+    """The path of every file and folder in the commits, also in those that nothing leads to any more, and of the index;
+    one may come twice. Raises DamagedGit."""
     with contextlib.closing(GitHistory(git_dir)) as objects:
+        commits = (sha for sha in objects.ids() if objects.raw(sha)[0] == "commit")
+        todo = [(objects.read(sha).tree, "") for sha in commits]
         seen: set[tuple[str, str]] = set()
-        todo = [(sha, "") for sha in tops if sha]
         while todo:
-            one = todo.pop()
-            if one in seen:
-                continue
-            seen.add(one)
-            sha, folder = one
-            kind, data = objects.raw(sha)
-            if kind == "tree":
+            sha, folder = one = todo.pop()
+            if one not in seen:
+                seen.add(one)
                 for name, entry in objects.tree(sha).items():
                     yield f"{folder}{name}"
                     todo += [(entry.sha, f"{folder}{name}/")] if entry.is_folder else []
-            elif kind == "commit":
-                commit = objects.read(sha)
-                todo += [(inner, "") for inner in (commit.tree, *commit.parents)]
-            elif kind == "tag":
-                named = data.partition(b"\n")[0].removeprefix(b"object ").decode("ascii", "replace")
-                todo += [(named, "")] if is_sha(named) else []
     for path in git_repository.staged(git_dir) or {}:
         parts = path.split("/")
         yield from ("/".join(parts[: number + 1]) for number in range(len(parts)))
@@ -322,15 +273,13 @@ def name_holds(name: str, sought: Sought) -> bool:
 
 def masked_name(where: str, sought: Sought) -> str:
     """A place without the names that hold what is sought, also where that of a session does in letters of its own."""
-    parts = [(part, _own_key(part)) for part in where.split("/")]
-    return "/".join(
-        FORGOTTEN
-        if key and name_holds(key, sought)
-        else sought.clean(part, Counter())
-        if name_holds(part, sought)
-        else part
-        for part, key in parts
-    )
+
+    def masked(part: str) -> str:
+        if (key := _own_key(part)) and name_holds(key, sought):
+            return FORGOTTEN
+        return sought.clean(part, Counter()) if name_holds(part, sought) else part
+
+    return "/".join(map(masked, where.split("/")))
 
 
 def _own_key(name: str) -> str | None:
@@ -340,24 +289,19 @@ def _own_key(name: str) -> str | None:
 
 
 def names_on_disk(paths: Paths, layout: Layout, sought: Sought) -> Iterator[Named]:
-    """The files, folders and sessions below the workspace, and of the agent's home, whose name holds it."""
+    """Files, folders and sessions of the workspace and the agent's home whose name holds it; one may come twice."""
     base, own = backup.base_of(paths), os.path.realpath(paths.data)
     folders = session_folders(paths, layout)
     tops = [paths.workspace, *folders, paths.data / "sessions", paths.data / "quarantine"]
     tops += [folder / name for folder in paths.agent_folders for name in ("media", *stored_files.WORD_FOLDERS)]
-    told: set[str] = set()
     for path in (found for top in tops for found in _below(top, own if top == paths.workspace else "")):
         key = _own_key(path.name)
-        if key is None and name_holds(path.name, sought):
-            key = _lossy_key(path, folders, paths)
-            one = _named_session(key) if key else Named(f"the name of {_told(os.path.relpath(path, base))}", RENAME)
-        elif key is not None and name_holds(key, sought):
-            one = _named_session(key)
-        else:
-            continue
-        if one.where not in told:
-            told.add(one.where)
-            yield one
+        if name_holds(path.name if key is None else key, sought):
+            if key := _told(key or _lossy_key(path, folders, paths)):
+                way = f"`nanomem forget --session {shlex.quote(key)}` takes it out, with its name"
+                yield Named(f"the session {key}", way)
+            else:
+                yield Named(f"the name of {_told(os.path.relpath(path, base))}", RENAME)
 
 
 def _below(top: Path, without: str) -> Iterator[Path]:
@@ -383,11 +327,6 @@ def _lossy_key(path: Path, folders: tuple[Path, ...], paths: Paths) -> str:
     return key if key_to_lossy_name(key) == lossy else ""
 
 
-def _named_session(key: str) -> Named:
-    told = _told(key)
-    return Named(f"the session {told}", f"`nanomem forget --session {shlex.quote(told)}` takes it out, with its name")
-
-
 def _told(name: str) -> str:
     """A name as text: one of the disk or of git may be bytes that are none."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -396,21 +335,11 @@ def _told(name: str) -> str:
 def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
     """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
     repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
-    refs = _refs(git_dir)
-    for ref in sorted(refs):
+    for ref in sorted(git_repository.refs(git_dir)):
         kind, _, name = ref.removeprefix("refs/").partition("/")
-        if ref != "HEAD" and any(name_holds(part, sought) for part in name.split("/")):
+        if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
             what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))
             short = _told(name if kind in _REFS else ref)
             yield Named(f"the {what} {short} in {where}", way.format(shlex.quote(short)))
-    held = {path for path in _paths_in(git_dir, refs.values()) if name_holds(path.rpartition("/")[2], sought)}
+    held = {path for path in _paths_in(git_dir) if name_holds(path.rpartition("/")[2], sought)}
     yield from (Named(f"the path {_told(path)} in {where}", HISTORY) for path in sorted(held))
-
-
-def names_in_backup(path: Path, sought: Sought) -> int:
-    """How many names in a backup hold it. Raises BadInput where it cannot be read."""
-    if not path.name.endswith(BACKUP):
-        return 0
-    with Archive(path) as archive:
-        entries = [entry.path for entry in archive.manifest.entries if "/.git/" not in f"/{entry.path}"]
-        return sum(masked_name(name, sought) != name for name in entries)

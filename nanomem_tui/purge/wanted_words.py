@@ -1,5 +1,5 @@
-"""What a person wants to be forgotten, as it is looked for: by its words, by its id, its session, its sender; and by
-the hashes that are kept of it, for what an interrupted forget or a restore left. Pure.
+"""What is sought: secrets by their shapes, and what a person wants to be forgotten, by its words, its id, its session,
+its sender; and by the hashes that are kept of it, for what an interrupted forget or a restore left. Pure.
 
 By its hash a text is met whole; of one that was cut in a label only the label of an operation that held it goes.
 """
@@ -7,12 +7,13 @@ By its hash a text is met whole; of one that was cut in a label only the label o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from copy import copy
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.purge.texts import SHORTEST, Found, Sought
+from nanomem_tui.memory import secrets
 from nanomem_tui.store import word_runs
 from nanomem_tui.store.forgotten import Forgotten, called
 from nanomem_tui.store.purge_marker import Mark
@@ -20,9 +21,18 @@ from nanomem_tui.store.snapshot import SAID_AGAIN
 from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
 from nanomem_tui.text import FORGOTTEN
 
+Found = Counter[str]
+"""How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""
+SHORTEST, SHORTEST_UNSPACED = 3, 2
+"""Characters that a text to forget has at least: less stands in everything. Without spaces a name has two."""
+FEW = 64
+"""Texts that are looked for in the bytes of files."""
 _GONE = "\x00"
 _BESIDE = re.compile(r"\.?(.+?)(?:\.[0-9a-f-]+)+\.nanomem-(?:kept|swap)")
 """The name of what lies beside a file that was to be replaced: it holds what that did."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_IDS = ("id", "item_id", "turn")
+_SESSIONS = ("session_key", "session", "session_id")
 
 
 class Marks(NamedTuple):
@@ -63,122 +73,69 @@ class Copied(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-class Words:
-    """Texts that a person wants to be forgotten: by their words, whatever their case and what stands between them."""
+class Sought:
+    """What is looked for; this one is nothing. `whole`: a row that holds it goes as a whole; else the row stays
+    without it. `texts`: what is looked for by its words, the longest first."""
 
     whole = True
+    texts: tuple[str, ...] = ()
+    copied = Copied()
 
-    def __init__(
-        self,
-        texts: Iterable[str],
-        marks: Marks | None = None,
-        copied: Copied | None = None,
-        parts: Iterable[str] = (),
-    ) -> None:
-        """`parts`: texts that are met inside longer words too, which go as a whole then."""
-        sought = {" ".join(text.split()) for text in texts}
-        self.texts = tuple(sorted(filter(is_long_enough, sought), key=len, reverse=True))
+    def __init__(self, marks: Marks | None = None) -> None:
         self.marks = marks or Marks()
-        self._parts = word_runs.parts_pattern(parts)
-        self._runs = Runs(run_of(text) for text in self.texts)
-        self._everywhere: Words = self
-        self._document = self._archive = self
-        self.copied = copied or Copied()
-        self._binary: Words | None = None
-        if copied is not None and any(copied):
-            self._document = self._with(copied.rows)
-            self._archive = self._with((*copied.rows, *copied.said))
-
-    def _with(self, more: Sequence[str]) -> Words:
-        made = Words((*self.texts, *more), self.marks)
-        made._everywhere, made._parts = self, self._parts
-        return made
+        self._everywhere = self._document = self._archive = self
 
     @property
     def has_words(self) -> bool:
         """Whether words are looked for, which a name may hold too; ids, sessions and senders have fields."""
-        return bool(self._runs) or self._parts is not None
+        return False
+
+    def _places(self, _text: str) -> Sequence[tuple[int, int]]:
+        return ()
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text without it; what was in it is counted in `found`."""
+        return marked(text, self._places(text), found)
+
+    def clean_lines(self, text: str, found: Found) -> str:
+        """A document without the lines that hold it: what is left of such a line says what it was about."""
+        return marked(text, self._places(text), found, lines=True)
+
+    def drops(self, key: str) -> bool:
+        """Whether the field of that name goes as a whole: what a table by sessions has of one."""
+        return self.marks.has_session(key)
+
+    def takes(self, value: Mapping[str, Any]) -> bool:
+        """Whether a line of a log goes as a whole, by what it says of itself: its id, its session, its sender."""
+        return self.marks.mean(value)
 
     def at(self, where: str) -> Sought:
-        """What rows say is looked for in documents too, what was said in the archive."""
+        """What is looked for in the file of that name: what rows say in documents too, what was said in the archive."""
         name = _BESIDE.sub(r"\1", where.rpartition("/")[2])
         if name in ("history.jsonl", "HISTORY.md"):
             return self._archive
         return self._document if name.endswith((".md", ".txt")) else self
 
     def of_line(self, value: Mapping[str, Any]) -> Sought:
-        """In a row, a message and an entry of another session stays what only reads like it."""
+        """What is looked for in a row, a message, an entry: in another session's stays what only reads like it."""
         of_somebody = "id" in value or "role" in value or isinstance(value.get("session_key"), str)
         return self._everywhere if of_somebody else self
 
-    def in_binary(self) -> Sought:
-        """Inside longer words too: the fields of a row of a database stand there with nothing between them."""
-        if self._binary is None:
-            self._binary = Words(self.texts, self.marks, parts=self.texts)
-        return self._binary
-
     def said_alone(self) -> Sought:
-        """The same words, whoever's they are."""
+        """What is looked for in what another workspace holds: the same words, whoever's they are."""
         alone = copy(self)
         alone.marks = Marks()
         return alone
 
-    def clean(self, text: str, found: Found) -> str:
-        """The text with `[forgotten]` in its place."""
-        whole = self._places(text)
-        cleaned = with_mark(FORGOTTEN, text, whole)
-        cut = self._runs.cut_in(cleaned)
-        if whole or cut:
-            found["text"] += len(whole) + len(cut)
-        return with_mark(FORGOTTEN, cleaned, cut)
-
-    def clean_lines(self, text: str, found: Found) -> str:
-        """A document without the lines that hold it: what is left of such a line says what it was about."""
-        return marked(text, self._places(text), found, lines=True)
-
-    def _places(self, text: str) -> list[tuple[int, int]]:
-        found = self._runs.found_in(text)
-        if self._parts is None:
-            return found
-        return apart([*found, *word_runs.parts_found_in(text, self._parts)])
-
-    def drops(self, key: str) -> bool:
-        """Those named as a session."""
-        return self.marks.has_session(key)
-
-    def takes(self, value: Mapping[str, Any]) -> bool:
-        """By its id, its session or its sender."""
-        return self.marks.mean(value)
-
-
-class LongerWords(Words):
-    """The longer words that texts stand in, for who asks how many there are: where a text is a word it is none."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__((), parts=texts)
-        self._whole = Runs(run_of(text) for text in texts)
-
     def in_binary(self) -> Sought:
-        """None: there is no telling what is a word."""
-        return Words(())
-
-    def _places(self, text: str) -> list[tuple[int, int]]:
-        inside = super()._places(text)
-        whole = self._whole.found_in(text) if inside else []
-        return [place for place in inside if not any(a < place[1] and place[0] < b for a, b in whole)]
+        """What is looked for in bytes that are no text: the letters beside it there are no part of its word."""
+        return self
 
 
 def is_long_enough(text: str) -> bool:
     """Whether a text says something by itself: less stands in everything. A character is a word in some writings."""
     bare = "".join(text.split())
     return len(bare) >= (SHORTEST_UNSPACED if _UNSPACED.search(bare) else SHORTEST)
-
-
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-SHORTEST_UNSPACED = 2
-"""The same of a text in a writing without spaces: a name has two."""
-_IDS = ("id", "item_id", "turn")
-_SESSIONS = ("session_key", "session", "session_id")
 
 
 def sender_of(value: Mapping[str, Any]) -> str:
@@ -200,10 +157,6 @@ def persons_of(value: Mapping[str, Any]) -> set[str]:
     return told - {""}
 
 
-def _texts(value: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    return [said for name in names if isinstance(said := value.get(name), str)]
-
-
 def _chat(value: Mapping[str, Any]) -> str:
     return f"{value.get('channel')}:{value.get('chat_id')}"
 
@@ -217,6 +170,145 @@ def marked(text: str, places: Sequence[tuple[int, int]], found: Found, *, lines:
         return with_mark(FORGOTTEN, text, places)
     every = with_mark(_GONE, text, places).splitlines(keepends=True)
     return "".join(line for line in every if _GONE not in line)
+
+
+_HARMLESS = re.compile(
+    r"[a-z_]{0,24}|\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|\+00:00)?|[a-z]{1,12}_\d{8,}(?:_\d+)*|[0-9a-f]{24}|[0-9a-f]{64}"
+)
+"""Texts that are no words of anybody: names of states, times, ids, hashes. Rows are full of them."""
+_known = lru_cache(1 << 16)(secrets.find)
+SHORTEST_ALONE = 8
+"""Characters of a secret that is looked for where nothing beside it tells it; twice as many without a digit."""
+_ID = re.compile(r"[0-9a-f]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""What names a workspace, or a thing elsewhere: taken out of a file of ours it would name nothing any more."""
+SHORT = 40
+"""Characters of texts that rows hold again and again: names of chats, of tools, of states."""
+
+
+def _is_told_by_its_place(value: str) -> bool:
+    """Whether a text that only its place tells is a secret wherever it stands: no word, no id, no number."""
+    if _HARMLESS.fullmatch(value) or _ID.fullmatch(value) or _known(value):
+        return False
+    mixed = any(one.isalpha() for one in value) and any(one.isdigit() for one in value)
+    return len(value) >= (SHORTEST_ALONE if mixed else 2 * SHORTEST_ALONE)
+
+
+class Secrets(Sought):
+    """Secrets: each is replaced by its kind and a fingerprint.
+
+    One that only the words beside it tell, as a password, is remembered where it is met: `everywhere` looks for it
+    where it stands alone, too.
+    """
+
+    whole = False
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        """`values`: those that were met before, and what is put in their place."""
+        super().__init__()
+        self._values = dict(values or {})
+        self._met: dict[str, str] = {}
+
+    def everywhere(self) -> Secrets | None:
+        """What is looked for in a second look, wherever it stands; None: the first one has told all."""
+        more = {value: name for value, name in self._met.items() if value not in self._values}
+        return Secrets({**self._values, **more}) if more else None
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text with each secret masked."""
+        if _HARMLESS.fullmatch(text):
+            return text
+        told = _known(text) if len(text) <= SHORT else secrets.find(text)
+        places = [(one.start, one.end, f"{one.kind} #{one.fingerprint}") for one in told]
+        for start, end, name in places:
+            if len(self._met) < FEW and _is_told_by_its_place(text[start:end]):
+                self._met[text[start:end]] = name
+        if self._values:
+            places = sorted([*places, *self._alone(text, places)])
+        parts, last = [], 0
+        for start, end, name in places:
+            found[name] += 1
+            parts += [text[last:start], f"[{name}]"]
+            last = end
+        return "".join((*parts, text[last:])) if parts else text
+
+    def _alone(self, text: str, told: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+        """Where a value that was met elsewhere stands, as a word, in no secret that is told already."""
+        taken = list(told)
+        for value, name in self._values.items():
+            start = text.find(value)
+            while start >= 0:
+                end = start + len(value)
+                bounds = text[max(0, start - 1) : start], text[end : end + 1]
+                free = not any(start < stop and begin < end for begin, stop, _ in taken)
+                if free and not any(one.isalnum() for one in bounds):
+                    taken.append((start, end, name))
+                    yield start, end, name
+                start = text.find(value, end)
+
+    clean_lines = clean
+
+
+class Words(Sought):
+    """Texts that a person wants to be forgotten: by their words, whatever their case and what stands between them."""
+
+    def __init__(
+        self,
+        texts: Iterable[str],
+        marks: Marks | None = None,
+        copied: Copied | None = None,
+        parts: Iterable[str] = (),
+    ) -> None:
+        """`parts`: texts that are met inside longer words too, which go as a whole then."""
+        super().__init__(marks)
+        sought = {" ".join(text.split()) for text in texts}
+        self.texts = tuple(sorted(filter(is_long_enough, sought), key=len, reverse=True))
+        self._parts = word_runs.parts_pattern(parts)
+        self._runs = Runs(run_of(text) for text in self.texts)
+        self._binary: Words | None = None
+        if copied is not None and any(copied):
+            self.copied = copied
+            self._document = self._with(copied.rows)
+            self._archive = self._with((*copied.rows, *copied.said))
+
+    def _with(self, more: Sequence[str]) -> Words:
+        made = Words((*self.texts, *more), self.marks)
+        made._everywhere, made._parts = self, self._parts
+        return made
+
+    @property
+    def has_words(self) -> bool:
+        return bool(self._runs) or self._parts is not None
+
+    def in_binary(self) -> Sought:
+        if self._binary is None:  # the fields of a row of a database stand there with nothing between them
+            self._binary = Words(self.texts, self.marks, parts=self.texts)
+        return self._binary
+
+    def clean(self, text: str, found: Found) -> str:
+        cleaned = super().clean(text, found)
+        return marked(cleaned, self._runs.cut_in(cleaned), found)
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        found = self._runs.found_in(text)
+        if self._parts is None:
+            return found
+        return apart([*found, *word_runs.parts_found_in(text, self._parts)])
+
+
+class LongerWords(Words):
+    """The longer words that texts stand in, for who asks how many there are: where a text is a word it is none."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__((), parts=texts)
+        self._whole = Runs(run_of(text) for text in texts)
+
+    def in_binary(self) -> Sought:
+        return Sought()  # there is no telling what is a word
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        inside = super()._places(text)
+        whole = self._whole.found_in(text) if inside else []
+        return [place for place in inside if not any(a < place[1] and place[0] < b for a, b in whole)]
 
 
 _NAMED = ("id", "session", "sender")
@@ -238,60 +330,27 @@ class _Hashed(frozenset[str]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._kept.named(self._what, name) is not None
 
-    def __and__(self, others: AbstractSet[object]) -> frozenset[str]:
-        return frozenset(name for name in others if isinstance(name, str) and name in self)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
     def __bool__(self) -> bool:
         return any(mark.what == self._what for mark in self._kept.every)
 
 
-class KeptWords(Words):
+class KeptWords(Sought):
     """What `forgotten.json` says, as something to be looked for."""
 
     def __init__(self, kept: Forgotten, mark: Mark | None = None) -> None:
         """`mark`: of a forget that was interrupted, which tells what else it looked for."""
         if mark is not None:
-            kept = _with(kept, mark.kept, mark.sought)
-        ids, sessions, senders = (_Hashed.of(kept, what) for what in _NAMED)
-        super().__init__((), Marks(ids, sessions, senders))
+            kept = kept.joined(mark.kept).joined(mark.sought)
+        super().__init__(Marks(*(_Hashed.of(kept, what) for what in _NAMED)))
         self._kept = kept
         if mark is not None:
-            self._document, self._archive = (KeptWords(_with(kept, *more)) for more in _copied(mark))
+            self._document = KeptWords(kept.joined(mark.rows))
+            self._archive = KeptWords(kept.joined(mark.rows).joined(mark.said))
             self._document._everywhere = self._archive._everywhere = self
 
     @property
     def has_words(self) -> bool:
-        """Whether a text is forgotten, or only what was named."""
         return any(mark.words and mark.what not in ("row", *_NAMED) for mark in self._kept.every)
 
-    def in_binary(self) -> Sought:
-        """The same: a hash is that of a word."""
-        return self
-
-    def clean(self, text: str, found: Found) -> str:
-        """The text with `[forgotten]` in its place."""
-        return marked(text, self._kept.places(text), found)
-
-    def clean_lines(self, text: str, found: Found) -> str:
-        """A document without the lines that hold it."""
-        return marked(text, self._kept.places(text), found, lines=True)
-
-
-def _copied(mark: Mark) -> tuple[tuple[Forgotten, ...], tuple[Forgotten, ...]]:
-    """What was looked for in documents, and in the archive."""
-    return (mark.rows,), (mark.rows, mark.said)
-
-
-def _with(kept: Forgotten, *more: Forgotten) -> Forgotten:
-    """What is forgotten, here and there."""
-    for one in more:
-        if not kept:
-            kept = one
-        elif one.salt == kept.salt:
-            kept = kept._replace(marks=tuple(dict.fromkeys((*kept.marks, *one.marks))))
-        elif one:
-            kept = kept._replace(others=(*kept.others, one))
-    return kept
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        return self._kept.places(text)

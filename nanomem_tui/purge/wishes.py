@@ -9,7 +9,7 @@ this. Of a person what somebody else said too is nobody's. A name that nothing s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +17,7 @@ from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import cleaning
-from nanomem_tui.purge.texts import SHORTEST
-from nanomem_tui.purge.wanted_words import Copied, Marks, Words, is_long_enough, sender_of
+from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import row_says
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
@@ -51,34 +50,24 @@ def kept_of_row(values: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[st
     return texts, rows
 
 
-def kept_of_persons(ws: Workspace, texts: Sequence[str], persons: Collection[str], chats: Collection[str]) -> list[str]:
-    """The texts of persons that nobody else said. `chats`: the sessions where they spoke; who does not say his name
-    there may be one of them."""
-    runs = Runs(map(run_of, texts))
-    heard = {
-        run_of(message[begin:end])
-        for message in (_of_others(ws, persons, chats) if texts else ())
-        for begin, end in runs.found_in(message)
-    }
-    return [text for text in texts if run_of(text) not in heard]
+class _Heard(NamedTuple):
+    """What was said: by whom ("" where that is not known), in which session, in which role."""
+
+    sender: str
+    session: str
+    role: str
+    text: str
 
 
-def _of_others(ws: Workspace, persons: Collection[str], chats: Collection[str]) -> Iterator[str]:
-    told: Iterable[tuple[str, str, str]] = (
-        (turn.sender_id or "", turn.session_key, turn.user) for turn in ws.traces.injections.turns()
-    )
-    for sender, session, said in (*told, *_messages(ws)):
-        if sender not in persons and (sender or session not in chats):
-            yield said
-
-
-def _messages(ws: Workspace) -> Iterator[tuple[str, str, str]]:
-    """(sender, session, words) of everything that persons said in the conversations of the agent."""
+def _heard(ws: Workspace) -> Iterator[_Heard]:
+    """All that was said in the conversations of the agent, and in turns, as an agent may keep no conversation. What was
+    imported is left out: its messages are records, which go by their session."""
+    for turn in ws.traces.injections.turns():
+        yield _Heard(turn.sender_id or "", turn.session_key, "user", turn.user)
     for info in ws.sessions.list():
         if not info.imported:
             for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
-                if message.role == "user":
-                    yield sender_of(message.raw), info.key, message.content
+                yield _Heard(sender_of(message.raw), info.key, message.role, message.content)
 
 
 SAID = 16
@@ -148,13 +137,22 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
 
 
 def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
-    """What the memories and the lessons of the persons say that is theirs. `alone`: what no row says that stays."""
+    """What the memories and the lessons of the persons say and nobody else said; who does not say his name in a session
+    where they spoke may be one of them. `alone`: what no row says that stays."""
     marks = Marks(senders=frozenset(wish.persons))
     rows = [row for row in known if cleaning.belongs(row, marks)]
     turns = [one for one in ws.traces.injections.turns() if one.sender_id in wish.persons]
     chats = {one.session_key for one in turns} | {row.session_key for row in rows if row.session_key}
     theirs = {row.better_action if isinstance(row, Lesson) else row.text for row in rows}
-    return kept_of_persons(ws, [text for text in alone if text in theirs], wish.persons, chats)
+    texts = [text for text in alone if text in theirs]
+    runs = Runs(map(run_of, texts))
+    said_by_others = {
+        run_of(one.text[begin:end])
+        for one in (_heard(ws) if texts else ())
+        if one.role == "user" and one.sender not in wish.persons and (one.sender or one.session not in chats)
+        for begin, end in runs.found_in(one.text)
+    }
+    return [text for text in texts if run_of(text) not in said_by_others]
 
 
 def _of_turns(ws: Workspace, wish: Wish) -> Iterator[str]:
@@ -173,7 +171,6 @@ def _is_theirs(wish: Wish, turn: Injected) -> bool:
 
 
 def _recovered(ws: Workspace) -> set[str]:
-    """The ids of turns that wait as recovered, which say no sender themselves."""
     return {one.turn for items in ws.traces.pending.all().values() for one in items}
 
 
@@ -217,20 +214,17 @@ def _was(ws: Workspace, key: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_known(ws: Workspace, key: str) -> bool:
-    return bool(ws.log(limit=1, key=key)) or any(_work(ws, key))
-
-
-def _work(ws: Workspace, key: str) -> Iterable[bool]:
     from nanomem_tui.store import work
     from nanomem_tui.store.work_kinds import KINDS
 
-    if ws.tier_database.exists:
-        found = ws.tier_database.read(
-            lambda connection: [
-                work.get(connection, kind, key.rpartition("/")[2]) is not None for kind in KINDS.values()
-            ]
-        )
-        yield from found
+    if ws.log(limit=1, key=key):
+        return True
+    if not ws.tier_database.exists:
+        return False
+    name = key.rpartition("/")[2]
+    return ws.tier_database.read(
+        lambda connection: any(work.get(connection, kind, name) is not None for kind in KINDS.values())
+    )
 
 
 def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
@@ -238,22 +232,12 @@ def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
     in another conversation too tells nothing of where it is from."""
     meant: dict[str, str] = {}
     others: set[str] = set()
-
-    def heard(text: str, *, is_meant: bool) -> None:
-        if is_meant and len(text.strip()) >= SAID:
-            meant[flat(text)] = text
-        elif not is_meant:
-            others.add(flat(text))
-
-    for turn in ws.traces.injections.turns():  # what was said where the agent keeps no conversation of its own
-        heard(turn.user, is_meant=_is_theirs(wish, turn))
-    for info in ws.sessions.list():
-        if info.imported:
-            continue  # its messages are records, which go by their session
-        whole = info.key in wish.sessions
-        for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
-            by = sender_of(message.raw)
-            heard(message.content, is_meant=(whole and message.role in ("user", "assistant")) or by in wish.persons)
+    for one in _heard(ws):
+        there = one.session in wish.sessions and one.role in ("user", "assistant")
+        if not (there or one.sender in wish.persons):
+            others.add(flat(one.text))
+        elif len(one.text.strip()) >= SAID:
+            meant[flat(one.text)] = one.text
     return tuple(text for key, text in meant.items() if key not in others)
 
 

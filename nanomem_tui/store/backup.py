@@ -224,7 +224,6 @@ def _made(path: Path) -> Made:
 
 
 def _unsound(copy: Path, entry: Entry) -> Iterator[Problem]:
-    """What SQLite says against a database."""
     try:
         with contextlib.closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             [(told,)] = connection.execute("PRAGMA quick_check(1)").fetchall()
@@ -434,7 +433,6 @@ def _tell_beside(paths: Paths, tops: Sequence[Path], left_out: LeftOut) -> None:
 
 
 def _is_passing(name: str) -> bool:
-    """Whether it is a backup, a lock or half a file, which are in no backup."""
     return name == FOLDER or name.endswith((".nanomem-tmp", ".lock"))
 
 
@@ -578,8 +576,6 @@ def _reading(path: Path) -> Iterator[None]:
 # -- a memory on a server, as files of a backup, and back from there --------------------------------------------------
 
 META = operations.META
-_WORK = [table for table in work_models.METADATA.sorted_tables if table.name != "work_meta"]
-"""The tables of work, but for what is about the place."""
 
 
 def url_now(paths: Paths) -> str:
@@ -609,7 +605,6 @@ def server_of(paths: Paths, archive: Archive, then: Mapping[str, Entry], *, with
 
 
 def _url_in(archive: Archive, entry: Entry | None, otherwise: str) -> str:
-    """The address by the settings of the workspace in a backup, whose `entry` that is."""
     if entry is None:
         return otherwise
     import tomllib
@@ -732,7 +727,7 @@ def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
 
 def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
     with contextlib.closing(_work_in(paths, file)) as found:
-        return found.read(lambda connection: moving.sums(connection, _WORK))
+        return found.read(lambda connection: moving.sums(connection, work_models.METADATA.sorted_tables))
 
 
 def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:

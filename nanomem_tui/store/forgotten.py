@@ -11,18 +11,18 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui import json_text, regular
 from nanomem_tui.errors import NanomemError, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, word_runs
 from nanomem_tui.store.values import ROW_LAYERS
-from nanomem_tui.text import FORGOTTEN, normalised
+from nanomem_tui.text import FORGOTTEN
 
 FILE = "forgotten.json"
 Stamp = tuple[int, int, int]
@@ -31,13 +31,11 @@ NEVER: Stamp = (0, 0, 0)
 """That of a file that is not there."""
 WHY = "a person wanted it to be forgotten"
 _KINDS = ("words", "signs", "text")
-"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_old_words`)."""
+"""Marks of texts: runs of words, of words and signs, and of words as they were told apart before (see `_OLD_WORD`)."""
 
 
-@cache
-def _old_word() -> re.Pattern[str]:
-    """A word, as they were told apart before."""
-    return re.compile(rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+")
+_OLD_WORD = rf"[{word_runs.UNSPACED}]|[^\W{word_runs.UNSPACED}]+"
+"""A word, as they were told apart before."""
 
 
 class Mark(NamedTuple):
@@ -65,34 +63,38 @@ class Forgotten(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.marks) or any(self.others)
 
-    def text(self, text: str) -> Mark | None:
-        """The mark of a text that this one holds."""
+    def joined(self, there: Forgotten) -> Forgotten:
+        """What is forgotten here and there; hashes under another key stay what they are."""
+        if not self or not there:
+            return self or there
+        if self.salt == there.salt:
+            return self._replace(marks=tuple(dict.fromkeys((*self.marks, *there.marks))))
+        beside: dict[bytes, Forgotten] = {}
+        for one in (*self.others, *there.others, there._replace(others=())):
+            marks = (*beside.get(one.salt, NOTHING).marks, *one.marks)
+            beside[one.salt] = one._replace(marks=tuple(dict.fromkeys(marks)))
+        return self._replace(others=tuple(beside.values()))
+
+    def _met(self, text: str) -> Iterator[tuple[int, int, Mark]]:
+        """Where a text holds what is forgotten (begin and end), and the mark of that."""
         for kind in _KINDS:
-            by_length: dict[int, dict[str, Mark]] = {}
-            for mark in self.marks:
-                if mark.what == kind:
-                    by_length.setdefault(mark.words, {})[mark.digest] = mark
-            words = _words(kind, text) if by_length else []
-            for length, marks in by_length.items():
+            marks = {mark.digest: mark for mark in self.marks if mark.what == kind}
+            words, at = _spans(kind, text) if marks else ([], [])
+            for length in sorted({mark.words for mark in marks.values()}):
                 for start in range(len(words) - length + 1):
                     found = marks.get(_digest(self.salt, kind, " ".join(words[start : start + length])))
                     if found is not None:
-                        return found
-        return next((found for one in self.others if (found := one.text(text))), None)
+                        yield at[start][0], at[start + length - 1][1], found
+        for one in self.others:
+            yield from one._met(text)
+
+    def text(self, text: str) -> Mark | None:
+        """The mark of a text that this one holds."""
+        return next((mark for _, _, mark in self._met(text)), None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where a text holds what is forgotten."""
-        found: list[tuple[int, int]] = []
-        for kind in _KINDS:
-            digests = {mark.digest: mark.words for mark in self.marks if mark.what == kind}
-            words, at = _spans(kind, text) if digests else ([], [])
-            for length in sorted(set(digests.values())):
-                found += [
-                    (at[start][0], at[start + length - 1][1])
-                    for start in range(len(words) - length + 1)
-                    if _digest(self.salt, kind, " ".join(words[start : start + length])) in digests
-                ]
-        return word_runs.apart([*found, *(place for one in self.others for place in one.places(text))])
+        return word_runs.apart((begin, end) for begin, end, _ in self._met(text))
 
     def taken_out(self, text: str) -> str:
         """A text with `[forgotten]` in those places."""
@@ -107,7 +109,7 @@ class Forgotten(NamedTuple):
         return [self.taken_out_of(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
     def named(self, what: str, name: str) -> Mark | None:
-        """The mark of an id, a session or a sender."""
+        """The mark of an id, a session or a sender, or (`row`) of the words that a row says."""
         marks = {mark.digest: mark for mark in self.marks if mark.what == what}
         if marks and (here := marks.get(_digest(self.salt, what, name))) is not None:
             return here
@@ -115,13 +117,7 @@ class Forgotten(NamedTuple):
 
     def row(self, value: Mapping[str, Any]) -> Mark | None:
         """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
-        return self.value(value) or self._said(row_says(value))
-
-    def _said(self, said: str) -> Mark | None:
-        marks = {mark.digest: mark for mark in self.marks if mark.what == "row"} if said else {}
-        if marks and (here := marks.get(_digest(self.salt, "row", " ".join(_run(said)[1])))) is not None:
-            return here
-        return next((found for one in self.others if (found := one._said(said))), None)
+        return self.value(value) or self.named("row", " ".join(_run(row_says(value))[1]))
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -148,45 +144,27 @@ NOTHING = Forgotten()
 _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender", "actor_key": "sender"}
 
 
-@cache
-def _of_sender() -> re.Pattern[str]:
-    """The sender within the name of a scope."""
-    return re.compile(r"channel:[^\s:/]+:user:(.+)", re.DOTALL)
-
-
-@cache
-def _of_session() -> re.Pattern[str]:
-    """The session within a longer name."""
-    return re.compile(r"[^\s:/]+/\S+ (.+)", re.DOTALL)
+_INNER = {"sender": r"channel:[^\s:/]+:user:(.+)", "session": r"[^\s:/]+/\S+ (.+)"}
+"""The sender within the name of a scope, the session within a longer name."""
 
 
 def called(what: str, name: str) -> tuple[str, ...]:
     """By which names something may be forgotten: by its own; what is of a user's scope by that of the sender too, and
     what is kept of one chat of a session (`scopes.state_key`) by that of the session."""
-    inner = {"sender": _of_sender(), "session": _of_session()}.get(what)
-    found = inner.fullmatch(name) if inner is not None else None
+    found = re.fullmatch(_INNER[what], name, re.DOTALL) if what in _INNER else None
     return (name, found[1]) if found is not None else (name,)
-
-
-def _words(kind: str, text: str) -> list[str]:
-    return _old_words(text) if kind == "text" else word_runs.words_of(text, signed=kind == "signs")
 
 
 def _spans(kind: str, text: str) -> tuple[list[str], list[tuple[int, int]]]:
     if kind != "text":
         return word_runs.spans(text, signed=kind == "signs")
-    found = list(_old_word().finditer(text))
+    found = list(re.finditer(_OLD_WORD, text))
     return [one[0].lower() for one in found], [one.span() for one in found]
 
 
 def _run(text: str) -> tuple[str, tuple[str, ...]]:
     signed, words = word_runs.run_of(text)
     return "signs" if signed else "words", words
-
-
-def _old_words(text: str) -> list[str]:
-    """The words of a text as earlier versions hashed them."""
-    return _old_word().findall(normalised(text))
 
 
 def _digest(salt: bytes, what: str, text: str) -> str:
@@ -237,9 +215,8 @@ def read(path: Path) -> Forgotten:
 
 def _read(data: bytes, where: str) -> Forgotten:
     try:
-        value = json.loads(data)
-        return of_json(value)._replace(others=tuple(of_json(one) for one in value.get("others", ())))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return of_json(json_text.loads(data))
+    except (ValueError, KeyError, TypeError):
         fix = "put it back from a backup; without it what was forgotten may come back"
         raise StoreError("what is to stay forgotten cannot be read", where, fix) from None
 
@@ -247,7 +224,7 @@ def _read(data: bytes, where: str) -> Forgotten:
 def of_json(value: Any) -> Forgotten:
     """What `as_json` says. Raises ValueError, KeyError or TypeError where it says nothing of the kind."""
     marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
-    return Forgotten(bytes.fromhex(value["salt"]), marks)
+    return Forgotten(bytes.fromhex(value["salt"]), marks, tuple(map(of_json, value.get("others", ()))))
 
 
 def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
@@ -294,19 +271,6 @@ _SAYS = ("text", "trigger", "bad_action", "better_action")
 """The fields of a row that say something."""
 
 
-def without(kept: Forgotten, operation: Operation) -> Operation:
-    """An operation that was recorded before, without the changes that would bring back what is forgotten now, and
-    without its words; the very same one where it says nothing of it."""
-    stay = tuple(one for one in operation.changes if not _holds(kept, one))
-    if len(stay) == len(operation.changes) and kept.text(operation.label) is None:
-        return operation
-    return operation._replace(changes=stay, label=f"{operation.kind}: [forgotten]")
-
-
-def _holds(kept: Forgotten, change: Change) -> bool:
-    return any(value and kept.value({"id": change.key, **value}) for value in (change.before, change.after))
-
-
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
     """Keep texts, ids, sessions, senders, and what rows say (`row_says`), as forgotten. Raises the errors of `load` and
     `from_os_error`."""
@@ -338,13 +302,7 @@ def unite(paths: Paths, there: Forgotten) -> None:
     """Keep as forgotten what is so elsewhere, too. Nothing that is forgotten here is remembered again by that. Raises
     as `add`."""
     here = load(paths)
-    if not here or not there:
-        kept = here or there
-    elif here.salt == there.salt:
-        kept = here._replace(marks=tuple(dict.fromkeys((*here.marks, *there.marks))))
-    else:  # hashes under another key stay what they are
-        beside = {one.salt: one for one in (*here.others, *there.others, there._replace(others=()))}
-        kept = here._replace(others=tuple(beside.values()))
+    kept = here.joined(there)
     if kept != here:
         _keep(paths, kept)
 
@@ -366,12 +324,10 @@ def _lifted(kept: Forgotten, receipt: str) -> Forgotten:
 
 def _keep(paths: Paths, kept: Forgotten) -> None:
     atomic.make_folder(paths.data)
-    body: dict[str, Any] = as_json(kept)
-    if kept.others:
-        body["others"] = [as_json(one) for one in kept.others]
-    atomic.write_atomic(paths.data / FILE, json.dumps(body, indent=1).encode())
+    atomic.write_atomic(paths.data / FILE, json.dumps(as_json(kept), indent=1).encode())
 
 
 def as_json(kept: Forgotten) -> dict[str, Any]:
-    """The key and the marks under it, without those under others."""
-    return {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}
+    """The key and the marks under it, and those under others."""
+    body: dict[str, Any] = {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}
+    return body | ({"others": [as_json(one) for one in kept.others]} if kept.others else {})

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection, Row, Table, delete, func, insert, inspect, select, update
 
-from nanomem_tui.errors import BadInput, Moved, Refused, StoreError
+from nanomem_tui.errors import Moved, Refused, StoreError
 from nanomem_tui.store import models, operations, search, store, work, work_models
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.recovery import LOG
@@ -31,33 +32,21 @@ _OF_A_PLACE = {"meta", "leases", "work_meta"}
 _AT_ONCE = 1_000
 
 
-class Moving(NamedTuple):
-    """What a move did: the rows of each table; none where the memory had moved there before (`is_done_before`)."""
-
-    rows: Mapping[str, int]
-    is_done_before: bool = False
-
-
 def move(
     source: Database,
     target: Database,
     *,
     replace: bool = False,
     adapt: Callable[[Connection], None] = lambda _new: None,
-) -> Moving:
-    """Move the memory of `source` to `target`, and mark the source as moved.
+) -> dict[str, int]:
+    """Move the memory of `source` to `target`, another place, mark the source as moved, and return the rows by table.
 
     `replace`: also over a memory that is in use there. `adapt`: changes what arrived, before it is in use. Raises
-    Refused where others have either open or the target is in use, Moved where the memory is elsewhere, BadInput for one
-    place twice, or StoreError; the source holds it then.
+    Refused where others have either open or the target is in use, Moved where the memory is elsewhere, or StoreError;
+    the source holds it then.
     """
-    if source.where == target.where:
-        fix = "name the one to move from, then the one to move to"
-        raise BadInput("that is the same place twice", target.where, fix)
     with source.alone() as old:
         of_source = old.execute(select(META)).one()
-        if of_source.moved_to == target.where:
-            return Moving({}, is_done_before=True)
         if of_source.moved_to:
             raise Moved("the memory lies elsewhere now", of_source.moved_to, "move it from there")
         store.make(target, of_source.workspace_id)
@@ -71,13 +60,12 @@ def move(
             new.execute(update(META).values(workspace_id=of_source.workspace_id, **values))
             marker = json.dumps({"epoch": of_source.epoch, "revision": last})
             new.execute(insert(MARKERS).values(key=ARRIVED, value=marker))
-            if adapt is not None:
-                adapt(new)
+            adapt(new)
             search.make_anew(new)
             if isinstance(target, SqliteDatabase):  # it is of another history; the next commit writes it anew
                 target.file.with_name(LOG).unlink(missing_ok=True)
         old.execute(update(META).values(moved_to=target.where, epoch=secrets.token_hex(8)))
-    return Moving(copied)
+    return copied
 
 
 def is_in_use(new: Connection, epoch: str) -> bool:
@@ -103,13 +91,8 @@ def copy_tables(old: Connection, new: Connection, tables: Iterable[Table], where
         if table.name in _OF_A_PLACE:
             continue
         new.execute(delete(table))
-        taken = _Sum()
-        for part in _read(old, table):
-            taken.add(part)
-            new.execute(insert(table), [dict(row._mapping) for row in part])
-        arrived = _Sum()
-        for part in _read(new, table):
-            arrived.add(part)
+        taken = _sum(old, table, partial(new.execute, insert(table)))
+        arrived = _sum(new, table)
         if (arrived.count, arrived.content) != (taken.count, taken.content):
             what = f"{arrived.count:,} of {taken.count:,} rows of {table.name} arrived, or not as they were"
             raise StoreError(what, where, "nothing was changed; try again, and run `nanomem doctor`")
@@ -119,28 +102,14 @@ def copy_tables(old: Connection, new: Connection, tables: Iterable[Table], where
 
 def sums(connection: Connection, tables: Iterable[Table] = models.METADATA.sorted_tables) -> dict[str, tuple[int, int]]:
     """Return, of each table that moves, how many rows it has and the sum of their hashes, whatever their order."""
-    found = {}
-    for table in tables:
-        if table.name not in _OF_A_PLACE:
-            one = _Sum()
-            for part in _read(connection, table):
-                one.add(part)
-            found[table.name] = (one.count, one.content)
-    return found
+    found = {table.name: _sum(connection, table) for table in tables if table.name not in _OF_A_PLACE}
+    return {name: (one.count, one.content) for name, one in found.items()}
 
 
 def counts(connection: Connection) -> dict[str, int]:
     """Return how many rows each table has that moves."""
     moved = [table for table in models.METADATA.sorted_tables if table.name not in _OF_A_PLACE]
     return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in moved}
-
-
-def _read(connection: Connection, table: Table) -> Iterator[list[Row[Any]]]:
-    asked = select(table)
-    if table is MARKERS:
-        asked = asked.where(MARKERS.c.key != ARRIVED)
-    for part in connection.execute(asked, execution_options={"yield_per": _AT_ONCE}).partitions():
-        yield list(part)
 
 
 class _Sum:
@@ -155,6 +124,19 @@ class _Sum:
         for row in part:
             digest = hashlib.sha256(repr(tuple(row)).encode("utf-8", "surrogatepass")).digest()
             self.content = (self.content + int.from_bytes(digest)) % (1 << 256)
+
+
+def _sum(
+    connection: Connection, table: Table, take: Callable[[list[dict[str, Any]]], object] = lambda _rows: None
+) -> _Sum:
+    found = _Sum()
+    asked = select(table)
+    if table is MARKERS:
+        asked = asked.where(MARKERS.c.key != ARRIVED)
+    for part in connection.execute(asked, execution_options={"yield_per": _AT_ONCE}).partitions():
+        found.add(list(part))
+        take([dict(row._mapping) for row in part])
+    return found
 
 
 # -- the work of an agent ---------------------------------------------------------------------------------------------

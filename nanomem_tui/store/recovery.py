@@ -178,7 +178,6 @@ class Recovery:
             atomic.sync_folder(self._copies)
 
     def _copying(self) -> contextlib.AbstractContextManager[int]:
-        """One process copies at a time."""
         return atomic.locked(self._database.file.with_name("copies.lock"), wait=60.0)
 
     def _copy(self, target: Path) -> Path:

@@ -227,7 +227,6 @@ def _give_epoch(database: Path) -> None:
 
 
 def _put(temporary: Path, target: Path, entry: Entry) -> None:
-    """Move a file that lies beside its place there."""
     with _writing(target):
         if entry.database:  # what lies beside it belongs to the one that goes
             for side in SIDE_FILES:
@@ -247,7 +246,6 @@ def _writing(target: Path) -> Iterator[None]:
 
 
 def _refuse_links(target: Path, base: Path) -> None:
-    """Raise Refused where the way to a file leads through a link."""
     for folder in (target, *target.parents):
         if folder == base:
             return

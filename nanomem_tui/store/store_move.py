@@ -45,17 +45,11 @@ class Plan(NamedTuple):
     replaced: int
 
 
-class Rows(NamedTuple):
-    """How many rows of a table moved; they were compared in both places."""
-
-    rows: int
-
-
 class Done(NamedTuple):
-    """What a move did: the epoch of the memory in its new place, what each table holds, whether it was moved now."""
+    """What a move did: the epoch of the memory in its new place, the rows of each table, whether it was moved now."""
 
     move: str
-    tables: Mapping[str, Rows]
+    tables: Mapping[str, int]
     state: str
 
 
@@ -153,7 +147,7 @@ class Move:
                 recovery.copy_anew()
             with self._target.database.reading() as new:
                 epoch = operations.meta_of(new).epoch
-            return Done(epoch, {name: Rows(number) for name, number in moved.rows.items()}, plan.state)
+            return Done(epoch, moved, plan.state)
 
     def _named_as_there(self, new: Connection) -> None:
         """Name what is remembered of the agent's files as the target does: a server for each home that shares the
@@ -164,7 +158,6 @@ class Move:
 
 
 class _End:
-    """One end of a move: a place, and its database."""
 
     def __init__(self, paths: Paths, workspace_id: str, label: str) -> None:
         self.label = label

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store import models, operations, oplog, rows, search
-from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.engine import Database
 from nanomem_tui.store.operations import KEYS, META, OPERATIONS
 from nanomem_tui.store.reading import escaped, unescaped
 from nanomem_tui.store.recovery import Recovery
@@ -128,13 +128,15 @@ def changes_of(connection: Connection, layer: str) -> Iterator[Change]:
         yield from (change for change in oplog.entry_of(found).operation.changes if change.layer == layer)
 
 
-def take_out(database: SqliteDatabase, recovery: Recovery, cleaning: Cleaning) -> TakenOut:
-    """Take texts out of a file of SQLite and out of the log beside it. What an interrupted one left is done again.
+def take_out(database: Database, recovery: Recovery | None, cleaning: Cleaning) -> TakenOut:
+    """Take texts out of a database and, of a file, of the log beside it. What an interrupted one left is done again.
 
-    Their bytes are in freed pages and in the WAL until `SqliteDatabase.compact`. Raises the store's errors.
+    Their bytes are in freed pages and in the WAL until the database is compacted. Raises the store's errors.
     """
-    recovery.make_lost_commits_again()
+    if recovery is not None:
+        recovery.make_lost_commits_again()
     with database.writing(durable=True) as connection:
         taken = clean(connection, cleaning, write=True)
-    recovery.write_anew()
+    if recovery is not None:
+        recovery.write_anew()
     return taken

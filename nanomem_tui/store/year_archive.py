@@ -156,7 +156,6 @@ def _written(path: Path, records: Iterable[TierRecord]) -> tuple[str, Counter[st
 
 
 def _read_back(path: Path) -> tuple[str, str]:
-    """The SHA-256 of a file, and that of its lines. Raises StoreError for what cannot be unpacked."""
     digest = hashlib.sha256()
     try:
         with gzip.open(path) as packed:

@@ -10,8 +10,7 @@ from sqlalchemy import select
 
 from nanomem_tui.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
-from nanomem_tui.purge.texts import Secrets
-from nanomem_tui.purge.wanted_words import Marks, Words
+from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
 from nanomem_tui.store import models, reading, rows, taking_out
 from nanomem_tui.store.oplog import Journal
 from tests.store.stores import Store, add, delete, edit, texts
