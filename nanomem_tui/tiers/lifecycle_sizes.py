@@ -154,6 +154,8 @@ def _rate(kind: str, tables: tuple[Table, ...]) -> float:
     return sum(table.recent for table in tables if table.kind == kind) / GROWTH_DAYS
 
 
-def to_json(sizes: Sizes) -> dict[str, Any]:
+def to_json(sizes: Sizes | None) -> dict[str, Any]:
     """The sizes as the command line prints them."""
+    if sizes is None:
+        return {"file_bytes": 0, "forecast": []}
     return {"file_bytes": sizes.file_bytes, "forecast": [one._asdict() for one in sizes.forecasts]}
