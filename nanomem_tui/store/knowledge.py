@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, delete, insert, select, update
@@ -23,9 +23,6 @@ from nanomem_tui.store.work import note, notes_beginning, set_note
 _DOCUMENTS = work_models.table(work_models.DocumentRow)
 _CHUNKS = work_models.table(work_models.ChunkRow)
 _CHUNK = (_CHUNKS.c.section, _CHUNKS.c.line_from, _CHUNKS.c.line_to, _CHUNKS.c.text)
-_REMOVED, _PACKAGES, _UNREAD, _DECLINED = (
-    f"knowledge {what}" for what in ("removed ", "packages", "unread", "declined")
-)
 
 
 def in_memory() -> Connection:
@@ -153,6 +150,11 @@ def _dumped(value: Any) -> str:
 
 # -- what is remembered beside them -----------------------------------------------------------------------------------
 
+_REMOVED = "knowledge removed "
+PACKAGES, UNREAD, DECLINED = "knowledge packages", "knowledge unread", "knowledge declined"
+"""What is noted: the packages that were installed at the last sync, what could not be read with the reason by place,
+and that somebody declined to index what is installed."""
+
 
 def mark_removed(connection: Connection, document_id: str, *, removed: bool) -> None:
     """Note that somebody took a document away, so that no sync brings it back; or that it is there again."""
@@ -164,34 +166,12 @@ def removed(connection: Connection) -> set[str]:
     return {name.removeprefix(_REMOVED) for name in notes_beginning(connection, _REMOVED)}
 
 
-def note_packages(connection: Connection, names: Iterable[str]) -> None:
-    """Note which packages are installed, so that the next sync knows what is new."""
-    set_note(connection, _PACKAGES, _dumped(sorted(names)))
+def set_noted(connection: Connection, name: str, value: Any) -> None:
+    """Note a JSON value."""
+    set_note(connection, name, _dumped(value))
 
 
-def packages(connection: Connection) -> set[str] | None:
-    """Return the packages that were installed when that was noted last; None: it never was."""
-    found = note(connection, _PACKAGES)
-    return set(json_text.loads(unescaped(found))) if found is not None else None
-
-
-def note_unread(connection: Connection, places: Mapping[str, str]) -> None:
-    """Note what could not be read, and why, by where it is."""
-    set_note(connection, _UNREAD, _dumped(dict(places)))
-
-
-def unread(connection: Connection) -> dict[str, str]:
-    """Return what could not be read, and why, by where it is."""
-    return {
-        str(where): str(why) for where, why in json_text.loads(unescaped(note(connection, _UNREAD) or "{}")).items()
-    }
-
-
-def note_declined(connection: Connection) -> None:
-    """Note that somebody declined to index what is installed."""
-    set_note(connection, _DECLINED, "")
-
-
-def is_declined(connection: Connection) -> bool:
-    """Whether somebody declined to index what is installed."""
-    return note(connection, _DECLINED) is not None
+def noted(connection: Connection, name: str) -> Any:
+    """Return what was noted; None: nothing was."""
+    found = note(connection, name)
+    return json_text.loads(unescaped(found)) if found else None

@@ -35,7 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
 from nanomem_tui.formats.documents import (
@@ -327,8 +327,6 @@ _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
     UnicodeDecodeError,
 )  # fmt: skip
-_OPENED: dict[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-"""What opens a packed .tar, by how it begins."""
 
 
 class _Member(NamedTuple):
@@ -362,7 +360,8 @@ def read_pack(path: Path, tell: Tell = quiet) -> Found:
                 raise BadInput(f"more than {counted(MOST_MEMBERS, 'member')}", str(whole), "nothing was added")
             unpacked += member.size  # what is skipped of a .tar is unpacked too
             if unpacked > MOST_UNPACKED:
-                raise _too_large(whole)
+                what = f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB"
+                raise BadInput(what, str(whole), "nothing was added")
             name = PurePosixPath(member.name)
             hidden = any(part.startswith(".") for part in name.parts)
             if hidden or (str(name) != MANIFEST and name.suffix.lower() not in (*MARKDOWN, *PAGES, *TEXT)):
@@ -377,7 +376,7 @@ def read_pack(path: Path, tell: Tell = quiet) -> Found:
             if len(texts) > MOST_FILES:
                 raise BadInput(f"more than {counted(MOST_FILES, 'file')}", str(whole), "nothing was added")
     except tarfile.ReadError as error:
-        raise BadInput("neither a folder, a .zip nor a .tar archive", str(path)) from error
+        raise BadInput("neither a folder, a .zip nor a .tar archive that can be read", str(path)) from error
     except _UNREADABLE as error:
         raise BadInput(f"an archive that cannot be read ({one_line(str(error), 80)})", str(path)) from error
     except OSError as error:
@@ -431,42 +430,12 @@ def _members(path: Path) -> Iterator[_Member]:
                     is_link = stat.S_ISLNK(one.external_attr >> 16)
                     yield _Member(one.filename, one.file_size, lambda one=one: archive.read(one), is_link)  # type: ignore[misc]
     else:
-        with path.open("rb") as head:
-            begins = head.read(6)
-        opened = next((opened for magic, opened in _OPENED.items() if begins.startswith(magic)), None)
-        with (
-            opened(path) if opened else path.open("rb") as whole,
-            tarfile.open(fileobj=cast("IO[bytes]", _Bounded(whole, path)), mode="r:") as packed,
-        ):
+        with tarfile.open(path, "r|*") as packed:  # from its beginning to its end
             for entry in packed:
                 packed.members = []  # type: ignore[attr-defined]  # nobody asks for them by name
                 if not entry.isdir():
                     data = packed.extractfile(entry) if entry.isreg() else None
                     yield _Member(entry.name, entry.size, data.read if data is not None else bytes, data is None)
-
-
-class _Bounded:
-    """What a .tar holds, unpacked, as far as a pack may reach: names and what is skipped count as what is read."""
-
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        self._file, self._path = file, path
-        self.tell = file.tell
-
-    def seek(self, place: int) -> int:
-        """Go to a place. Raises BadInput beyond the bound."""
-        if place > MOST_UNPACKED:
-            raise _too_large(self._path)
-        return self._file.seek(place)
-
-    def read(self, size: int) -> bytes:
-        """The next bytes. Raises BadInput for more at once than a file may have: it is a name."""
-        if size > LARGEST + tarfile.BLOCKSIZE or self._file.tell() + size > MOST_UNPACKED:
-            raise _too_large(self._path)
-        return self._file.read(size)
-
-
-def _too_large(pack: Path) -> BadInput:
-    return BadInput(f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB", str(pack), "nothing was added")
 
 
 # -- man pages ---------------------------------------------------------------------------------------------------------
