@@ -44,8 +44,6 @@ from nanomem_tui.store.work_values import COUNTERS, Among, Stretch, TierRecord, 
 T = TypeVar("T")
 SHOWN = 240
 """Characters of a field that a long list reads."""
-MOST_CALLS = 50_000
-"""Calls of a tool that are looked at for one with the same input, the newest."""
 LOOK = 5.0
 """Seconds between two looks whether anybody wrote on a server."""
 INDEXED_BY = "tokens"
@@ -532,27 +530,6 @@ def rewrite_change(connection: Connection, seq: int, texts: Sequence[str] | None
 def forget_changes(connection: Connection, kind: str, record_id: str) -> None:
     """Forget what agents overwrote of a record."""
     connection.execute(delete(_CHANGES).where(_CHANGES.c.kind == kind, _CHANGES.c.id == record_id))
-
-
-def cached_call(connection: Connection, tool: str, given: Any, since: str) -> TierRecord | None:
-    """Return the newest successful call of a tool with just that input from `since` on (UTC ISO), among its newest
-    `MOST_CALLS`. Raises ValueError or TypeError for an input that is no JSON."""
-    kind = KINDS["tool-call"]
-    field, table = kind.field("input"), TABLES[kind.name]
-    assert field is not None
-    wanted = _stored(field, given)
-    newest = (
-        select(table.c.number, table.c.success, table.c.input)
-        .where(table.c.tool_name == escaped(tool), table.c.at >= since, table.c.tier == kind.tier)
-        .order_by(table.c.at.desc(), table.c.number.desc()).limit(MOST_CALLS).subquery()
-    )  # fmt: skip
-    # Equal values may be written with their names in another order: they have as many characters.
-    same = select(newest.c.number).where(newest.c.success == 1, func.length(newest.c.input) == len(wanted))
-    for number in connection.execute(same).scalars().all():
-        call = by_numbers(connection, kind, [number])[number]
-        if call.fields["input"] == given:
-            return call
-    return None
 
 
 def _find(connection: Connection, kind: Kind, record_id: str) -> tuple[int, TierRecord] | None:

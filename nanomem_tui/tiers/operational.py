@@ -51,8 +51,6 @@ BATCH = 500
 MOST = 50_000_000
 """Characters of the data of all entries. To add them up takes 10 ms, so who only looks does not."""
 MINUTE = 60.0
-RESULTS = 100
-"""Results of tools that are told (seed 004)."""
 MOST_TASKS = 1000
 """Tasks of each state of what is to be done that are looked at, the newest."""
 MEASURED = {
@@ -115,12 +113,6 @@ class Operational:
         else:
             self.age_if_due()
         return entry.id
-
-    def set_agent_state(self, agent: str, state: Any) -> str:
-        """Keep what an agent does now; the id of the event. Raises BadInput and the errors of `push`."""
-        if not agent.strip():
-            raise BadInput("an agent needs a name", "", "give it")
-        return self.push("event", {"agent": agent, "state": state}, source=agent)
 
     # -- aging --------------------------------------------------------------------------------------------------------
 
@@ -300,34 +292,6 @@ class Operational:
                 status, agent, description = (task.fields[name] for name in ("status", "agent", "description"))
                 tasks.append(ActiveTask(task.id, status, agent, description, task.changed_at, dict(task.fields)))
         return sorted(tasks, key=lambda task: (task.at, task.id), reverse=True)
-
-    def tool_results(self, limit: int = RESULTS) -> list[OperationalEntry]:
-        """The newest results of tools, newest first, at most a hundred."""
-
-        def look(connection: Connection) -> list[OperationalEntry]:
-            return [_entry(row) for row in happening.newest(connection, "tool_result", limit=min(limit, RESULTS))]
-
-        return self._trail.ask(look, [])
-
-    def cached_result(self, tool: str, given: Any) -> OperationalEntry | None:
-        """The newest successful result of a tool with just that input, within the hour; None where there is none.
-
-        Raises BadInput for an input that is no JSON."""
-        try:
-            wanted = json.dumps(given, sort_keys=True)
-        except (TypeError, ValueError, RecursionError):
-            raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
-        oldest = clock.iso(clock.now() - timedelta(seconds=self._seconds))
-
-        def look(connection: Connection) -> OperationalEntry | None:
-            for entry in map(_entry, happening.newest(connection, "tool_result", name=tool[:MAX_SOURCE])):
-                data = entry.data
-                is_good = data.get("success", True) is True and not data.get("error") and entry.at >= oldest
-                if is_good and data["tool"] == tool and json.dumps(data.get("input"), sort_keys=True) == wanted:
-                    return entry
-            return None
-
-        return self._trail.ask(look, None)
 
     def agent_states(self) -> list[AgentState]:
         """What each agent said last of itself within the hour, by name."""

@@ -6,13 +6,12 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.errors import NotFound
 from nanomem_tui.operations import new_key
 from nanomem_tui.store import work, work_search
 from nanomem_tui.store.work import WorkStore
@@ -151,14 +150,6 @@ class Trail:
             raise not_there(known, record_id)
         return self.database.write(write)
 
-    def update_goal(self, goal_id: str, status: str, result: str | None = None) -> TierRecord:
-        """The state of a goal, and what came of it. Raises NotFound or BadInput."""
-        return self.update("goal", goal_id, {"status": status, **({"result": result} if result is not None else {})})
-
-    def outcome(self, decision_id: str, text: str) -> TierRecord:
-        """What came of a decision. Raises NotFound or BadInput."""
-        return self.update("decision", decision_id, {"outcome": text})
-
     def pattern_used(self, pattern_id: str, success: bool) -> TierRecord:
         """A pattern was used: its number of uses and its success rate follow. Raises NotFound."""
         kind = KINDS["pattern"]
@@ -209,14 +200,15 @@ class Trail:
         return self.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
-        """The newest successful call of a tool with just that input, not older than `within` seconds, among the newest
-        `work.MOST_CALLS` of that tool. Raises BadInput for an input that is no JSON."""
-        try:
-            json.dumps(given, allow_nan=False).encode()
-        except (TypeError, ValueError, RecursionError):
-            raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
+        """The newest successful call of a tool with just that input, not older than `within` seconds."""
         since = clock.iso(clock.now() - timedelta(seconds=within))
-        return self.ask(lambda connection: work.cached_call(connection, tool, given, since), None)
+        where = Where({"tool_name": tool, "success": True}, since)
+
+        def look(connection: Connection) -> TierRecord | None:
+            calls = work.rows(connection, KINDS["tool-call"], "working", where)
+            return next((call for call in calls if call.fields["input"] == given), None)
+
+        return self.ask(look, None)
 
 
 class _Run(NamedTuple):

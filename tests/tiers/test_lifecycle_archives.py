@@ -129,7 +129,7 @@ def test_what_is_not_written_as_it_should_be_takes_nothing_away(ws: Workspace, m
 
 def test_a_record_that_changed_meanwhile_stays(ws: Workspace) -> None:
     made = ws.lifecycle.archives.make(2024, clock.iso(NOW))
-    ws.records.update_goal("g2024_0", "failed")
+    ws.records.update("goal", "g2024_0", {"status": "failed"})
     ws.lifecycle.archives.leave(made.name)
     assert set(of_year(ws, 2024)) == {"goal/g2024_0"}
     ws.lifecycle.archives.bring_back(made.name)

@@ -245,7 +245,7 @@ def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(
     ws.records.store("goal", {"description": "feed the cat"}, "g")
     assert near(meaning, "feed cat") == ["g"]
     before = len(words.asked)
-    ws.records.update_goal("g", "completed")
+    ws.records.update("goal", "g", {"status": "completed"})
     with clock.at(clock.now() + timedelta(days=400)):
         ws.lifecycle.run(force=True)
     assert ws.records.get("goal", "g").tier == "longterm"
