@@ -19,10 +19,10 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Select,
     Table,
     case,
     delete,
+    false,
     func,
     insert,
     inspect,
@@ -120,6 +120,10 @@ class WorkStore:
         with self._lock:
             self._copy = self._copy or self._read_copy()
         return self._copy.read(ask)
+
+    def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
+        """Return the answer to `ask`, `otherwise` where nothing was ever written. Raises the store's errors."""
+        return self.read(ask) if self.exists else otherwise
 
     def read_whole(self, ask: Callable[[Connection], T]) -> T:
         """As `read`, for who copies the tables that there are: on a server of an older schema too."""
@@ -557,9 +561,11 @@ def _note_overwritten(connection: Connection, before: TierRecord, after: TierRec
 # -- many -------------------------------------------------------------------------------------------------------------
 
 
-def condition(kind: Kind, tier: Tier | None = None, where: Where = Where()) -> list[ColumnElement[bool]]:  # noqa: B008  a value
-    """Return the conditions on the rows of a kind."""
+def _condition(kind: Kind, tier: Tier | None, where: Where) -> list[ColumnElement[bool]]:
+    """The conditions on the rows of a kind."""
     columns = TABLES[kind.name].c
+    if tier is not None and tier not in kind.tiers:
+        return [false()]
     parts: list[ColumnElement[bool]] = [columns.tier == tier] if tier is not None and kind.ages else []
     for name, value in where.fields.items():
         field = kind.field(name)
@@ -574,25 +580,24 @@ def rows(
     limit: int | None = None, offset: int = 0, *, oldest_first: bool = False,
 ) -> list[TierRecord]:  # fmt: skip
     """List the records of a kind, newest first by their own time; of one tier, or of both."""
-    if tier is not None and tier not in kind.tiers:
-        return []
-    asked = _ordered(select(TABLES[kind.name]).where(*condition(kind, tier, where)), kind, oldest_first)
-    return [record_of(kind, row) for row in connection.execute(asked.limit(limit).offset(offset))]
+    return list(each(connection, kind, tier, where, limit, offset, oldest_first=oldest_first))
 
 
-def each(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> Iterator[TierRecord]:  # noqa: B008
+def each(
+    connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where(),  # noqa: B008
+    limit: int | None = None, offset: int = 0, *, oldest_first: bool = True,
+) -> Iterator[TierRecord]:  # fmt: skip
     """Yield the records of a kind one at a time, oldest first."""
-    if tier is None or tier in kind.tiers:
-        asked = _ordered(select(TABLES[kind.name]).where(*condition(kind, tier, where)), kind, oldest_first=True)
-        for row in connection.execute(asked, execution_options={"yield_per": _PART}):
-            yield record_of(kind, row)
+    columns = TABLES[kind.name].c
+    order = (columns.at, columns.id) if oldest_first else (columns.at.desc(), columns.id.desc())
+    asked = select(TABLES[kind.name]).where(*_condition(kind, tier, where)).order_by(*order)
+    for row in connection.execute(asked.limit(limit).offset(offset), execution_options={"yield_per": _PART}):
+        yield record_of(kind, row)
 
 
 def count(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> int:  # noqa: B008
     """Count the records of a kind."""
-    if tier is not None and tier not in kind.tiers:
-        return 0
-    asked = select(func.count()).select_from(TABLES[kind.name]).where(*condition(kind, tier, where))
+    asked = select(func.count()).select_from(TABLES[kind.name]).where(*_condition(kind, tier, where))
     return connection.execute(asked).scalar_one()
 
 
@@ -619,12 +624,6 @@ def newest_number(connection: Connection, kind: Kind) -> int:
     return connection.execute(select(func.max(TABLES[kind.name].c.number))).scalar() or 0
 
 
-def _ordered(asked: Select[Any], kind: Kind, oldest_first: bool) -> Select[Any]:
-    columns = TABLES[kind.name].c
-    order = (columns.at, columns.id)
-    return asked.order_by(*(order if oldest_first else (one.desc() for one in order)))
-
-
 # -- a long list ------------------------------------------------------------------------------------------------------
 
 
@@ -633,8 +632,6 @@ def page(connection: Connection, wanted: Stretch, limit: int, offset: int = 0) -
     counted in an index and not read."""
     kind, table = wanted.kind, TABLES[wanted.kind.name]
     order = [table.c.at, table.c.number] if wanted.oldest_first else [table.c.at.desc(), table.c.number.desc()]
-    if wanted.tier is not None and wanted.tier not in kind.tiers:
-        return []
     numbers = select(table.c.number).where(*_within(connection, wanted)).order_by(*order).limit(limit).offset(offset)
     columns = [_beginning(table.c[field.name], field) for field in kind.fields]
     ours = (table.c.id, table.c.tier, table.c.origin, table.c.stored_at, table.c.changed_at)
@@ -655,8 +652,6 @@ def _shown(kind: Kind, row: Sequence[Any]) -> TierRecord:
 
 def count_within(connection: Connection, wanted: Stretch) -> int:
     """Count the records of a stretch."""
-    if wanted.tier is not None and wanted.tier not in wanted.kind.tiers:
-        return 0
     asked = select(func.count()).select_from(TABLES[wanted.kind.name]).where(*_within(connection, wanted))
     return connection.execute(asked).scalar_one()
 
@@ -675,7 +670,7 @@ def place_of(connection: Connection, wanted: Stretch, record_id: str) -> int | N
 
 def _within(connection: Connection, wanted: Stretch) -> list[ColumnElement[bool]]:
     columns = TABLES[wanted.kind.name].c
-    parts = condition(wanted.kind, wanted.tier, Where({}, wanted.since))
+    parts = _condition(wanted.kind, wanted.tier, Where({}, wanted.since))
     parts += [columns.at <= wanted.until] if wanted.until else []
     return parts + [_holds(connection, columns[among.field], among) for among in wanted.among]
 

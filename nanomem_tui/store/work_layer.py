@@ -121,15 +121,12 @@ class TierLayer:
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[TierRecord | None, Change]]:
         """What is there of each thing that changes."""
-        if not self._database.exists:
-            return [(None, one) for one in changes]
-
         from nanomem_tui.store import work
 
         def look(connection: Connection) -> list[tuple[TierRecord | None, Change]]:
             return [(work.get(connection, *split(one.key)), one) for one in changes]
 
-        return self._database.read(look)
+        return self._database.ask(look, [(None, one) for one in changes])
 
 
 def _records(one: Change) -> tuple[TierRecord | None, TierRecord | None]:

@@ -139,7 +139,7 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
         return hits
 
     none: list[TierRecord] = []
-    known = {record.key: record for record in records.ask(ask, none)}
+    known = {record.key: record for record in records.database.ask(ask, none)}
     near = {one.record.key: one for one in _near(parts, task, found) if one.record.tier in wanted}
     for key, record in ({key: one.record for key, one in near.items()} | known).items():
         yield of_record(record, nearness(near[key].distance) if key in near else 0.0)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem
@@ -39,7 +39,6 @@ from nanomem_tui.tokens import tokens
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-T = TypeVar("T")
 OURS = "nanomem"
 """The kind of the pages of this package, and the word that asks for them."""
 MOST_UNREAD = 2_000
@@ -128,7 +127,7 @@ class KnowledgeBase:
         is_wanted = OURS in (sources or tokens(question))
         with self._own_pages() if is_wanted else nullcontext() as pages:  # they take some tenths of a second to read
             shelves = [Shelf(pages)] if pages is not None else []
-            found = self._ask(lambda kept: search([Shelf(kept), *shelves], question, n_results, sources), None)
+            found = self._database.ask(lambda kept: search([Shelf(kept), *shelves], question, n_results, sources), None)
             return search(shelves, question, n_results, sources) if found is None else found
 
     def documents(self, *, own: bool = True) -> list[KnowledgeDocument]:
@@ -162,7 +161,7 @@ class KnowledgeBase:
             is_declined = note(connection, stored.DECLINED) is not None
             return not (stored.documents(connection) or is_declined or stored.removed(connection))
 
-        return self._ask(look, True)
+        return self._database.ask(look, True)
 
     def decline(self) -> None:
         """Remember that somebody declined to index what is installed."""
@@ -187,15 +186,11 @@ class KnowledgeBase:
                 return stored.chunks(pages, one.id)
         return self._database.read(lambda connection: stored.chunks(connection, one.id))
 
-    def _ask(self, read: Callable[[Connection], T], otherwise: T) -> T:
-        """What the database answers; `otherwise` where there is none yet."""
-        return self._database.read(read) if self._database.exists else otherwise
-
     def _kept(self) -> list[KnowledgeDocument]:
-        return self._ask(stored.documents, [])
+        return self._database.ask(stored.documents, [])
 
     def _unread(self) -> dict[str, str]:
-        return self._ask(lambda connection: stored.noted(connection, stored.UNREAD), None) or {}
+        return self._database.ask(lambda connection: stored.noted(connection, stored.UNREAD), None) or {}
 
     @contextmanager
     def _own_pages(self) -> Any:
@@ -292,7 +287,7 @@ class KnowledgeBase:
             known = self._database.read(lambda connection: stored.noted(connection, stored.PACKAGES))
             before = None if known is None else set(known)
             _take(found, lambda: sources_of.new_packages(packages, before, tell), "packages")
-        removed: set[str] = self._ask(stored.removed, set())
+        removed: set[str] = self._database.ask(stored.removed, set())
         wanted = Found([one for one in found.documents if document_id(one) not in removed], found.problems)
         done = self.add(wanted, "bring the knowledge base up to date", tell=tell, dry_run=dry_run)
         if self._database.exists and not dry_run:
@@ -479,13 +474,11 @@ class KnowledgeLayer:
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[KnowledgeDocument | None, Change]]:
         """What is there of each document that changes."""
-        if not self._database.exists:
-            return [(None, change) for change in changes]
 
         def look(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
             return [(stored.document(connection, change.key), change) for change in changes]
 
-        return self._database.read(look)
+        return self._database.ask(look, [(None, change) for change in changes])
 
 
 @lru_cache(1)

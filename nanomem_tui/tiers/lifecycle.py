@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused, in_words
@@ -32,7 +32,6 @@ from nanomem_tui.tiers.lifecycle_runs import WAIT, Runs, busy
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-T = TypeVar("T")
 EVERY = timedelta(days=1)
 LOOK, BEGIN = 60.0, 300.0
 """Seconds between two looks of a program without a console, and before the first: one that is open for a moment moves
@@ -172,11 +171,11 @@ class Lifecycle:
                 )
             return LifecyclePlan(tuple(steps), sizes, _clock_trouble(connection))
 
-        return self._ask(look, LifecyclePlan((), None))
+        return self._database.ask(look, LifecyclePlan((), None))
 
     def sizes(self) -> lifecycle_sizes.Sizes | None:
         """How large every tier is, and what becomes of it; None where nothing was ever written."""
-        return self._ask(self._measured, None)
+        return self._database.ask(self._measured, None)
 
     def _measured(self, connection: Connection) -> lifecycle_sizes.Sizes:
         caps = {"working": self._settings.tiers_working_gb, "longterm": self._settings.tiers_longterm_gb}
@@ -184,11 +183,7 @@ class Lifecycle:
 
     def clock_trouble(self) -> str:
         """Why the clock is not believed, so that a run by itself would be refused; empty: it is."""
-        return self._ask(_clock_trouble, "")
-
-    def _ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
-        """The answer of the database; `otherwise` where nothing was ever written."""
-        return self._database.read(ask) if self._database.exists else otherwise
+        return self._database.ask(_clock_trouble, "")
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
@@ -283,15 +278,13 @@ class Lifecycle:
 
     def last_at(self) -> datetime | None:
         """When the last run ended; a time to come counts as now: clocks are put back."""
-        noted = self._ask(lambda connection: work.note(connection, LAST), None)
+        noted = self._database.ask(lambda connection: work.note(connection, LAST), None)
         return clock.past(noted) if noted else None
 
     def next_at(self) -> datetime | None:
         """When the next run is due; None: there is nothing."""
-        if not self._database.exists:
-            return None
         last = self.last_at()
-        return clock.now() if last is None else last + EVERY
+        return last + EVERY if last is not None else clock.now() if self._database.exists else None
 
     def state(self) -> dict[str, Any]:
         """`enabled`, `held` (why none runs by itself), `refused` (why a clock is not believed), `last_at`, `next_at`

@@ -66,15 +66,13 @@ class Archives:
 
     def counts(self, year: int) -> dict[str, int]:
         """How many records of a year long-term memory has, by kind."""
-        if not self._database.exists:
-            return {}
         where = Where({}, *_span(year))
 
         def look(connection: Connection) -> dict[str, int]:
             counts = {kind.name: work.count(connection, kind, "longterm", where) for kind in ARCHIVED}
             return {name: number for name, number in counts.items() if number}
 
-        return self._database.read(look)
+        return self._database.ask(look, {})
 
     def search(self, question: str, limit: int = 20) -> tuple[list[TierHit], list[Problem]]:
         """The records of all archives that hold words of a question, those that hold most of them first, then the

@@ -69,15 +69,11 @@ class Runs:
 
     def get(self, run: str) -> Run | None:
         """The run of that id."""
-        if not self.database.exists:
-            return None
-        return self.database.read(lambda connection: work_aging.run_of(connection, run))
+        return self.database.ask(lambda connection: work_aging.run_of(connection, run), None)
 
     def half_done(self) -> list[Run]:
         """The runs of which something was begun and not ended, newest first."""
-        if not self.database.exists:
-            return []
-        return self.database.read(work_aging.half_done)
+        return self.database.ask(work_aging.half_done, [])
 
     def go_on(self) -> Run | None:
         """The run that a killed process left, and that is to be gone on with; what nobody has in the ledger any more is

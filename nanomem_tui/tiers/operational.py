@@ -85,7 +85,7 @@ class Operational:
     def __init__(self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path) -> None:
         """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
         lie that could not be read whole."""
-        self._trail = trail
+        self._trail, self._database = trail, trail.database
         self._limit = settings.operational_entries
         self._seconds = settings.operational_seconds
         self._old_files, self._quarantine = old_files, quarantine
@@ -106,7 +106,7 @@ class Operational:
         text_of(data)
         grave = critical or is_critical(data, source)
         entry = OperationalEntry(new_key("ev"), clock.iso(clock.now()), category, source, data, grave)
-        self._trail.database.write(lambda connection: _keep(connection, entry), durable=grave)
+        self._database.write(lambda connection: _keep(connection, entry), durable=grave)
         self._pushed += 1
         if self._pushed % BATCH == 0:
             self._age_quietly()
@@ -126,8 +126,8 @@ class Operational:
         moved = 0
         try:
             self._take_in_old_files(before)
-            while upto := self._trail.ask(lambda asked: happening.due(asked, self._limit, before, most), 0):
-                moved += self._trail.database.write(partial(self._age, upto=upto), durable=True)
+            while upto := self._database.ask(lambda asked: happening.due(asked, self._limit, before, most), 0):
+                moved += self._database.write(partial(self._age, upto=upto), durable=True)
             self._trouble = ""
         except NanomemError as error:
             self._trouble = error.line()
@@ -183,7 +183,7 @@ class Operational:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 data = file.read()
                 left, is_whole = entries.read_spool(data)
-                self._trail.database.write(partial(self._keep_new, left=left, before=before), durable=True)
+                self._database.write(partial(self._keep_new, left=left, before=before), durable=True)
                 if not is_whole:
                     atomic.quarantine(self._quarantine, path.name, data)
                 path.unlink()
@@ -231,7 +231,7 @@ class Operational:
             found = happening.newest(connection, category or "", since=least, limit=limit, **equal)
             return [_entry(row) for row in found]
 
-        return self._trail.ask(look, [])
+        return self._database.ask(look, [])
 
     def get(self, entry_id: str) -> OperationalEntry | None:
         """The entry of an id; None where it is none of the last hour."""
@@ -239,7 +239,7 @@ class Operational:
         def look(connection: Connection) -> OperationalEntry | None:
             return next(map(_entry, happening.newest(connection, id=entry_id)), None)
 
-        return self._trail.ask(look, None)
+        return self._database.ask(look, None)
 
     def holding(self, parts: Sequence[str], categories: Iterable[str], limit: int) -> list[OperationalEntry]:
         """The newest entries of these categories whose source or data hold one of these parts of words (lower case),
@@ -257,7 +257,7 @@ class Operational:
                 found += itertools.islice(holding, limit)
             return found
 
-        return self._trail.ask(look, [])
+        return self._database.ask(look, [])
 
     def metric(self, name: str) -> MetricValue | None:
         """The newest value of a metric, of now or of what working memory still has; None where there is none."""
@@ -269,7 +269,7 @@ class Operational:
                 return MetricValue(name, old.fields["value"], old.fields["unit"] or "", old.at)
             return None
 
-        return self._trail.ask(look, None)
+        return self._database.ask(look, None)
 
     def metrics(self) -> list[MetricValue]:
         """The newest value of each metric that was told within the hour, by name."""
@@ -287,7 +287,7 @@ class Operational:
                 one for where in wheres for one in work.rows(connection, KINDS["task"], "working", where, MOST_TASKS)
             ]
 
-        for task in self._trail.ask(look, list[TierRecord]()):
+        for task in self._database.ask(look, list[TierRecord]()):
             if task.id not in known:
                 status, agent, description = (task.fields[name] for name in ("status", "agent", "description"))
                 tasks.append(ActiveTask(task.id, status, agent, description, task.changed_at, dict(task.fields)))
@@ -295,12 +295,12 @@ class Operational:
 
     def agent_states(self) -> list[AgentState]:
         """What each agent said last of itself within the hour, by name."""
-        told = self._trail.ask(happening.newest_of_agents, list[dict[str, Any]]())
+        told = self._database.ask(happening.newest_of_agents, list[dict[str, Any]]())
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
         """What there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
-        number, oldest = self._trail.ask(happening.count, (0, ""))
+        number, oldest = self._database.ask(happening.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
         limits = {"limit": self._limit, "seconds": self._seconds}
@@ -320,7 +320,7 @@ class Operational:
         }
 
     def _newest_of_each(self, category: str) -> list[dict[str, Any]]:
-        return self._trail.ask(lambda connection: happening.newest_of_each(connection, category), [])
+        return self._database.ask(lambda connection: happening.newest_of_each(connection, category), [])
 
 
 def _keep(connection: Connection, entry: OperationalEntry) -> None:

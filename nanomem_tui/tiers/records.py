@@ -99,7 +99,7 @@ class TierRecords(Trail):
             return found, near
 
         nothing: tuple[TierRecord | None, list[str]] = (None, [])
-        found, near = self.ask(look, nothing)
+        found, near = self.database.ask(look, nothing)
         if found is None and near:
             raise BadInput("more than one of them begins with that id", record_id, "give more of it")
         if found is None:
@@ -120,7 +120,7 @@ class TierRecords(Trail):
         the second not included. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        return self.ask(
+        return self.database.ask(
             lambda connection: work.rows(connection, known, _tier(tier), wanted, limit, offset),
             [],
         )
@@ -136,11 +136,11 @@ class TierRecords(Trail):
         """How many there are, asked for as in `of`. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        return self.ask(lambda connection: work.count(connection, known, _tier(tier), wanted), 0)
+        return self.database.ask(lambda connection: work.count(connection, known, _tier(tier), wanted), 0)
 
     def count_within(self, wanted: Stretch) -> int:
         """How many records a long list has."""
-        return self.ask(lambda connection: work.count_within(connection, wanted), 0)
+        return self.database.ask(lambda connection: work.count_within(connection, wanted), 0)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many of each kind there are in each tier that the kind has."""
@@ -150,7 +150,7 @@ class TierRecords(Trail):
                 name: {tier: work.count(connection, kind, tier) for tier in kind.tiers} for name, kind in KINDS.items()
             }
 
-        return self.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
+        return self.database.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
 
     def search(
         self,
@@ -174,7 +174,7 @@ class TierRecords(Trail):
             if only is None or only in kind.tiers
         ]
         none: list[work_search.Rated] = []
-        found = self.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
+        found = self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
         return [
             TierHit(one.record, one.score, {"lexical": round(one.score, 6), "words": [*one.words]}) for one in found
         ]
@@ -189,7 +189,7 @@ class TierRecords(Trail):
     def links(self, record: TierRecord) -> list[Link]:
         """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
         what a pattern was made from, the other states of a file."""
-        return self.ask(lambda connection: list(self._links(connection, record)), [])
+        return self.database.ask(lambda connection: list(self._links(connection, record)), [])
 
     def _links(self, connection: Connection, record: TierRecord) -> Iterable[Link]:
         fields = record.fields
@@ -229,7 +229,7 @@ class TierRecords(Trail):
                 if not any(work.get(connection, KINDS[kind], key) for kind in kinds)
             ]
 
-        return self.ask(look, named) if named else []
+        return self.database.ask(look, named) if named else []
 
     def _check_references(self, record: TierRecord, fields: Container[str]) -> None:
         """Raise NotFound for the first of these fields that refers to a record that does not exist."""
@@ -244,7 +244,7 @@ class TierRecords(Trail):
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
-        overwritten = self.ask(lambda connection: work.changes(connection, known.name, record_id), none)
+        overwritten = self.database.ask(lambda connection: work.changes(connection, known.name, record_id), none)
         past = [
             Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
         ]
@@ -312,7 +312,7 @@ class TierRecords(Trail):
                 for one in self.followed(connection, before, after)
             ]
 
-        return self.ask(look, [])
+        return self.database.ask(look, [])
 
     def _do(
         self, verb: str, changes: Sequence[Change], records: Sequence[TierRecord], actor: Actor = "human"

@@ -6,9 +6,9 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound
@@ -21,7 +21,6 @@ from nanomem_tui.store.work_values import TierRecord, Where, check_given, checke
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-T = TypeVar("T")
 CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
 
@@ -39,10 +38,6 @@ class Trail:
 
     def __init__(self, database: WorkStore) -> None:
         self.database = database
-
-    def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
-        """The answer of the database, `otherwise` where nothing was ever written. Raises the store's errors."""
-        return self.database.read(ask) if self.database.exists else otherwise
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
@@ -184,12 +179,12 @@ class Trail:
             ]
 
         none: list[TierRecord] = []
-        return sorted(self.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
+        return sorted(self.database.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
     def tasks_of(self, goal_id: str, limit: int | None = None, offset: int = 0) -> list[TierRecord]:
         """The tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
-        return self.ask(
+        return self.database.ask(
             lambda connection: work.rows(connection, KINDS["task"], None, where, limit, offset, oldest_first=True),
             [],
         )
@@ -197,7 +192,7 @@ class Trail:
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
         """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
         one with the best record. None where none fits: what shares one word of many does not."""
-        return self.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
+        return self.database.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
         """The newest successful call of a tool with just that input, not older than `within` seconds."""
@@ -208,7 +203,7 @@ class Trail:
             calls = work.rows(connection, KINDS["tool-call"], "working", where)
             return next((call for call in calls if call.fields["input"] == given), None)
 
-        return self.ask(look, None)
+        return self.database.ask(look, None)
 
 
 class _Run(NamedTuple):
