@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.fusion import FAR, nearness
@@ -36,12 +36,6 @@ BESIDE = 4
 MAX_QUERY = 20_000
 
 
-class Search(Protocol):
-    """Finds by words."""
-
-    def __call__(self, question: str, kinds: Sequence[str] = (), *, limit: int = 20) -> list[TierHit]: ...
-
-
 class SemanticAnswer(NamedTuple):
     """What was found, best first, with a score from 0 to 1; `note`: why meaning was not asked, empty when it was."""
 
@@ -55,16 +49,16 @@ class SemanticAnswer(NamedTuple):
 
 
 def answer(
-    search: Search,
+    search: Callable[..., list[TierHit]],
     meaning: Callable[[], RecordMeaning] | None,
     query: str,
     collections: Sequence[str] = (),
     n_results: int = 5,
 ) -> SemanticAnswer:
-    """The records most like a question. `collections`: of these alone, by their names or those of their kinds. Those
-    that are not embedded, such as patterns, are found by their words.
+    """The records most like a question; `search` finds by words, `meaning` gives what finds by it.
 
-    Raises BadInput for a question that is empty, or no such collection or number.
+    `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
+    found by their words. Raises BadInput for a question that is empty, or no such collection or number.
     """
     kinds = _kinds(collections)
     if not query.strip() or len(query) > MAX_QUERY:
