@@ -190,7 +190,6 @@ class WorkStore:
             raise Moved("the records of work lie elsewhere now", found.moved_to, "set `database_url` to that place")
 
     def _make(self) -> None:
-        """Make the tables where there are none, or of what the first edition or an earlier release left."""
         if self._first_edition is not None:
             self._first_edition.take_over()
         if not self._is_here():
@@ -562,7 +561,6 @@ def _note_overwritten(connection: Connection, before: TierRecord, after: TierRec
 
 
 def _condition(kind: Kind, tier: Tier | None, where: Where) -> list[ColumnElement[bool]]:
-    """The conditions on the rows of a kind."""
     columns = TABLES[kind.name].c
     if tier is not None and tier not in kind.tiers:
         return [false()]

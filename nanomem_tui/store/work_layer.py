@@ -120,7 +120,6 @@ class TierLayer:
         self._database.write(write, durable=True)
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[TierRecord | None, Change]]:
-        """What is there of each thing that changes."""
         from nanomem_tui.store import work
 
         def look(connection: Connection) -> list[tuple[TierRecord | None, Change]]:
@@ -130,7 +129,6 @@ class TierLayer:
 
 
 def _records(one: Change) -> tuple[TierRecord | None, TierRecord | None]:
-    """The record before and after a change."""
     before, after = (None if value is None else record_of(one.key, value) for value in (one.before, one.after))
     return before, after
 

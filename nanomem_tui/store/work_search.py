@@ -188,7 +188,6 @@ class Asked(NamedTuple):
 
 
 def _newest(connection: Connection, asked: Asked) -> int:
-    """The number of the newest record."""
     from nanomem_tui.store import work
 
     if asked.tier is None:

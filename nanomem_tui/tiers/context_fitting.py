@@ -357,7 +357,6 @@ def _is_related(one: Finding, terms: Sequence[str], words: Mapping[str, float]) 
 
 
 def _means(findings: Sequence[Finding], lengths: Sequence[int]) -> dict[str, float]:
-    """How many words a finding of a kind has, on average."""
     sums: Counter[str] = Counter()
     numbers: Counter[str] = Counter()
     for one, length in zip(findings, lengths, strict=True):

@@ -106,7 +106,6 @@ def _of_entry(entry: OperationalEntry) -> Finding:
 
 
 def _few(rows: Iterable[Row], words: Callable[[Row], str], task: Task) -> list[Row]:
-    """The rows whose words are those of the task, those with most of them first."""
     rated = [(sum(task.words.get(word, 0.0) for word in set(tokens(words(row)))), row) for row in rows]
     return [row for share, row in sorted(rated, key=lambda one: -one[0])[:EACH] if share]
 
@@ -146,7 +145,6 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
 
 
 def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
-    """The records nearest in meaning, where meaning is asked for."""
     if parts.meaning is None:
         return ()
     kinds = [kind.name for kind in KINDS.values() if kind.embedded]

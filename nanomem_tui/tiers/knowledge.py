@@ -330,7 +330,6 @@ class KnowledgeBase:
         return gone
 
     def _note_unread(self, found: Found) -> None:
-        """Remember what could not be read; what could be read now is no longer part of it."""
         before = self._unread()
         read = {str(one.meta.get("path", "")) for one in found.documents}
         unread = {where: why for where, why in before.items() if where not in read}
@@ -367,7 +366,6 @@ def _as_before(document: Document, before: KnowledgeDocument | None) -> Document
 
 
 def _package(one: KnowledgeDocument) -> str:
-    """The package that a document was added as a part of; of others nothing."""
     part_of = str(one.meta.get("of", ""))
     return part_of.removeprefix(OF_PACKAGE) if part_of.startswith(OF_PACKAGE) else ""
 
@@ -473,8 +471,6 @@ class KnowledgeLayer:
             stored.put(connection, document, chunks)
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[KnowledgeDocument | None, Change]]:
-        """What is there of each document that changes."""
-
         def look(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
             return [(stored.document(connection, change.key), change) for change in changes]
 

@@ -112,7 +112,6 @@ def _nearest(shelves: Sequence[Shelf], word: str) -> set[str]:
 
 
 def _wanted(shelves: Sequence[Shelf], asked: Sequence[_Asked], total: int) -> list[str]:
-    """The words that candidates are found by: the rarer ones, always at least one."""
     held = {word: _rows_with(shelves, word) for one in asked for word in one.variants}
     by_rarity = sorted(held, key=lambda word: (held[word], word))
     return [word for word in by_rarity if held[word] * COMMON <= max(total, 50)] or by_rarity[:1]
@@ -128,7 +127,6 @@ class _Words(NamedTuple):
 
 
 def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
-    """The rows as hits, best first."""
     found: list[tuple[Row, dict[str, float], float]] = []
     of_document: dict[str, dict[str, float]] = {}
     for row, words, mean in _read(rows, asked):
@@ -387,5 +385,4 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 
 def _alike(word: str) -> tuple[str, ...]:
-    """The tokens that mean about the same as a token."""
     return _groups().get(word, ())

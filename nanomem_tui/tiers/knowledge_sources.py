@@ -186,7 +186,7 @@ def document_of(data: bytes, name: str, kind: str, source: str, meta: dict[str, 
         raise BadInput("no text: it holds bytes that no text has", source, fix)
     ending = os.path.splitext(name)[1].lower()
     stem = os.path.basename(name)
-    if ending in PAGES:
+    if kind == "page" or ending in PAGES:
         reading = parse_saved_page(decode_page(data), stem)
     else:
         reading = (parse_markdown if ending in MARKDOWN else parse_text)(decode(data, source)[0], stem)
@@ -291,10 +291,7 @@ def saved_page(path: Path) -> Document:
     """A web page that was saved, whatever the file is called. Raises as `read_path`."""
     refuse_address(str(path))
     whole = Path(os.path.abspath(path))
-    data = _read(whole)
-    if _is_binary(data):
-        raise BadInput("no page: it holds bytes that no text has", str(whole))
-    return _made(parse_saved_page(decode_page(data), whole.name), "page", str(whole), {"path": str(whole)})
+    return document_of(_read(whole), whole.name, "page", str(whole), {"path": str(whole)})
 
 
 def text_document(text: str, source: str, title: str = "") -> Document:
@@ -721,7 +718,6 @@ def _read_package(name: str, folder: Path, found: Found) -> None:
 
 
 def _manuals_of_package(name: str) -> Iterator[ManualPage]:
-    """The man pages that a Debian package brought along."""
     if re.fullmatch(r"[a-z0-9][a-z0-9+.-]*", name):
         for file in (_LISTS / f"{name}.list", *_LISTS.glob(f"{name}:*.list")):
             for line in file.read_text("utf-8", "replace").splitlines() if file.is_file() else ():

@@ -351,7 +351,6 @@ def _value(archive: Manifest) -> dict[str, Any]:
 
 
 def _clock_trouble(connection: Connection) -> str:
-    """Why the clock is not believed; empty: it is."""
     now = clock.now()
     last = clock.parse(work.note(connection, LATEST) or "")
     if last is not None and now - last > FAR:

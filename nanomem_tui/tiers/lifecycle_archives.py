@@ -10,7 +10,6 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +160,7 @@ class Archives:
         year_archive.keep(self.folder, manifest._replace(state=doing))
         records = year_archive.lines(self.folder, name)
         while part := list(itertools.islice(records, AT_ONCE)):
-            self._database.write(partial(change, records=part))
+            self._database.write(lambda connection, part=part: change(connection, part))  # type: ignore[misc]
             time.sleep(PAUSE)
         self._database.sync()
         year_archive.keep(self.folder, manifest._replace(state=done))

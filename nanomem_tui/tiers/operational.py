@@ -345,7 +345,6 @@ def _entry(row: dict[str, Any]) -> OperationalEntry:
 
 
 def _records(entry: OperationalEntry) -> Iterator[TierRecord]:
-    """The records as which working memory keeps an entry."""
     now = clock.iso(clock.now())
     for kind, fields in records_of(entry):
         yield TierRecord(kind, entry.id, checked(KINDS[kind], fields), stored_at=now, changed_at=now)

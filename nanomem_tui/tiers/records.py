@@ -205,17 +205,12 @@ class TierRecords(Trail):
         for field, relation, kinds in _LEADS.get(record.kind, ()):
             for kind in kinds:
                 yield from up(relation, kind, fields[field])
-        if record.kind == "goal":
-            yield from down("task", "task", "goal_id", record.id)
-        elif record.kind == "task":
-            yield from down("tool call", "tool-call", "task_id", record.id)
-            yield from down("decision", "decision", "task_id", record.id)
-        elif record.kind == "procedure":
-            yield from down("task", "task", "procedure_id", record.id)
-        elif record.kind == "config-change":
+        for kind, leads in _LEADS.items():
+            for field, _, kinds in leads:
+                if record.kind in kinds:
+                    yield from down(kind.replace("-", " "), kind, field, record.id)
+        if record.kind == "config-change":
             yield from down("same file", "config-change", "file_path", fields["file_path"])
-        if record.kind in ("goal", "task"):
-            yield from down("pattern", "pattern", "created_from", record.id)
 
     def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
         """The records that a record names and that are not there: the field, the id, the kinds that it can be of."""
@@ -304,8 +299,6 @@ class TierRecords(Trail):
         return self._do("delete", changes, records)
 
     def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
-        """What else changes with a record: the counts of a procedure."""
-
         def look(connection: Connection) -> list[Change]:
             return [
                 work_layer.change(work.get(connection, KINDS[one.kind], one.id), one)

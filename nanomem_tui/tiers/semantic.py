@@ -99,7 +99,6 @@ def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord])
 
 
 def _kinds(collections: Sequence[str]) -> list[Kind]:
-    """The kinds of collections, of all records where none are named. Raises BadInput."""
     return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())
 
 

@@ -6,7 +6,7 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,7 +95,6 @@ class Trail:
         *,
         overheard: bool = False,
     ) -> TierRecord:
-        """The record as it will be. Raises BadInput."""
         now = clock.iso(clock.now())
         fields = checked(kind, {**(before.fields if before else {}), **given})
         if not overheard:
@@ -135,24 +134,14 @@ class Trail:
         """Replace fields of a record that is there. Raises NotFound or BadInput."""
         known = kind_of(kind)
         checked(known, fields, whole=False)
-
-        def write(connection: Connection) -> TierRecord:
-            if work.get(connection, known, record_id) is None:
-                raise not_there(known, record_id)
-            return self.keep(connection, known, record_id, fields, origin)
-
-        if not self.database.exists:
-            raise not_there(known, record_id)
-        return self.database.write(write)
+        return self._change(
+            known, record_id, lambda connection, _: self.keep(connection, known, record_id, fields, origin)
+        )
 
     def pattern_used(self, pattern_id: str, success: bool) -> TierRecord:
         """A pattern was used: its number of uses and its success rate follow. Raises NotFound."""
-        kind = KINDS["pattern"]
 
-        def write(connection: Connection) -> TierRecord:
-            before = work.get(connection, kind, pattern_id)
-            if before is None:
-                raise not_there(kind, pattern_id)
+        def used(connection: Connection, before: TierRecord) -> TierRecord:
             uses, rate = before.fields["uses"], before.fields["success_rate"]
             now = clock.iso(clock.now())
             fields = {"uses": uses + 1, "success_rate": (rate * uses + bool(success)) / (uses + 1), "last_used": now}
@@ -160,8 +149,19 @@ class Trail:
             work.put(connection, [after])
             return after
 
+        return self._change(KINDS["pattern"], pattern_id, used)
+
+    def _change(
+        self, kind: Kind, record_id: str, change: Callable[[Connection, TierRecord], TierRecord]
+    ) -> TierRecord:
+        def write(connection: Connection) -> TierRecord:
+            before = work.get(connection, kind, record_id)
+            if before is None:
+                raise not_there(kind, record_id)
+            return change(connection, before)
+
         if not self.database.exists:
-            raise not_there(kind, pattern_id)
+            raise not_there(kind, record_id)
         return self.database.write(write)
 
     # -- what an agent asks ---------------------------------------------------------------------------------------
