@@ -34,7 +34,7 @@ from nanomem_tui.store.search import lexeme, takes
 from nanomem_tui.store.word_index import idf, nearest, saturated
 from nanomem_tui.store.work_kinds import KINDS, Kind, Tier
 from nanomem_tui.store.work_models import TABLES
-from nanomem_tui.store.work_values import TierRecord, Where, words_of
+from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
 from nanomem_tui.text import normalised
 
 NEWEST, FEWER = 128, 64
@@ -171,14 +171,6 @@ def _execute(connection: Connection, sql: str, values: Any = None) -> None:
 # -- records that hold words ------------------------------------------------------------------------------------------
 
 
-class Rated(NamedTuple):
-    """A record that holds some of the words: its BM25 score, and which words it holds."""
-
-    record: TierRecord
-    score: float
-    words: tuple[str, ...]
-
-
 class Asked(NamedTuple):
     """A kind that is searched: of one tier or of both, and which of its records count."""
 
@@ -246,7 +238,7 @@ def _query(connection: Connection, words: Sequence[str], *, every: bool) -> str:
     return (" & " if every else " | ").join(map(lexeme, takes(words)))
 
 
-def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[Rated]:
+def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[TierHit]:
     """Return the best `limit` records of these kinds for the words of a question, best first; equal ones newest first.
 
     Where a condition narrows a kind, all of its rows that hold a word may be read, however many they are.
@@ -264,7 +256,7 @@ def find(connection: Connection, asked: Sequence[Asked], question: str, limit: i
             likely += [(score, place, number) for number, score in scores.items()]
         weighed.append(worth)
     best = heapq.nlargest(max(RATED, 2 * limit), likely)
-    rated: list[Rated] = []
+    rated: list[TierHit] = []
     for place, one in enumerate(asked):
         numbers = [number for _, at, number in best if at == place]
         if numbers:
@@ -304,15 +296,15 @@ def _frequency(found: Sequence[int], newest: int, most: int) -> float:
     return most * newest / max(most, newest - found[-1] + 1)
 
 
-def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Rated]:
+def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[TierHit]:
     held = [words_of(record) for record in records]
     mean = max(1.0, sum(map(len, held)) / max(1, len(held)))
-    rated: list[Rated] = []
+    rated: list[TierHit] = []
     for record, words in zip(records, held, strict=True):
         counts = Counter(word for word in words if word in worth)
         score = sum(worth[word] * saturated(times, len(words), mean) for word, times in counts.items())
         if counts:
-            rated.append(Rated(record, score, tuple(counts)))
+            rated.append(TierHit(record, score, {"lexical": round(score, 6), "words": [*counts]}))
     return rated
 
 

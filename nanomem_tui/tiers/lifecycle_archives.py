@@ -18,10 +18,9 @@ from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Pr
 from nanomem_tui.store import work, year_archive
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord, Where, words_of
+from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
 from nanomem_tui.store.year_archive import Manifest
 from nanomem_tui.tiers.lifecycle_runs import PAUSE
-from nanomem_tui.tiers.records import TierHit
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

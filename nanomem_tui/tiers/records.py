@@ -16,7 +16,7 @@ from nanomem_tui.store import work, work_layer, work_search
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
-from nanomem_tui.store.work_values import Stretch, TierRecord, Where, checked, checked_id, differing
+from nanomem_tui.store.work_values import Stretch, TierHit, TierRecord, Where, checked, checked_id, differing
 from nanomem_tui.text import counted
 from nanomem_tui.tiers.trail import Trail, not_there
 
@@ -39,19 +39,6 @@ _LEADS: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
     "pattern": (("created_from", "made from", ("goal", "task")),),
 }
 """Of a kind the fields that name another record: what that is to this one, and of which kinds it can be."""
-
-
-class TierHit(NamedTuple):
-    """A record that a search found: its score, and what that is made of."""
-
-    record: TierRecord
-    score: float
-    parts: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """The hit as the command line prints it."""
-        text = {"text": self.record.title, "score": round(self.score, 6), "parts": dict(self.parts)}
-        return {"id": self.record.id, **text, **self.record.to_json()}
 
 
 class Past(NamedTuple):
@@ -173,11 +160,8 @@ class TierRecords(Trail):
             for kind in wanted
             if only is None or only in kind.tiers
         ]
-        none: list[work_search.Rated] = []
-        found = self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
-        return [
-            TierHit(one.record, one.score, {"lexical": round(one.score, 6), "words": [*one.words]}) for one in found
-        ]
+        none: list[TierHit] = []
+        return self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
         """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of

@@ -18,7 +18,7 @@ from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.fusion import FAR, nearness
 from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, Kind, kind_of
 from nanomem_tui.store.work_search import MOST_WORDS
-from nanomem_tui.tiers.records import TierHit
+from nanomem_tui.store.work_values import TierHit
 from nanomem_tui.tokens import query_weights
 
 if TYPE_CHECKING:
