@@ -81,7 +81,7 @@ def _asked(shelves: Sequence[Shelf], question: str, total: int) -> list[_Asked]:
     found: dict[str, _Asked] = {}
     for word, weight in query_weights(question).items():
         known, share = word, 1.0
-        variants = {other: SHARE for other in _alike(word) if _rows_with(shelves, other)}
+        variants = {other: SHARE for other in _alike().get(word, ()) if other != word and _rows_with(shelves, other)}
         if not _rows_with(shelves, word):
             near = _nearest(shelves, word) if not variants else set()
             if near:
@@ -131,9 +131,10 @@ def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
         found.append((row, parts))
     hits = []
     for row, parts in found:
-        document = DOCUMENT * sum(of_document[row.document_id].values())
-        told = {**parts, "whole document": document}
-        hits.append(_hit(row, sum(told.values()), {name: round(part, 4) for name, part in told.items() if part}))
+        told = {**parts, "whole document": DOCUMENT * sum(of_document[row.document_id].values())}
+        at = (row.id, row.document_id, row.kind, row.title, row.source)
+        shown = {name: round(part, 4) for name, part in told.items() if part}
+        hits.append(KnowledgeHit(*at, *row.chunk, round(sum(told.values()), 6), shown))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
@@ -176,12 +177,6 @@ def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
         sections[best.document_id, best.section] += 1
         documents[best.document_id] += 1
     return chosen
-
-
-def _hit(row: Row, score: float, parts: dict[str, float]) -> KnowledgeHit:
-    chunk = row.chunk
-    place = (row.id, row.document_id, row.kind, row.title, row.source, chunk.section, chunk.line_from, chunk.line_to)
-    return KnowledgeHit(*place, chunk.text, round(score, 6), parts)
 
 
 # -- words that mean about the same ------------------------------------------------------------------------------------
@@ -340,14 +335,11 @@ to remove. Everyday words of computing, written for no document in particular.""
 
 
 @cache
-def _groups() -> dict[str, tuple[str, ...]]:
-    alike: dict[str, dict[str, None]] = {}
+def _alike() -> Mapping[str, Mapping[str, None]]:
+    """Tokens that mean about the same, by each of them."""
+    alike: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for line in _ALIKE.split("\n"):
-        stems = list(dict.fromkeys(token for word in line.split() for token in tokens(word)))
+        stems = dict.fromkeys(tokens(line))
         for stem in stems:
-            alike.setdefault(stem, {}).update(dict.fromkeys(other for other in stems if other != stem))
-    return {stem: tuple(others) for stem, others in alike.items()}
-
-
-def _alike(word: str) -> tuple[str, ...]:
-    return _groups().get(word, ())
+            alike[stem] |= stems
+    return alike

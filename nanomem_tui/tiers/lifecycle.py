@@ -212,7 +212,7 @@ class Lifecycle:
             run = self.runs.go_on() or Run(new_key("run"), now, "open")
             dues = self.dues()
             done = self.runs.carry_out(run, dues, now, stopped, watch)
-            counts = self.runs.counts(run.id)
+            counts = self._database.read(partial(work_aging.counts, run=run.id))
             rows = {kind: number for (kind, _), number in counts.items()}
             operation = None
             if counts:

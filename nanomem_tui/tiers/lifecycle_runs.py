@@ -19,7 +19,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, Refused
 from nanomem_tui.store import atomic, work, work_aging
 from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_aging import Due, Run, State, What
+from nanomem_tui.store.work_aging import Due, Run, State
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -83,10 +83,6 @@ class Runs:
             if run.state != "open":
                 self.take_back(run)
         return next((run for run in left if run.state == "open"), None)
-
-    def counts(self, run: str) -> dict[tuple[str, What], int]:
-        """How many rows a run dealt with, by kind and what was done."""
-        return self.database.read(lambda connection: work_aging.counts(connection, run))
 
     def keep(self, run: Run, state: State) -> None:
         """Note how far a run is, safe from a power cut, and with it all that was done before."""
