@@ -433,15 +433,14 @@ def begins(connection: Connection, kind: Kind, prefix: str, limit: int = 10) -> 
     return list(connection.execute(asked).scalars())
 
 
-def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "", are_new: bool = False) -> None:
+def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "") -> None:
     """Keep records, each in place of the one of its kind and id.
 
-    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then. `are_new`: the caller
-    looked, in this transaction, and none of them is there.
+    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then.
     """
     for record in records:
         kind = KINDS[record.kind]
-        found = None if are_new else _find(connection, kind, record.id)
+        found = _find(connection, kind, record.id)
         if found is None:
             _insert(connection, record)
             continue

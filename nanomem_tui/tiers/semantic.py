@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.fusion import FAR, nearness
-from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, Kind, kind_of
+from nanomem_tui.store.work_kinds import RECORD_KINDS, Kind, kind_of
 from nanomem_tui.store.work_search import MOST_WORDS
 from nanomem_tui.store.work_values import TierHit
 from nanomem_tui.tokens import query_weights
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
-COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
-"""What is embedded, each in a collection of its own."""
 MOST = 100
 """Hits of one answer."""
 BESIDE = 4

@@ -80,9 +80,8 @@ class Trail:
     ) -> TierRecord:
         before = work.get(connection, kind, record_id)
         after = self._made(kind, record_id, before, given, origin, overheard=overheard)
-        work.put(connection, [after], at=after.changed_at, are_new=before is None)
-        for changed in self.followed(connection, before, after):
-            work.put(connection, [changed])
+        work.put(connection, [after], at=after.changed_at)
+        work.put(connection, self.followed(connection, before, after))
         return after
 
     def _made(
@@ -114,16 +113,12 @@ class Trail:
 
     def followed(self, connection: Connection, before: TierRecord | None, after: TierRecord | None) -> list[TierRecord]:
         """The procedures whose counts move because a task ended, or did otherwise than was recorded before."""
-        if "task" not in {record.kind for record in (before, after) if record is not None}:
-            return []
         runs = [(run, way) for run, way in ((_run_of(before), -1), (_run_of(after), 1)) if run is not None]
         if len(runs) == 2 and runs[0][0] == runs[1][0]:
             return []
         found: dict[str, TierRecord] = {}
         for run, way in runs:
-            procedure = found.get(run.procedure_id)
-            if procedure is None:
-                procedure = work.get(connection, KINDS["procedure"], run.procedure_id)
+            procedure = found.get(run.procedure_id) or work.get(connection, KINDS["procedure"], run.procedure_id)
             if procedure is not None:  # one that nobody keeps has no counts
                 found[run.procedure_id] = procedure._replace(fields=_counted(procedure.fields, run, way))
         return list(found.values())

@@ -20,7 +20,7 @@ from nanomem_tui.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store import atomic
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers.records import TierRecords
-from nanomem_tui.tiers.semantic import COLLECTIONS, SemanticAnswer
+from nanomem_tui.tiers.semantic import SemanticAnswer
 from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
 from nanomem_tui.vectors.embedders import Maker
 from nanomem_tui.vectors.records import RecordMeaning
@@ -29,6 +29,8 @@ from tests.vectors.fakes import Words, unavailable
 
 ROOT = Path(__file__).parents[2]
 LOCK = "records-embedding.lock"
+
+COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
 
 
 @pytest.fixture
