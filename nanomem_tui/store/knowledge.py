@@ -100,7 +100,7 @@ def _index(connection: Connection, one: KnowledgeDocument) -> None:
 def _drop(connection: Connection, document_id: str) -> None:
     held = select(_CHUNKS.c.number).where(_CHUNKS.c.document_id == document_id)
     for number in connection.execute(held).scalars().all():
-        work_search.remove_chunk(connection, number)
+        work_search.remove(connection, "knowledge", number)
     connection.execute(delete(_CHUNKS).where(_CHUNKS.c.document_id == document_id))
 
 

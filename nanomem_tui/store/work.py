@@ -450,7 +450,7 @@ def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "") 
         table = TABLES[kind.name]
         connection.execute(update(table).where(table.c.number == number).values(row_of(record)))
         if kind.words and (record.tier, words_of(record)) != (before.tier, words_of(before)):
-            work_search.remove(connection, kind, number)
+            work_search.remove(connection, kind.table, number)
             work_search.add(connection, kind, [(number, record)])
         if kind.embedded and any(before.fields[name] != record.fields[name] for name in kind.embedded):
             set_due(connection, kind, record.id)
@@ -470,7 +470,7 @@ def move(connection: Connection, kind: Kind, numbers: Sequence[int], to: Tier) -
     there = update(table).where(table.c.number.in_(numbers), table.c.tier != to).values(tier=to)
     moved = sorted(connection.execute(there.returning(table.c.number)).scalars())
     for number, record in by_numbers(connection, kind, moved).items() if kind.words else ():
-        work_search.remove(connection, kind, number)
+        work_search.remove(connection, kind.table, number)
         work_search.add(connection, kind, [(number, record)])
     return moved
 
@@ -482,7 +482,7 @@ def remove(connection: Connection, kind: Kind, ids: Iterable[str]) -> None:
         gone = delete(table).where(table.c.id == record_id).returning(table.c.number)
         number = connection.execute(gone).scalar()
         if number is not None and kind.words:
-            work_search.remove(connection, kind, number)
+            work_search.remove(connection, kind.table, number)
         if number is not None and kind.embedded:
             set_due(connection, kind, record_id)
 

@@ -66,24 +66,17 @@ _TOKENIZE = "tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* 
 
 def make_indexes(connection: Connection) -> None:
     """Make the indexes, empty."""
-    for kind in KINDS.values():
-        if kind.words and _is_file(connection):
-            _execute(
-                connection,
-                f"CREATE VIRTUAL TABLE {kind.table}_words USING fts5(words, detail=none, columnsize=0, {_TOKENIZE})",
-            )
-        elif kind.words:
-            _make_vectors(connection, f"{kind.table}_words")
+    names = [f"{kind.table}_words" for kind in KINDS.values() if kind.words]
     if _is_file(connection):
+        for name in names:
+            how = f"words, detail=none, columnsize=0, {_TOKENIZE}"
+            _execute(connection, f"CREATE VIRTUAL TABLE {name} USING fts5({how})")
         _execute(connection, f"CREATE VIRTUAL TABLE knowledge_words USING fts5(title, section, words, {_TOKENIZE})")
         _execute(connection, "CREATE VIRTUAL TABLE knowledge_terms USING fts5vocab(knowledge_words, row)")
-    else:
-        _make_vectors(connection, "knowledge_words")
-
-
-def _make_vectors(connection: Connection, name: str) -> None:
-    _execute(connection, f"CREATE TABLE {name} (number bigint PRIMARY KEY, words tsvector NOT NULL)")
-    _execute(connection, f"CREATE INDEX idx_{name} ON {name} USING gin (words)")
+        return
+    for name in (*names, "knowledge_words"):
+        _execute(connection, f"CREATE TABLE {name} (number bigint PRIMARY KEY, words tsvector NOT NULL)")
+        _execute(connection, f"CREATE INDEX idx_{name} ON {name} USING gin (words)")
 
 
 def drop_indexes(connection: Connection) -> None:
@@ -106,9 +99,9 @@ def add(connection: Connection, kind: Kind, rows: Iterable[tuple[int, TierRecord
         _execute(connection, sql, values)
 
 
-def remove(connection: Connection, kind: Kind, number: int) -> None:
-    """Take a record out of the index."""
-    _execute(connection, f"DELETE FROM {kind.table}_words WHERE {_key(connection)} = :number", {"number": number})
+def remove(connection: Connection, table: str, number: int) -> None:
+    """Take a record, or a chunk of `knowledge`, out of its index."""
+    _execute(connection, f"DELETE FROM {table}_words WHERE {_key(connection)} = :number", {"number": number})
 
 
 def _tier_word(tier: Tier) -> str:
@@ -142,11 +135,6 @@ def _weighed(title: Sequence[str], section: Sequence[str], words: Sequence[str])
         places = [place for place, part in parts if word in part]
         held.append(f"{lexeme(word)}:{','.join(places)}")
     return " ".join(held)
-
-
-def remove_chunk(connection: Connection, number: int) -> None:
-    """Take a chunk out of the index."""
-    _execute(connection, f"DELETE FROM knowledge_words WHERE {_key(connection)} = :number", {"number": number})
 
 
 def drop_removed(connection: Connection) -> None:
@@ -232,10 +220,10 @@ def _matches(table: str, dialect: str, place: int | str = "") -> str:
     return f"{table}_words.words @@ CAST(:query{place} AS tsquery)"
 
 
-def _query(connection: Connection, words: Sequence[str], *, every: bool) -> str:
+def _query(connection: Connection, words: Sequence[str], *, every: bool, title: bool = False) -> str:
     if _is_file(connection):
-        return (" " if every else " OR ").join(f'"{word}"' for word in words)
-    return (" & " if every else " | ").join(map(lexeme, takes(words)))
+        return (" " if every else " OR ").join(f'{"title:" if title else ""}"{word}"' for word in words)
+    return (" & " if every else " | ").join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
 
 
 def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[TierHit]:
@@ -399,11 +387,9 @@ class Shelf:
 
     def titles_with(self, word: str) -> int:
         """Count the documents that hold a word in their title, or in what they are about."""
-        key = _key(self._connection)
-        asked = (
-            "SELECT count(DISTINCT c.document_id) FROM knowledge_words f"
-            f" JOIN knowledge_chunks c ON c.number = f.{key} WHERE "
-        )
+        key = f"knowledge_words.{_key(self._connection)}"
+        joined = f"knowledge_words JOIN knowledge_chunks c ON c.number = {key}"
+        asked = f"SELECT count(DISTINCT c.document_id) FROM {joined} WHERE "
         return self._number(_matching(self._connection, asked, [word], title=True))
 
     def nearest(self, word: str) -> str | None:
@@ -469,8 +455,5 @@ class Shelf:
 
 def _matching(connection: Connection, begin: str, words: Sequence[str], *, title: bool = False) -> TextClause:
     """A statement, or a condition, that ends with: holds any of the words, or holds them in the title."""
-    if _is_file(connection):
-        query = " OR ".join(f'{"title:" if title else ""}"{word}"' for word in words)
-        return text(f"{begin}knowledge_words MATCH :query").bindparams(query=query)
-    query = " | ".join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
-    return text(f"{begin}words @@ CAST(:query AS tsquery)").bindparams(query=query)
+    statement = text(begin + _matches("knowledge", connection.dialect.name))
+    return statement.bindparams(query=_query(connection, words, every=False, title=title))
