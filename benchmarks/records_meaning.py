@@ -33,6 +33,7 @@ from tiers import SEED, Times, filled, timed, words
 
 from nanomem_tui import open_workspace
 from nanomem_tui.installing import extra_command
+from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers import semantic
 from nanomem_tui.vectors import meaning as search
 from nanomem_tui.vectors import records
@@ -129,7 +130,7 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
 
     def nearest() -> None:
         vector = next(ready)
-        for name in semantic.COLLECTIONS:
+        for name in (kind.table for kind in KINDS.values() if kind.embedded):
             index[name].nearest(vector, semantic.BESIDE * WANTED)
 
     asked: dict[str, Any] = {

@@ -12,7 +12,7 @@ from nanomem_tui.screens.recall_detail import MARKED, METER, marked
 from nanomem_tui.screens.rows import when
 from nanomem_tui.text import counted
 from nanomem_tui.tiers.context import Context
-from nanomem_tui.tiers.context_values import ContextChunk, LeftOut
+from nanomem_tui.tiers.context_values import ContextChunk
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.plots import bars, meter
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
@@ -34,12 +34,12 @@ def document(row: ContextRow, signs: Glyphs = UNICODE) -> Document:
     return Document(tuple(blocks), copy=row.found.content if row.found is not None else row.answer.block)
 
 
-def _found(row: ContextRow, found: ContextChunk | LeftOut, signs: Glyphs) -> Iterator[Block]:
+def _found(row: ContextRow, found: ContextChunk, signs: Glyphs) -> Iterator[Block]:
     for line in found.content[:MARKED].split("\n"):
         yield Spans(tuple(marked(line, found.parts.get("terms", ()))), 2)
     if len(found.content) > MARKED:
         yield Body(f"… {len(found.content) - MARKED:,} more characters", "dim")
-    if isinstance(found, LeftOut):
+    if found.why:
         yield Body(f"Left out: {found.why}.", "warn")
     elif found.whole:
         yield Body(f"Given: number {row.rank}, {found.tokens:,} of its {counted(found.whole, 'token')}.", "warn")
@@ -51,7 +51,7 @@ def _found(row: ContextRow, found: ContextChunk | LeftOut, signs: Glyphs) -> Ite
     yield Body("\n".join(lines), keep=True)
     yield Body(HOW if signs.eighths else HOW.replace("×", "x"), "dim")
     yield Field("source", found.source)
-    if isinstance(found, ContextChunk) and found.at:
+    if found.at and not found.why:
         yield Field("when", when(found.at))
 
 

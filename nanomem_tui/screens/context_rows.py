@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.text import counted
-from nanomem_tui.tiers.context_values import TIERS, ContextChunk, LeftOut
+from nanomem_tui.tiers.context_values import TIERS, ContextChunk
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.context import Context
@@ -42,7 +42,7 @@ class ContextRow(NamedTuple):
     """A row of the list: a chunk that is given, one that was left out, or the rule between them."""
 
     answer: Answer
-    found: ContextChunk | LeftOut | None = None
+    found: ContextChunk | None = None
     rank: int = 0
 
     @property
@@ -53,19 +53,19 @@ class ContextRow(NamedTuple):
     @property
     def given(self) -> ContextChunk | None:
         """The chunk, where the row is one that is given."""
-        return self.found if isinstance(self.found, ContextChunk) else None
+        return self.found if self.found is not None and not self.found.why else None
 
     @property
-    def cut(self) -> LeftOut | None:
+    def cut(self) -> ContextChunk | None:
         """What was left out, where the row is that."""
-        return self.found if isinstance(self.found, LeftOut) else None
+        return self.found if self.found is not None and self.found.why else None
 
     @property
     def text(self) -> str:
         """What the list says of it."""
         if self.found is None:
             return rule_of(self.answer)
-        return f"{self.found.why}: {self.found.content}" if isinstance(self.found, LeftOut) else self.found.content
+        return f"{self.found.why}: {self.found.content}" if self.found.why else self.found.content
 
 
 def answer(ws: Workspace, asked: Asked) -> Answer:

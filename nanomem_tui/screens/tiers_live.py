@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 MEASURED = 2_000  # entries of metrics that are drawn
+RESULTS = 100  # results of tools that are told
 SHOWN = 40  # entries, results, tasks that are shown
 LINE = 400  # characters of one while it is folded
 
@@ -66,7 +67,7 @@ def look(ws: Workspace, before: Now, signs: Glyphs) -> Now:
     series: dict[str, list[Point]] = {}
     for entry in operational.recent(MEASURED, "metric"):
         series.setdefault(entry.data["name"], []).append(Point(entry.at, float(entry.data["value"])))
-    agents, results = operational.agent_states(), operational.tool_results()
+    agents, results = operational.agent_states(), operational.recent(RESULTS, "tool_result")
     events = operational.recent(None, "event")
     told = {
         "event": events[:1], "metric": operational.recent(1, "metric"), "task": operational.recent(1, "task"),

@@ -67,13 +67,13 @@ def begin(records: TierRecords, wanted: Stretch, near: str, at: int) -> Beginnin
         numbers = range(last + 1) if total <= MOST_SELECTED else range(max(middle - 1, 0), min(middle + 1, last) + 1)
         return Beginning(total, _pages(connection, wanted, total, numbers), place)
 
-    return records.ask(look, Beginning(0, {}, None))
+    return records.database.ask(look, Beginning(0, {}, None))
 
 
 def more(records: TierRecords, wanted: Stretch, total: int, numbers: Iterable[int]) -> Pages:
     """Pages of a list of `total` records. Raises the errors of the store."""
     none: Pages = {}
-    return records.ask(lambda connection: _pages(connection, wanted, total, numbers), none)
+    return records.database.ask(lambda connection: _pages(connection, wanted, total, numbers), none)
 
 
 def _pages(connection: Any, wanted: Stretch, total: int, numbers: Iterable[int]) -> Pages:
@@ -145,7 +145,7 @@ def _each(records: TierRecords, wanted: Stretch, most: int) -> Iterator[list[Tie
 
 def _step(records: TierRecords, stretch: Stretch, limit: int, offset: int) -> list[TierRecord]:
     none: list[TierRecord] = []
-    return records.ask(lambda connection: work.page(connection, stretch, limit, offset), none)
+    return records.database.ask(lambda connection: work.page(connection, stretch, limit, offset), none)
 
 
 def _holds(row: TierRecord, texts: Sequence[str], how: Callable[[Iterable[bool]], bool]) -> bool:

@@ -23,8 +23,7 @@ from nanomem_tui.tiers.entries import CATEGORIES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeHit
-    from nanomem_tui.store.work_values import TierRecord
-    from nanomem_tui.tiers.records import TierHit
+    from nanomem_tui.store.work_values import TierHit, TierRecord
     from nanomem_tui.workspace import Workspace
 
 MOST_BYTES = 4 * 1024 * 1024

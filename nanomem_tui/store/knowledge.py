@@ -1,6 +1,6 @@
 """The documents of the knowledge base, and their chunks; also in memory, for the pages that this package brings along.
 
-A chunk that did not change keeps its row and its id. Every function works inside the transaction of its caller. Must
+A chunk that did not change keeps its id. Every function works inside the transaction of its caller. Must
 not know where a document comes from, nor how hits are ranked.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, delete, insert, select, update
@@ -23,9 +23,6 @@ from nanomem_tui.store.work import note, notes_beginning, set_note
 _DOCUMENTS = work_models.table(work_models.DocumentRow)
 _CHUNKS = work_models.table(work_models.ChunkRow)
 _CHUNK = (_CHUNKS.c.section, _CHUNKS.c.line_from, _CHUNKS.c.line_to, _CHUNKS.c.text)
-_REMOVED, _PACKAGES, _UNREAD, _DECLINED = (
-    f"knowledge {what}" for what in ("removed ", "packages", "unread", "declined")
-)
 
 
 def in_memory() -> Connection:
@@ -53,44 +50,32 @@ def chunks(connection: Connection, document_id: str) -> list[tuple[str, Chunk]]:
     return [(key, _chunk(row)) for key, *row in connection.execute(asked)]
 
 
-def put(connection: Connection, one: KnowledgeDocument, new: Sequence[Chunk]) -> int:
-    """Keep a document with its chunks; return how many chunks were written anew. Those that stay keep their row."""
-    before = document(connection, one.id)
+def put(connection: Connection, one: KnowledgeDocument, new: Sequence[Chunk]) -> None:
+    """Keep a document with its chunks, in place of those that it had."""
     row = {
         "kind": one.kind, "title": escaped(one.title), "source": escaped(one.source), "about": escaped(one.about),
         "hash": one.hash, "chunks": len(new), "checked_at": one.checked_at, "meta_json": _dumped(one.meta),
     }  # fmt: skip
-    if before is None:
+    if document(connection, one.id) is None:
         connection.execute(insert(_DOCUMENTS).values(id=one.id, added_at=one.added_at, **row))
     else:
         connection.execute(update(_DOCUMENTS).where(_DOCUMENTS.c.id == one.id).values(row))
-    renamed = before is not None and (before.title, before.about) != (one.title, one.about)
-    held = _held(connection, one.id)
-    wanted = dict(zip(_chunk_ids(one.id, new), enumerate(new), strict=True))
-    _drop(connection, [held[key][0] for key in held if key not in wanted])
-    indexed: list[tuple[int, str, Chunk]] = []
-    written = 0
-    for key, (ordinal, chunk) in wanted.items():
-        place = {"ordinal": ordinal, "line_from": chunk.line_from, "line_to": chunk.line_to}
-        if key in held:
-            number = held[key][0]
-            connection.execute(update(_CHUNKS).where(_CHUNKS.c.number == number).values(place))
-            if renamed:
-                work_search.remove_chunk(connection, number)
-        else:
-            said = {"section": escaped(chunk.section), "text": escaped(chunk.text)}
-            made = insert(_CHUNKS).values(id=key, document_id=one.id, **place, **said).returning(_CHUNKS.c.number)
-            number = connection.execute(made).scalar_one()
-            written += 1
-        if renamed or key not in held:
-            indexed.append((number, _title(one), chunk))
-    work_search.add_chunks(connection, indexed)
-    return written
+    _drop(connection, one.id)
+    values = [
+        {
+            "id": key, "document_id": one.id, "ordinal": ordinal, "section": escaped(chunk.section),
+            "line_from": chunk.line_from, "line_to": chunk.line_to, "text": escaped(chunk.text),
+        }
+        for ordinal, (key, chunk) in enumerate(zip(_chunk_ids(one.id, new), new, strict=True))
+    ]  # fmt: skip
+    if values:
+        connection.execute(insert(_CHUNKS), values)
+    _index(connection, one)
 
 
 def remove(connection: Connection, document_id: str) -> None:
     """Let go of a document with its chunks."""
-    _drop(connection, [number for number, _ in _held(connection, document_id).values()])
+    _drop(connection, document_id)
     connection.execute(delete(_DOCUMENTS).where(_DOCUMENTS.c.id == document_id))
 
 
@@ -103,8 +88,20 @@ def set_checked(connection: Connection, ids: Iterable[str], at: str) -> None:
 def index_anew(connection: Connection) -> None:
     """Take every chunk into an empty index."""
     for one in documents(connection):
-        held = _held(connection, one.id)
-        work_search.add_chunks(connection, [(number, _title(one), chunk) for number, chunk in held.values()])
+        _index(connection, one)
+
+
+def _index(connection: Connection, one: KnowledgeDocument) -> None:
+    asked = select(_CHUNKS.c.number, *_CHUNK).where(_CHUNKS.c.document_id == one.id)
+    held = [(number, f"{one.title} {one.about}", _chunk(row)) for number, *row in connection.execute(asked)]
+    work_search.add_chunks(connection, held)
+
+
+def _drop(connection: Connection, document_id: str) -> None:
+    held = select(_CHUNKS.c.number).where(_CHUNKS.c.document_id == document_id)
+    for number in connection.execute(held).scalars().all():
+        work_search.remove(connection, "knowledge", number)
+    connection.execute(delete(_CHUNKS).where(_CHUNKS.c.document_id == document_id))
 
 
 def _chunk_ids(document_id: str, every: Sequence[Chunk]) -> list[str]:
@@ -117,21 +114,6 @@ def _chunk_ids(document_id: str, every: Sequence[Chunk]) -> list[str]:
         seen[digest] += 1
         ids.append(f"{document_id}-{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""))
     return ids
-
-
-def _title(one: KnowledgeDocument) -> str:
-    return f"{one.title} {one.about}"
-
-
-def _drop(connection: Connection, numbers: Iterable[int]) -> None:
-    for number in numbers:
-        work_search.remove_chunk(connection, number)
-        connection.execute(delete(_CHUNKS).where(_CHUNKS.c.number == number))
-
-
-def _held(connection: Connection, document_id: str) -> dict[str, tuple[int, Chunk]]:
-    asked = select(_CHUNKS.c.number, _CHUNKS.c.id, *_CHUNK).where(_CHUNKS.c.document_id == document_id)
-    return {key: (number, _chunk(row)) for number, key, *row in connection.execute(asked)}
 
 
 def _chunk(row: Sequence[Any]) -> Chunk:
@@ -153,6 +135,11 @@ def _dumped(value: Any) -> str:
 
 # -- what is remembered beside them -----------------------------------------------------------------------------------
 
+_REMOVED = "knowledge removed "
+PACKAGES, UNREAD, DECLINED = "knowledge packages", "knowledge unread", "knowledge declined"
+"""What is noted: the packages that were installed at the last sync, what could not be read with the reason by place,
+and that somebody declined to index what is installed."""
+
 
 def mark_removed(connection: Connection, document_id: str, *, removed: bool) -> None:
     """Note that somebody took a document away, so that no sync brings it back; or that it is there again."""
@@ -164,34 +151,12 @@ def removed(connection: Connection) -> set[str]:
     return {name.removeprefix(_REMOVED) for name in notes_beginning(connection, _REMOVED)}
 
 
-def note_packages(connection: Connection, names: Iterable[str]) -> None:
-    """Note which packages are installed, so that the next sync knows what is new."""
-    set_note(connection, _PACKAGES, _dumped(sorted(names)))
+def set_noted(connection: Connection, name: str, value: Any) -> None:
+    """Note a JSON value."""
+    set_note(connection, name, _dumped(value))
 
 
-def packages(connection: Connection) -> set[str] | None:
-    """Return the packages that were installed when that was noted last; None: it never was."""
-    found = note(connection, _PACKAGES)
-    return set(json_text.loads(unescaped(found))) if found is not None else None
-
-
-def note_unread(connection: Connection, places: Mapping[str, str]) -> None:
-    """Note what could not be read, and why, by where it is."""
-    set_note(connection, _UNREAD, _dumped(dict(places)))
-
-
-def unread(connection: Connection) -> dict[str, str]:
-    """Return what could not be read, and why, by where it is."""
-    return {
-        str(where): str(why) for where, why in json_text.loads(unescaped(note(connection, _UNREAD) or "{}")).items()
-    }
-
-
-def note_declined(connection: Connection) -> None:
-    """Note that somebody declined to index what is installed."""
-    set_note(connection, _DECLINED, "")
-
-
-def is_declined(connection: Connection) -> bool:
-    """Whether somebody declined to index what is installed."""
-    return note(connection, _DECLINED) is not None
+def noted(connection: Connection, name: str) -> Any:
+    """Return what was noted; None: nothing was."""
+    found = note(connection, name)
+    return json_text.loads(unescaped(found)) if found else None

@@ -19,10 +19,10 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Select,
     Table,
     case,
     delete,
+    false,
     func,
     insert,
     inspect,
@@ -44,8 +44,6 @@ from nanomem_tui.store.work_values import COUNTERS, Among, Stretch, TierRecord, 
 T = TypeVar("T")
 SHOWN = 240
 """Characters of a field that a long list reads."""
-MOST_CALLS = 50_000
-"""Calls of a tool that are looked at for one with the same input, the newest."""
 LOOK = 5.0
 """Seconds between two looks whether anybody wrote on a server."""
 INDEXED_BY = "tokens"
@@ -123,6 +121,10 @@ class WorkStore:
             self._copy = self._copy or self._read_copy()
         return self._copy.read(ask)
 
+    def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
+        """Return the answer to `ask`, `otherwise` where nothing was ever written. Raises the store's errors."""
+        return self.read(ask) if self.exists else otherwise
+
     def read_whole(self, ask: Callable[[Connection], T]) -> T:
         """As `read`, for who copies the tables that there are: on a server of an older schema too."""
         if not (self.is_remote and self._is_here()):
@@ -188,7 +190,6 @@ class WorkStore:
             raise Moved("the records of work lie elsewhere now", found.moved_to, "set `database_url` to that place")
 
     def _make(self) -> None:
-        """Make the tables where there are none, or of what the first edition or an earlier release left."""
         if self._first_edition is not None:
             self._first_edition.take_over()
         if not self._is_here():
@@ -432,15 +433,14 @@ def begins(connection: Connection, kind: Kind, prefix: str, limit: int = 10) -> 
     return list(connection.execute(asked).scalars())
 
 
-def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "", are_new: bool = False) -> None:
+def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "") -> None:
     """Keep records, each in place of the one of its kind and id.
 
-    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then. `are_new`: the caller
-    looked, in this transaction, and none of them is there.
+    `at`: when an agent did it; the fields that it overwrote are kept in `record_changes` then.
     """
     for record in records:
         kind = KINDS[record.kind]
-        found = None if are_new else _find(connection, kind, record.id)
+        found = _find(connection, kind, record.id)
         if found is None:
             _insert(connection, record)
             continue
@@ -450,7 +450,7 @@ def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "", 
         table = TABLES[kind.name]
         connection.execute(update(table).where(table.c.number == number).values(row_of(record)))
         if kind.words and (record.tier, words_of(record)) != (before.tier, words_of(before)):
-            work_search.remove(connection, kind, number)
+            work_search.remove(connection, kind.table, number)
             work_search.add(connection, kind, [(number, record)])
         if kind.embedded and any(before.fields[name] != record.fields[name] for name in kind.embedded):
             set_due(connection, kind, record.id)
@@ -470,7 +470,7 @@ def move(connection: Connection, kind: Kind, numbers: Sequence[int], to: Tier) -
     there = update(table).where(table.c.number.in_(numbers), table.c.tier != to).values(tier=to)
     moved = sorted(connection.execute(there.returning(table.c.number)).scalars())
     for number, record in by_numbers(connection, kind, moved).items() if kind.words else ():
-        work_search.remove(connection, kind, number)
+        work_search.remove(connection, kind.table, number)
         work_search.add(connection, kind, [(number, record)])
     return moved
 
@@ -482,7 +482,7 @@ def remove(connection: Connection, kind: Kind, ids: Iterable[str]) -> None:
         gone = delete(table).where(table.c.id == record_id).returning(table.c.number)
         number = connection.execute(gone).scalar()
         if number is not None and kind.words:
-            work_search.remove(connection, kind, number)
+            work_search.remove(connection, kind.table, number)
         if number is not None and kind.embedded:
             set_due(connection, kind, record_id)
 
@@ -534,27 +534,6 @@ def forget_changes(connection: Connection, kind: str, record_id: str) -> None:
     connection.execute(delete(_CHANGES).where(_CHANGES.c.kind == kind, _CHANGES.c.id == record_id))
 
 
-def cached_call(connection: Connection, tool: str, given: Any, since: str) -> TierRecord | None:
-    """Return the newest successful call of a tool with just that input from `since` on (UTC ISO), among its newest
-    `MOST_CALLS`. Raises ValueError or TypeError for an input that is no JSON."""
-    kind = KINDS["tool-call"]
-    field, table = kind.field("input"), TABLES[kind.name]
-    assert field is not None
-    wanted = _stored(field, given)
-    newest = (
-        select(table.c.number, table.c.success, table.c.input)
-        .where(table.c.tool_name == escaped(tool), table.c.at >= since, table.c.tier == kind.tier)
-        .order_by(table.c.at.desc(), table.c.number.desc()).limit(MOST_CALLS).subquery()
-    )  # fmt: skip
-    # Equal values may be written with their names in another order: they have as many characters.
-    same = select(newest.c.number).where(newest.c.success == 1, func.length(newest.c.input) == len(wanted))
-    for number in connection.execute(same).scalars().all():
-        call = by_numbers(connection, kind, [number])[number]
-        if call.fields["input"] == given:
-            return call
-    return None
-
-
 def _find(connection: Connection, kind: Kind, record_id: str) -> tuple[int, TierRecord] | None:
     table = TABLES[kind.name]
     row = connection.execute(select(table).where(table.c.id == record_id)).first()
@@ -580,9 +559,10 @@ def _note_overwritten(connection: Connection, before: TierRecord, after: TierRec
 # -- many -------------------------------------------------------------------------------------------------------------
 
 
-def condition(kind: Kind, tier: Tier | None = None, where: Where = Where()) -> list[ColumnElement[bool]]:  # noqa: B008  a value
-    """Return the conditions on the rows of a kind."""
+def _condition(kind: Kind, tier: Tier | None, where: Where) -> list[ColumnElement[bool]]:
     columns = TABLES[kind.name].c
+    if tier is not None and tier not in kind.tiers:
+        return [false()]
     parts: list[ColumnElement[bool]] = [columns.tier == tier] if tier is not None and kind.ages else []
     for name, value in where.fields.items():
         field = kind.field(name)
@@ -597,25 +577,24 @@ def rows(
     limit: int | None = None, offset: int = 0, *, oldest_first: bool = False,
 ) -> list[TierRecord]:  # fmt: skip
     """List the records of a kind, newest first by their own time; of one tier, or of both."""
-    if tier is not None and tier not in kind.tiers:
-        return []
-    asked = _ordered(select(TABLES[kind.name]).where(*condition(kind, tier, where)), kind, oldest_first)
-    return [record_of(kind, row) for row in connection.execute(asked.limit(limit).offset(offset))]
+    return list(each(connection, kind, tier, where, limit, offset, oldest_first=oldest_first))
 
 
-def each(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> Iterator[TierRecord]:  # noqa: B008
+def each(
+    connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where(),  # noqa: B008
+    limit: int | None = None, offset: int = 0, *, oldest_first: bool = True,
+) -> Iterator[TierRecord]:  # fmt: skip
     """Yield the records of a kind one at a time, oldest first."""
-    if tier is None or tier in kind.tiers:
-        asked = _ordered(select(TABLES[kind.name]).where(*condition(kind, tier, where)), kind, oldest_first=True)
-        for row in connection.execute(asked, execution_options={"yield_per": _PART}):
-            yield record_of(kind, row)
+    columns = TABLES[kind.name].c
+    order = (columns.at, columns.id) if oldest_first else (columns.at.desc(), columns.id.desc())
+    asked = select(TABLES[kind.name]).where(*_condition(kind, tier, where)).order_by(*order)
+    for row in connection.execute(asked.limit(limit).offset(offset), execution_options={"yield_per": _PART}):
+        yield record_of(kind, row)
 
 
 def count(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> int:  # noqa: B008
     """Count the records of a kind."""
-    if tier is not None and tier not in kind.tiers:
-        return 0
-    asked = select(func.count()).select_from(TABLES[kind.name]).where(*condition(kind, tier, where))
+    asked = select(func.count()).select_from(TABLES[kind.name]).where(*_condition(kind, tier, where))
     return connection.execute(asked).scalar_one()
 
 
@@ -642,12 +621,6 @@ def newest_number(connection: Connection, kind: Kind) -> int:
     return connection.execute(select(func.max(TABLES[kind.name].c.number))).scalar() or 0
 
 
-def _ordered(asked: Select[Any], kind: Kind, oldest_first: bool) -> Select[Any]:
-    columns = TABLES[kind.name].c
-    order = (columns.at, columns.id)
-    return asked.order_by(*(order if oldest_first else (one.desc() for one in order)))
-
-
 # -- a long list ------------------------------------------------------------------------------------------------------
 
 
@@ -656,8 +629,6 @@ def page(connection: Connection, wanted: Stretch, limit: int, offset: int = 0) -
     counted in an index and not read."""
     kind, table = wanted.kind, TABLES[wanted.kind.name]
     order = [table.c.at, table.c.number] if wanted.oldest_first else [table.c.at.desc(), table.c.number.desc()]
-    if wanted.tier is not None and wanted.tier not in kind.tiers:
-        return []
     numbers = select(table.c.number).where(*_within(connection, wanted)).order_by(*order).limit(limit).offset(offset)
     columns = [_beginning(table.c[field.name], field) for field in kind.fields]
     ours = (table.c.id, table.c.tier, table.c.origin, table.c.stored_at, table.c.changed_at)
@@ -678,8 +649,6 @@ def _shown(kind: Kind, row: Sequence[Any]) -> TierRecord:
 
 def count_within(connection: Connection, wanted: Stretch) -> int:
     """Count the records of a stretch."""
-    if wanted.tier is not None and wanted.tier not in wanted.kind.tiers:
-        return 0
     asked = select(func.count()).select_from(TABLES[wanted.kind.name]).where(*_within(connection, wanted))
     return connection.execute(asked).scalar_one()
 
@@ -698,7 +667,7 @@ def place_of(connection: Connection, wanted: Stretch, record_id: str) -> int | N
 
 def _within(connection: Connection, wanted: Stretch) -> list[ColumnElement[bool]]:
     columns = TABLES[wanted.kind.name].c
-    parts = condition(wanted.kind, wanted.tier, Where({}, wanted.since))
+    parts = _condition(wanted.kind, wanted.tier, Where({}, wanted.since))
     parts += [columns.at <= wanted.until] if wanted.until else []
     return parts + [_holds(connection, columns[among.field], among) for among in wanted.among]
 

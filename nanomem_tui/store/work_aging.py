@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, case, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, case, delete, exists, func, insert, select, update
 
 from nanomem_tui import json_text
 from nanomem_tui.store import work, work_models
@@ -23,9 +23,6 @@ from nanomem_tui.store.work_values import TierRecord
 What = Literal["moved", "averaged", "deleted"]
 State = Literal["open", "done", "undoing", "undone", "redoing", "final"]
 """open: begun, and not in the log yet; final: what it takes to undo it is no longer kept."""
-Place = tuple[str, int]
-"""Time and number of a row: how far a kind was looked through."""
-START: Place = ("", 0)
 _RUNS = work_models.table(work_models.RunRow)
 _BATCHES = work_models.table(work_models.BatchRow)
 _FEW = 10
@@ -79,14 +76,6 @@ def count(connection: Connection, due: Due) -> Counted:
     return Counted(int(leaving), oldest or "", every - int(leaving))
 
 
-def following(connection: Connection, due: Due, after: Place, most: int) -> list[Place]:
-    """Return the next rows that are due, oldest first, behind a place."""
-    table, (at, number) = TABLES[due.kind.name].c, after
-    behind = (table.at > at) | ((table.at == at) & (table.number > number))
-    asked = select(table.at, table.number).where(table.at >= at, behind, *_is_old(due), _leaves(due.kind))
-    return [(one, two) for one, two in connection.execute(asked.order_by(table.at, table.number).limit(most))]
-
-
 def _leaves(kind: Kind) -> ColumnElement[bool]:
     """Which rows of a kind leave when they are old enough: a goal that has ended, a task that has or whose goal has
     (and none of a goal that has not), a decision that is not important. Of the other kinds all do."""
@@ -128,11 +117,11 @@ def last_stored(connection: Connection) -> str:
 # -- a batch, and back ------------------------------------------------------------------------------------------------
 
 
-def carry_out(connection: Connection, due: Due, places: Sequence[Place], now: str) -> Batch | None:
-    """Do to these rows what is due, as far as it still is; `now`: the time, UTC ISO. None: to none of them."""
-    table = TABLES[due.kind.name]
-    still = (table.c.number.in_([number for _, number in places]), *_is_old(due), _leaves(due.kind))
-    numbers = list(connection.execute(select(table.c.number).where(*still)).scalars())
+def carry_out(connection: Connection, due: Due, most: int, now: str) -> Batch | None:
+    """Do to the oldest rows that are due, at most so many, what is due; `now`: the time, UTC ISO. None: none are."""
+    table = TABLES[due.kind.name].c
+    asked = select(table.number).where(*_is_old(due), _leaves(due.kind)).order_by(table.at, table.number)
+    numbers = list(connection.execute(asked.limit(most)).scalars())
     if not numbers:
         return None
     if due.what == "moved":
@@ -158,11 +147,10 @@ def take_back(connection: Connection, batch: Batch) -> None:
     work.put_new(connection, (_record(kind, row) for row in batch.kept["rows"]))
 
 
-def moved_on(connection: Connection, newest_first: Iterable[Batch]) -> str:
-    """Return an hour whose average is no longer as these batches left it, as a person names it; empty: there is
-    none."""
+def moved_on(connection: Connection, run: str) -> str:
+    """Return an hour whose average is no longer as a run left it, as a person names it; empty: there is none."""
     seen: set[str] = set()
-    for batch in newest_first:
+    for _, batch in newest_first(connection, run):
         if batch.kind == _HOUR.name:  # deleted by the same run: it comes back first
             seen |= {row[0] for row in batch.kept["rows"]}
         for record_id, _, after in reversed(batch.kept.get("hours", ())):
@@ -208,14 +196,9 @@ def _averaged(
 
 
 def _mean(values: Sequence[float], mean: float, number: int) -> float:
-    """The mean of values and of as many more as `number` says, whose mean is known."""
+    """The mean of values and of as many more as `number` says, whose mean is known; divided first, as a sum may be too
+    large."""
     every = len(values) + number
-    try:
-        total = math.fsum([*values, mean * number])
-    except OverflowError:
-        total = math.inf
-    if math.isfinite(total):
-        return total / every
     return math.fsum([*(value / every for value in values), mean * (number / every)])
 
 
@@ -264,7 +247,8 @@ def newest_first(connection: Connection, run: str) -> Iterator[tuple[int, Batch]
     asked = select(_BATCHES).where(_BATCHES.c.run == run).order_by(_BATCHES.c.seq.desc()).limit(_FEW)
     found = connection.execute(asked).all()
     while found:
-        yield from map(_batch, found)
+        for row in found:
+            yield row.seq, Batch(row.kind, row.what, row.rows, json_text.loads(row.kept_json))
         found = connection.execute(asked.where(_BATCHES.c.seq < found[-1].seq)).all()
 
 
@@ -272,17 +256,6 @@ def every_batch(connection: Connection) -> list[tuple[int, str, dict[str, Any]]]
     """List what is kept of each batch: its number, its run, and what it takes to take it back."""
     found = connection.execute(select(_BATCHES.c.seq, _BATCHES.c.run, _BATCHES.c.kept_json))
     return [(seq, run, json_text.loads(kept)) for seq, run, kept in found]
-
-
-def newest_batch(connection: Connection, run: str) -> tuple[int, Batch] | None:
-    """Return the last batch of a run, with its number."""
-    asked = select(_BATCHES).where(_BATCHES.c.run == run).order_by(_BATCHES.c.seq.desc()).limit(1)
-    row = connection.execute(asked).first()
-    return _batch(row) if row is not None else None
-
-
-def _batch(row: Row[Any]) -> tuple[int, Batch]:
-    return row.seq, Batch(row.kind, row.what, row.rows, json_text.loads(row.kept_json))
 
 
 def drop_batch(connection: Connection, seq: int) -> None:
@@ -298,13 +271,8 @@ def counts(connection: Connection, run: str) -> dict[tuple[str, What], int]:
     return {(kind, what): int(number) for kind, what, number in connection.execute(asked)}
 
 
-def let_go(connection: Connection, before: str, most: int) -> int:
-    """Forget the batches of runs that began before a time (UTC ISO), at most `most` of them; return how many there
-    were."""
-    old = select(_RUNS.c.id).where(_RUNS.c.began_at < before, _RUNS.c.state.in_(("done", "final")))
-    some = select(_BATCHES.c.seq).where(_BATCHES.c.run.in_(old)).limit(most)
-    gone = connection.execute(delete(_BATCHES).where(_BATCHES.c.seq.in_(some))).rowcount
-    if gone:
-        ended = update(_RUNS).where(_RUNS.c.began_at < before, _RUNS.c.state == "done").values(state="final")
-        connection.execute(ended)
-    return gone
+def let_go(connection: Connection, before: str) -> None:
+    """Forget what it takes to undo the runs that began before a time (UTC ISO)."""
+    old = _RUNS.c.began_at < before, _RUNS.c.state.in_(("done", "final"))
+    connection.execute(delete(_BATCHES).where(_BATCHES.c.run.in_(select(_RUNS.c.id).where(*old))))
+    connection.execute(update(_RUNS).where(*old).values(state="final"))

@@ -91,13 +91,12 @@ class TierLayer:
             if found is None or before is None:
                 continue
             names = [name for name in _moved(found, before, after) if name not in COUNTERS]
-            if names and after is None:
-                fix = f"look again; {delete} takes it away as it is now"
-                raise Conflict(f"{kind.name} was changed since ({names[0]})", record_id, fix)
             if names:
                 edit = f"`nanomem record {kind.name} edit {record_id}`"
-                fix = f"look again; set it with {edit}, or undo the later change first: see `nanomem log`"
-                raise Conflict(f"{kind.name} was changed since ({names[0]})", record_id, fix)
+                fix = f"set it with {edit}, or undo the later change first: see `nanomem log`"
+                if after is None:
+                    fix = f"{delete} takes it away as it is now"
+                raise Conflict(f"{kind.name} was changed since ({names[0]})", record_id, f"look again; {fix}")
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether anything is as it is to be: all of an operation is written in one transaction."""
@@ -120,20 +119,15 @@ class TierLayer:
         self._database.write(write, durable=True)
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[TierRecord | None, Change]]:
-        """What is there of each thing that changes."""
-        if not self._database.exists:
-            return [(None, one) for one in changes]
-
         from nanomem_tui.store import work
 
         def look(connection: Connection) -> list[tuple[TierRecord | None, Change]]:
             return [(work.get(connection, *split(one.key)), one) for one in changes]
 
-        return self._database.read(look)
+        return self._database.ask(look, [(None, one) for one in changes])
 
 
 def _records(one: Change) -> tuple[TierRecord | None, TierRecord | None]:
-    """The record before and after a change."""
     before, after = (None if value is None else record_of(one.key, value) for value in (one.before, one.after))
     return before, after
 

@@ -43,7 +43,6 @@ def _number(default: int | None = 0, **more: Any) -> Any:
 
 
 def _kind_model(kind: Kind) -> type[_Row]:
-    """The table of a kind: its fields, then what we keep of each record."""
     types: dict[str, Any] = {"number": int | None, "id": str}
     columns: dict[str, Any] = {"number": _number(None, primary_key=True), "id": _text(unique=True)}
     for field in kind.fields:

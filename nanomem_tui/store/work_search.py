@@ -34,7 +34,7 @@ from nanomem_tui.store.search import lexeme, takes
 from nanomem_tui.store.word_index import idf, nearest, saturated
 from nanomem_tui.store.work_kinds import KINDS, Kind, Tier
 from nanomem_tui.store.work_models import TABLES
-from nanomem_tui.store.work_values import TierRecord, Where, words_of
+from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
 from nanomem_tui.text import normalised
 
 NEWEST, FEWER = 128, 64
@@ -66,24 +66,17 @@ _TOKENIZE = "tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* 
 
 def make_indexes(connection: Connection) -> None:
     """Make the indexes, empty."""
-    for kind in KINDS.values():
-        if kind.words and _is_file(connection):
-            _execute(
-                connection,
-                f"CREATE VIRTUAL TABLE {kind.table}_words USING fts5(words, detail=none, columnsize=0, {_TOKENIZE})",
-            )
-        elif kind.words:
-            _make_vectors(connection, f"{kind.table}_words")
+    names = [f"{kind.table}_words" for kind in KINDS.values() if kind.words]
     if _is_file(connection):
+        for name in names:
+            how = f"words, detail=none, columnsize=0, {_TOKENIZE}"
+            _execute(connection, f"CREATE VIRTUAL TABLE {name} USING fts5({how})")
         _execute(connection, f"CREATE VIRTUAL TABLE knowledge_words USING fts5(title, section, words, {_TOKENIZE})")
         _execute(connection, "CREATE VIRTUAL TABLE knowledge_terms USING fts5vocab(knowledge_words, row)")
-    else:
-        _make_vectors(connection, "knowledge_words")
-
-
-def _make_vectors(connection: Connection, name: str) -> None:
-    _execute(connection, f"CREATE TABLE {name} (number bigint PRIMARY KEY, words tsvector NOT NULL)")
-    _execute(connection, f"CREATE INDEX idx_{name} ON {name} USING gin (words)")
+        return
+    for name in (*names, "knowledge_words"):
+        _execute(connection, f"CREATE TABLE {name} (number bigint PRIMARY KEY, words tsvector NOT NULL)")
+        _execute(connection, f"CREATE INDEX idx_{name} ON {name} USING gin (words)")
 
 
 def drop_indexes(connection: Connection) -> None:
@@ -106,9 +99,9 @@ def add(connection: Connection, kind: Kind, rows: Iterable[tuple[int, TierRecord
         _execute(connection, sql, values)
 
 
-def remove(connection: Connection, kind: Kind, number: int) -> None:
-    """Take a record out of the index."""
-    _execute(connection, f"DELETE FROM {kind.table}_words WHERE {_key(connection)} = :number", {"number": number})
+def remove(connection: Connection, table: str, number: int) -> None:
+    """Take a record, or a chunk of `knowledge`, out of its index."""
+    _execute(connection, f"DELETE FROM {table}_words WHERE {_key(connection)} = :number", {"number": number})
 
 
 def _tier_word(tier: Tier) -> str:
@@ -144,11 +137,6 @@ def _weighed(title: Sequence[str], section: Sequence[str], words: Sequence[str])
     return " ".join(held)
 
 
-def remove_chunk(connection: Connection, number: int) -> None:
-    """Take a chunk out of the index."""
-    _execute(connection, f"DELETE FROM knowledge_words WHERE {_key(connection)} = :number", {"number": number})
-
-
 def drop_removed(connection: Connection) -> None:
     """Write the indexes of a file anew from what they hold, so that no word of a text that was taken out is left."""
     if _is_file(connection):
@@ -171,14 +159,6 @@ def _execute(connection: Connection, sql: str, values: Any = None) -> None:
 # -- records that hold words ------------------------------------------------------------------------------------------
 
 
-class Rated(NamedTuple):
-    """A record that holds some of the words: its BM25 score, and which words it holds."""
-
-    record: TierRecord
-    score: float
-    words: tuple[str, ...]
-
-
 class Asked(NamedTuple):
     """A kind that is searched: of one tier or of both, and which of its records count."""
 
@@ -188,7 +168,6 @@ class Asked(NamedTuple):
 
 
 def _newest(connection: Connection, asked: Asked) -> int:
-    """The number of the newest record."""
     from nanomem_tui.store import work
 
     if asked.tier is None:
@@ -241,13 +220,13 @@ def _matches(table: str, dialect: str, place: int | str = "") -> str:
     return f"{table}_words.words @@ CAST(:query{place} AS tsquery)"
 
 
-def _query(connection: Connection, words: Sequence[str], *, every: bool) -> str:
+def _query(connection: Connection, words: Sequence[str], *, every: bool, title: bool = False) -> str:
     if _is_file(connection):
-        return (" " if every else " OR ").join(f'"{word}"' for word in words)
-    return (" & " if every else " | ").join(map(lexeme, takes(words)))
+        return (" " if every else " OR ").join(f'{"title:" if title else ""}"{word}"' for word in words)
+    return (" & " if every else " | ").join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
 
 
-def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[Rated]:
+def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[TierHit]:
     """Return the best `limit` records of these kinds for the words of a question, best first; equal ones newest first.
 
     Where a condition narrows a kind, all of its rows that hold a word may be read, however many they are.
@@ -265,7 +244,7 @@ def find(connection: Connection, asked: Sequence[Asked], question: str, limit: i
             likely += [(score, place, number) for number, score in scores.items()]
         weighed.append(worth)
     best = heapq.nlargest(max(RATED, 2 * limit), likely)
-    rated: list[Rated] = []
+    rated: list[TierHit] = []
     for place, one in enumerate(asked):
         numbers = [number for _, at, number in best if at == place]
         if numbers:
@@ -305,15 +284,15 @@ def _frequency(found: Sequence[int], newest: int, most: int) -> float:
     return most * newest / max(most, newest - found[-1] + 1)
 
 
-def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Rated]:
+def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[TierHit]:
     held = [words_of(record) for record in records]
     mean = max(1.0, sum(map(len, held)) / max(1, len(held)))
-    rated: list[Rated] = []
+    rated: list[TierHit] = []
     for record, words in zip(records, held, strict=True):
         counts = Counter(word for word in words if word in worth)
         score = sum(worth[word] * saturated(times, len(words), mean) for word, times in counts.items())
         if counts:
-            rated.append(Rated(record, score, tuple(counts)))
+            rated.append(TierHit(record, score, {"lexical": round(score, 6), "words": [*counts]}))
     return rated
 
 
@@ -408,11 +387,9 @@ class Shelf:
 
     def titles_with(self, word: str) -> int:
         """Count the documents that hold a word in their title, or in what they are about."""
-        key = _key(self._connection)
-        asked = (
-            "SELECT count(DISTINCT c.document_id) FROM knowledge_words f"
-            f" JOIN knowledge_chunks c ON c.number = f.{key} WHERE "
-        )
+        key = f"knowledge_words.{_key(self._connection)}"
+        joined = f"knowledge_words JOIN knowledge_chunks c ON c.number = {key}"
+        asked = f"SELECT count(DISTINCT c.document_id) FROM {joined} WHERE "
         return self._number(_matching(self._connection, asked, [word], title=True))
 
     def nearest(self, word: str) -> str | None:
@@ -478,8 +455,5 @@ class Shelf:
 
 def _matching(connection: Connection, begin: str, words: Sequence[str], *, title: bool = False) -> TextClause:
     """A statement, or a condition, that ends with: holds any of the words, or holds them in the title."""
-    if _is_file(connection):
-        query = " OR ".join(f'{"title:" if title else ""}"{word}"' for word in words)
-        return text(f"{begin}knowledge_words MATCH :query").bindparams(query=query)
-    query = " | ".join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
-    return text(f"{begin}words @@ CAST(:query AS tsquery)").bindparams(query=query)
+    statement = text(begin + _matches("knowledge", connection.dialect.name))
+    return statement.bindparams(query=_query(connection, words, every=False, title=title))

@@ -64,6 +64,19 @@ class TierRecord(NamedTuple):
         return {"id": self.id, "kind": self.kind, "tier": self.tier, **self.fields, "origin": self.origin}
 
 
+class TierHit(NamedTuple):
+    """A record that a search found: its score, what that is made of, and which words it holds (`words`)."""
+
+    record: TierRecord
+    score: float
+    parts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit as the command line prints it."""
+        text = {"text": self.record.title, "score": round(self.score, 6), "parts": dict(self.parts)}
+        return {"id": self.record.id, **text, **self.record.to_json()}
+
+
 def checked_id(record_id: str) -> str:
     """The id as it is kept. Raises BadInput for what no id can be."""
     text = record_id.strip()

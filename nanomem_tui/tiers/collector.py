@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import threading
 from collections import Counter, deque
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem
 from nanomem_tui.installing import extra_command
+from nanomem_tui.repeating import Repeating
 from nanomem_tui.settings import Settings
 from nanomem_tui.tiers.operational import Operational
 
@@ -151,26 +151,23 @@ class Collector:
 
     def __init__(self, operational: Operational, settings: Settings) -> None:
         self._operational = operational
-        self._enabled = settings.collector_enabled
-        self._interval = settings.collector_interval_seconds
+        self._settings = settings
         self._machine: Machine | None = None
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._looking: Repeating | None = None
         self._trouble: NanomemError | None = None
         self._standing: set[Standing] = set()
         self._told: deque[int] = deque(maxlen=EVENTS)
 
     def start(self) -> None:
         """Begin to look, where that is switched on. Where it cannot be done `problems` says why."""
-        if self._enabled and self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="nanomem-collector", daemon=True)
-            self._thread.start()
+        if self._settings.collector_enabled and self._looking is None:
+            self._looking = Repeating("nanomem-collector", self._look_again, 0.0)
+            self._looking.start()
 
     def stop(self) -> None:
         """End, once a look that is under way is done."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        if self._looking is not None:
+            self._looking.stop()
 
     def look(self) -> int:
         """Measure once; how many metrics were told. Raises MissingExtra and the errors of `Operational.push`."""
@@ -202,19 +199,15 @@ class Collector:
         error = self._trouble
         return [Problem(error.what, error.where or "collector", fix=error.fix)] if error is not None else []
 
-    def _run(self) -> None:
-        while True:
-            try:
-                self.look()
-                self._trouble = None
-            except NanomemError as error:
-                self._trouble = error
-                if isinstance(error, MissingExtra):
-                    return
-            except Exception as error:  # noqa: BLE001  what a machine cannot tell ends no program
-                self._trouble = NanomemError(f"the machine cannot be measured ({type(error).__name__}: {error})")
-            if self._stop.wait(self._interval):
-                return
+    def _look_again(self, stopped: Callable[[], bool]) -> float:
+        try:
+            self.look()
+            self._trouble = None
+        except NanomemError as error:
+            self._trouble = error
+        except Exception as error:  # noqa: BLE001  what a machine cannot tell ends no program
+            self._trouble = NanomemError(f"the machine cannot be measured ({type(error).__name__}: {error})")
+        return self._settings.collector_interval_seconds
 
 
 def missing(settings: Settings) -> list[Problem]:

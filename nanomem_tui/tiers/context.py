@@ -17,9 +17,9 @@ from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.tiers import context_fitting, context_sources, token_counts
 from nanomem_tui.tiers.context_fitting import Budget
 from nanomem_tui.tiers.context_sources import Parts
-from nanomem_tui.tiers.context_values import TIERS, Context, ContextChunk, Finding, LeftOut, task_of, tiers_of
+from nanomem_tui.tiers.context_values import TIERS, Context, ContextChunk, Finding, task_of, tiers_of
 
-__all__ = ["MOST_TOKENS", "TIERS", "Context", "ContextAssembly", "ContextChunk", "LeftOut"]
+__all__ = ["MOST_TOKENS", "TIERS", "Context", "ContextAssembly", "ContextChunk"]
 
 MOST_TOKENS = 1_000_000
 """The largest budget; one beyond it is this."""
@@ -69,8 +69,7 @@ class ContextAssembly:
         chunks = fitted.chunks
         while framed and chunks and count(context_fitting.rendered(chunks)) > most:
             last = chunks.pop()  # tokens of parts are not those of the whole, to the last one
-            about = (last.tier, last.kind, last.id, last.content, last.parts)
-            fitted.cut.insert(0, LeftOut(last.source, last.relevance, "the budget is full", *about))
+            fitted.cut.insert(0, last._replace(tokens=0, whole=0, why="the budget is full"))
         notes = tuple(found.notes if asked.words else ["no word of the task says anything", *found.notes])
         total = sum(chunk.tokens for chunk in chunks)
         return Context(asked, tuple(chunks), total, most, name, wanted, tuple(fitted.cut), notes)

@@ -39,8 +39,7 @@ from nanomem_tui.memory.prompt import HEAD, LEFT_OUT, plain, plain_lines
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.store.word_index import saturated
 from nanomem_tui.text import clusters, counted
-from nanomem_tui.tiers.common_words import is_common
-from nanomem_tui.tiers.context_values import MARK, TIERS, UNRELATED, ContextChunk, Finding, LeftOut
+from nanomem_tui.tiers.context_values import MARK, TIERS, UNRELATED, ContextChunk, Finding
 from nanomem_tui.tokens import fold, tokens
 
 LEAST = 24
@@ -58,7 +57,7 @@ class Fitted(NamedTuple):
     """What is given, best first, and what is not."""
 
     chunks: list[ContextChunk]
-    cut: list[LeftOut]
+    cut: list[ContextChunk]
 
 
 class Budget:
@@ -69,7 +68,7 @@ class Budget:
         self._most = max(LEAST, int(room * SHARE))
         self._count, self._cost = count, cost
         self._given: list[ContextChunk] = []
-        self._cut: list[LeftOut] = []
+        self._cut: list[ContextChunk] = []
         self._said: list[Said] = []
         self._keys: dict[tuple[str, str], str] = {}
 
@@ -80,12 +79,7 @@ class Budget:
             alone = place + 1 == len(ranked)
             why = self._useless(one, least) or self._take(one, self.room if alone else min(self._most, self.room))
             if why:
-                found = one.finding
-                self._cut.append(
-                    LeftOut(
-                        found.source, one.relevance, why, found.tier, found.kind, found.id, found.content, one.parts
-                    )
-                )
+                self._cut.append(_chunk(one, one.finding.content, why=why))
         self._lengthen(ranked)
         return Fitted(self._given, self._cut)
 
@@ -110,48 +104,45 @@ class Budget:
 
     def _take(self, one: Ranked, most: int) -> str:
         """Give a finding in at most that many tokens; why that cannot be."""
-        finding = one.finding
-        whole = self._cost(finding.source, finding.content)
-        content = finding.content
-        if whole > most:
-            content = self._shortened(one, most)
-        if not content:
+        made = self._made(one, most)
+        if made is None:
             self._said.pop()
+            whole = self._cost(one.finding.source, one.finding.content)
             return f"{counted(whole, 'token')}, and {self.room:,} are left" if whole > self.room else "no room"
-        shortened = content != finding.content
-        cost = self._cost(finding.source, content)
-        self.room -= cost
-        self._keys[finding.key] = finding.source
-        self._given.append(
-            ContextChunk(
-                finding.source, content, one.relevance, self._count(content), finding.tier, finding.kind, finding.id,
-                finding.at, self._count(finding.content) if shortened else 0, one.parts,
-            )
-        )  # fmt: skip
+        self.room -= self._cost(made.source, made.content)
+        self._keys[one.finding.key] = made.source
+        self._given.append(made)
         return ""
 
-    def _shortened(self, one: Ranked, most: int) -> str:
-        finding = one.finding
-        if most < LEAST:
-            return ""
-        return shortened(finding.content, one.parts["terms"], lambda text: self._cost(finding.source, text) <= most)
+    def _made(self, one: Ranked, most: int) -> ContextChunk | None:
+        found = one.finding
+
+        def fits(text: str) -> bool:
+            return self._cost(found.source, text) <= most
+
+        content = found.content
+        if not fits(content):
+            content = shortened(content, one.parts["terms"], fits) if most >= LEAST else ""
+        whole = self._count(found.content) if content != found.content else 0
+        return _chunk(one, content, self._count(content), whole) if content else None
 
     def _lengthen(self, ranked: Sequence[Ranked]) -> None:
         """What was shortened for others that took less, or did not come, gets the room that is left."""
         found = {(one.finding.source, one.finding.id): one for one in ranked}
         for place, chunk in enumerate(self._given):
             if chunk.whole and self.room >= LEAST:
-                one = found[chunk.source, chunk.id]
                 cost = self._cost(chunk.source, chunk.content)
-                whole = one.finding.content
-                fits = self._cost(chunk.source, whole) <= cost + self.room
-                content = whole if fits else self._shortened(one, cost + self.room)
-                longer = self._cost(chunk.source, content)
-                if content and longer > cost:
-                    self.room -= longer - cost
-                    self._given[place] = chunk._replace(
-                        content=content, tokens=self._count(content), whole=0 if fits else chunk.whole
-                    )
+                longer = self._made(found[chunk.source, chunk.id], cost + self.room)
+                more = self._cost(longer.source, longer.content) - cost if longer is not None else 0
+                if longer is not None and more > 0:
+                    self.room -= more
+                    self._given[place] = longer
+
+
+def _chunk(one: Ranked, content: str, tokens: int = 0, whole: int = 0, why: str = "") -> ContextChunk:
+    found = one.finding
+    about = (found.tier, found.kind, found.id, found.at)
+    return ContextChunk(found.source, content, one.relevance, tokens, *about, whole, one.parts, why)
 
 
 def shortened(text: str, terms: Collection[str], fits: Callable[[str], bool]) -> str:
@@ -366,7 +357,6 @@ def _is_related(one: Finding, terms: Sequence[str], words: Mapping[str, float]) 
 
 
 def _means(findings: Sequence[Finding], lengths: Sequence[int]) -> dict[str, float]:
-    """How many words a finding of a kind has, on average."""
     sums: Counter[str] = Counter()
     numbers: Counter[str] = Counter()
     for one, length in zip(findings, lengths, strict=True):
@@ -399,3 +389,62 @@ def _recency(at: str, today: date) -> float:
     except ValueError:
         return 0.0
     return float(0.5 ** (days / HALF_LIFE))
+
+
+# -- words that are too common to connect a text with a task ----------------------------------------------------------
+
+# General words of English, those of a calendar, and the verbs that say what is asked for and not of what.
+_GENERAL = """
+able access act action actual actually add additional age ago allow almost alone along already always among amount
+another answer anyone anything appear approximately area around attempt attention available average away
+bad base basic become begin behind believe best better big bit bring bunch
+call care case cause certain certainly chance change clear clearly close come common complete completely condition
+consider contain continue correct couple course current currently
+deal decide deep degree detail develop die different difficult direct direction double due
+early easy edge effect effort either else end enough entire especially even ever every everyone everything exactly
+example except expect experience extra
+fact fall far fast feel felt few field final finally fine finish first five follow force form former forward found four
+free full further future
+general generally get give given go goal gone good great group grow guess guy
+half hand happen happy hard head hear heart help high hold hope hour however huge human
+idea important include increase individual information inside instead interest involve issue item
+join kind know known
+large last late later lead learn least leave left less let level life like likely limited line little live local long
+look lose lot love low
+main major make many mark matter maybe mean meet mention middle mind minute miss moment month move much must
+name natural near nearly necessary need never new next nice nine none normal nothing notice number
+obviously occur offer often okay old one open option order original otherwise outside overall own
+part particular particularly pass past people perfect perhaps period person personal piece place plan play point
+position possible present pretty previous previously probably problem process produce provide pull purpose push
+question quick quickly quite
+range rather reach ready real really reason receive recent recently regular relate remain require rest result return
+right role round rule run
+said same saw say second see seem seen sense separate series serious set seven several share short side significant
+similar simple simply since single situation six size slow slowly small somebody someone something sometimes soon sorry
+sort sound special specific spend stand standard stage state stay step still stuff success successful sudden suddenly
+support sure
+take task ten term thank thing think third though thought three thus time together told took top total toward track true
+try turn twice two type
+understand unit unless upon use useful usual usually
+various version via view
+wait want way week well went whether whole wide within without word work world worse worst worth wrong
+yeah year yes yet
+"""
+_CALENDAR = """
+today tonight tomorrow yesterday day date morning noon afternoon evening night weekend monday tuesday wednesday thursday
+friday saturday sunday january february march april june july august september october november december
+"""
+_ASKED = """
+ask check create delete describe explain find fix handle improve keep list please prepare put read remember remind
+remove review say schedule send show start stop suggest summarize tell update write
+"""
+
+
+def is_common(token: str) -> bool:
+    """Whether a token of `tokens` tells too little to connect a text with a task."""
+    return (token.isdecimal() and len(token) < 3) or token in _common()
+
+
+@lru_cache(1)
+def _common() -> frozenset[str]:
+    return frozenset(tokens(f"{_GENERAL} {_CALENDAR} {_ASKED}"))

@@ -106,7 +106,6 @@ def _of_entry(entry: OperationalEntry) -> Finding:
 
 
 def _few(rows: Iterable[Row], words: Callable[[Row], str], task: Task) -> list[Row]:
-    """The rows whose words are those of the task, those with most of them first."""
     rated = [(sum(task.words.get(word, 0.0) for word in set(tokens(words(row)))), row) for row in rows]
     return [row for share, row in sorted(rated, key=lambda one: -one[0])[:EACH] if share]
 
@@ -139,14 +138,13 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
         return hits
 
     none: list[TierRecord] = []
-    known = {record.key: record for record in records.ask(ask, none)}
+    known = {record.key: record for record in records.database.ask(ask, none)}
     near = {one.record.key: one for one in _near(parts, task, found) if one.record.tier in wanted}
     for key, record in ({key: one.record for key, one in near.items()} | known).items():
         yield of_record(record, nearness(near[key].distance) if key in near else 0.0)
 
 
 def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
-    """The records nearest in meaning, where meaning is asked for."""
     if parts.meaning is None:
         return ()
     kinds = [kind.name for kind in KINDS.values() if kind.embedded]

@@ -77,6 +77,7 @@ class ContextChunk(NamedTuple):
     """A piece of context: where it comes from, what it says, its relevance from 0 to 1, its tokens.
 
     `whole`: the tokens of all that there is, where this was shortened, else 0. `parts`: what the relevance is made of.
+    `why`: why it was found and is left out; empty for what is given.
     """
 
     source: str
@@ -89,28 +90,14 @@ class ContextChunk(NamedTuple):
     at: str = ""
     whole: int = 0
     parts: Mapping[str, Any] = Nothing
+    why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The chunk as the command line prints it."""
+        """The chunk as the command line prints it; of one that is left out only where it is from and why."""
+        if self.why:
+            return {"source": self.source, "relevance": self.relevance, "why": self.why}
         row = self._asdict() | {"whole": self.whole or None, "parts": dict(self.parts)}
         return {name: value for name, value in row.items() if value not in ("", None)}
-
-
-class LeftOut(NamedTuple):
-    """What was found and is not given, and why."""
-
-    source: str
-    relevance: float
-    why: str
-    tier: str
-    kind: str
-    id: str
-    content: str = ""
-    parts: Mapping[str, Any] = Nothing
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command line prints it: without the content, which there may be much of."""
-        return {"source": self.source, "relevance": self.relevance, "why": self.why}
 
 
 class Context(NamedTuple):
@@ -123,7 +110,7 @@ class Context(NamedTuple):
     max_tokens: int
     counted_by: str
     tiers: tuple[str, ...] = TIERS
-    cut: tuple[LeftOut, ...] = ()
+    cut: tuple[ContextChunk, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

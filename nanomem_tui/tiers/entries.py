@@ -23,8 +23,6 @@ MAX_SOURCE = 500
 DEEPEST = 100
 """Lists and objects within each other."""
 _ERRORS = frozenset({"error", "critical", "fatal"})
-_TELLING = frozenset({"level", "severity", "type", "kind", "category"})
-"""The names under which an entry says how grave it is, or what it is about."""
 _MEASURED = frozenset({"name", "value", "unit"})
 """What the table of metrics has room for."""
 
@@ -112,11 +110,9 @@ _EXAMPLES = {
 
 
 def _is_number(value: object) -> bool:
-    if type(value) is float:
-        return math.isfinite(value)
     try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(float(value))
-    except OverflowError:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer too large for a float
         return False
 
 
@@ -124,14 +120,13 @@ def text_of(data: Any) -> str:
     """The data as JSON. Raises BadInput for what UTF-8 JSON cannot hold, and for too much."""
     try:
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        size = len(text) if text.isascii() else len(text.encode())
+        size = len(text.encode())
     except (TypeError, ValueError, RecursionError):
         raise BadInput("the data is no JSON", "", "give UTF-8 text, finite numbers, lists and objects") from None
-    if size > 2 * DEEPEST:
-        if size > MAX_TEXT:
-            raise BadInput(f"the data has {size:,} bytes", "", f"give at most {MAX_TEXT:,}")
-        if text.count("{") + text.count("[") > DEEPEST and _deeper(data, DEEPEST):
-            raise BadInput(f"the data is nested more than {DEEPEST} deep", "", "make it flatter")
+    if size > MAX_TEXT:
+        raise BadInput(f"the data has {size:,} bytes", "", f"give at most {MAX_TEXT:,}")
+    if _deeper(data, DEEPEST):
+        raise BadInput(f"the data is nested more than {DEEPEST} deep", "", "make it flatter")
     return text
 
 
@@ -143,12 +138,9 @@ def _deeper(value: Any, levels: int) -> bool:
 
 def is_critical(data: Any, source: str) -> bool:
     """Whether that is an error or an event of security, by what it says of itself."""
-    if source[:1] in "sS" and _of_security(source):
-        return True
-    if not isinstance(data, dict) or _TELLING.isdisjoint(data):
-        return False
-    grave = [data.get("level"), data.get("severity")]
-    about = [data.get("type"), data.get("kind"), data.get("category")]
+    said = data if isinstance(data, dict) else {}
+    grave = [said.get("level"), said.get("severity")]
+    about = [source, said.get("type"), said.get("kind"), said.get("category")]
     return any(isinstance(word, str) and word.lower() in _ERRORS for word in grave) or any(
         isinstance(word, str) and _of_security(word) for word in about
     )

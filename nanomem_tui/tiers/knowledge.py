@@ -17,9 +17,9 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem
@@ -28,7 +28,7 @@ from nanomem_tui.store import atomic
 from nanomem_tui.store import knowledge as stored
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.store.knowledge_values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
-from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work import WorkStore, note, set_note
 from nanomem_tui.store.work_search import Shelf
 from nanomem_tui.text import counted, quoted
 from nanomem_tui.tiers import knowledge_sources as sources_of
@@ -39,7 +39,6 @@ from nanomem_tui.tokens import tokens
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-T = TypeVar("T")
 OURS = "nanomem"
 """The kind of the pages of this package, and the word that asks for them."""
 MOST_UNREAD = 2_000
@@ -114,25 +113,21 @@ class KnowledgeBase:
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
-    def search(
-        self, query: str, n_results: int = 5, sources: Sequence[str] = (), *, own: bool | None = None
-    ) -> list[KnowledgeHit]:
+    def search(self, query: str, n_results: int = 5, sources: Sequence[str] = ()) -> list[KnowledgeHit]:
         """Return the chunks that answer a question best, best first, each with a score from 0 to 1.
 
-        `sources`: kinds of documents (KINDS), none: all. `own`: whether the pages of this package are searched; None:
-        only where the question names nanomem or `sources` does, as examples in them would answer anything. Raises
-        BadInput for a kind that does not exist.
+        `sources`: kinds of documents (KINDS), none: all. The pages of this package are searched only where the question
+        names nanomem or `sources` does, as examples in them would answer anything. Raises BadInput for a kind that does
+        not exist.
         """
         for kind in sources:
             if kind not in KINDS:
                 raise BadInput("no such source", kind, f"one of {', '.join(KINDS)}")
         question = query[:LONGEST_QUESTION]
-        if own is None:
-            own = OURS in sources or OURS in tokens(question)
-        is_wanted = own and (not sources or OURS in sources)
+        is_wanted = OURS in (sources or tokens(question))
         with self._own_pages() if is_wanted else nullcontext() as pages:  # they take some tenths of a second to read
             shelves = [Shelf(pages)] if pages is not None else []
-            found = self._ask(lambda kept: search([Shelf(kept), *shelves], question, n_results, sources), None)
+            found = self._database.ask(lambda kept: search([Shelf(kept), *shelves], question, n_results, sources), None)
             return search(shelves, question, n_results, sources) if found is None else found
 
     def documents(self, *, own: bool = True) -> list[KnowledgeDocument]:
@@ -156,20 +151,21 @@ class KnowledgeBase:
             tuple(sorted({name for one in kept if (name := _package(one))})),
             tuple(sorted(folders)),
             max((one.checked_at for one in kept), default=""),
-            self._ask(stored.unread, {}),
+            self._unread(),
         )
 
     def is_untouched(self) -> bool:
         """Whether nobody has added or taken away a document, nor declined to index what is installed."""
 
         def look(connection: Connection) -> bool:
-            return not (stored.documents(connection) or stored.is_declined(connection) or stored.removed(connection))
+            is_declined = note(connection, stored.DECLINED) is not None
+            return not (stored.documents(connection) or is_declined or stored.removed(connection))
 
-        return self._ask(look, True)
+        return self._database.ask(look, True)
 
     def decline(self) -> None:
         """Remember that somebody declined to index what is installed."""
-        self._database.write(stored.note_declined)
+        self._database.write(lambda connection: set_note(connection, stored.DECLINED, ""))
 
     def get(self, document_id: str) -> KnowledgeDocument:
         """The document of that id, of the one id that begins so, or of that title. Raises NotFound or BadInput."""
@@ -190,12 +186,11 @@ class KnowledgeBase:
                 return stored.chunks(pages, one.id)
         return self._database.read(lambda connection: stored.chunks(connection, one.id))
 
-    def _ask(self, read: Callable[[Connection], T], otherwise: T) -> T:
-        """What the database answers; `otherwise` where there is none yet."""
-        return self._database.read(read) if self._database.exists else otherwise
-
     def _kept(self) -> list[KnowledgeDocument]:
-        return self._ask(stored.documents, [])
+        return self._database.ask(stored.documents, [])
+
+    def _unread(self) -> dict[str, str]:
+        return self._database.ask(lambda connection: stored.noted(connection, stored.UNREAD), None) or {}
 
     @contextmanager
     def _own_pages(self) -> Any:
@@ -289,20 +284,17 @@ class KnowledgeBase:
             _take(found, lambda: sources_of.all_manuals(tell), "man pages")
         packages = {name for one in kept if (name := _package(one))}
         if packages:
-            known = self._database.read(stored.packages)
-            _take(found, lambda: sources_of.new_packages(packages, known, tell), "packages")
-        removed: set[str] = self._ask(stored.removed, set())
+            known = self._database.read(lambda connection: stored.noted(connection, stored.PACKAGES))
+            before = None if known is None else set(known)
+            _take(found, lambda: sources_of.new_packages(packages, before, tell), "packages")
+        removed: set[str] = self._database.ask(stored.removed, set())
         wanted = Found([one for one in found.documents if document_id(one) not in removed], found.problems)
         done = self.add(wanted, "bring the knowledge base up to date", tell=tell, dry_run=dry_run)
         if self._database.exists and not dry_run:
             now, read = clock.iso(clock.now()), {one.meta.get("path") for one in found.documents}
             gone |= {one.id for one in kept if one.kind == "man" and one.meta.get("path") not in read}
             ids = [one.id for one in kept if one.id not in gone]
-
-            def compared(connection: Connection) -> None:
-                stored.set_checked(connection, ids, now)
-
-            self._database.write(compared)
+            self._database.write(lambda connection: stored.set_checked(connection, ids, now))
             if packages:
                 self._note_packages()
         return done
@@ -338,18 +330,17 @@ class KnowledgeBase:
         return gone
 
     def _note_unread(self, found: Found) -> None:
-        """Remember what could not be read; what could be read now is no longer part of it."""
-        before: dict[str, str] = self._ask(stored.unread, {})
+        before = self._unread()
         read = {str(one.meta.get("path", "")) for one in found.documents}
         unread = {where: why for where, why in before.items() if where not in read}
         unread |= {problem.where: problem.what for problem in found.problems}
         if unread != before:
             kept = dict(list(unread.items())[-MOST_UNREAD:])
-            self._database.write(lambda connection: stored.note_unread(connection, kept))
+            self._database.write(lambda connection: stored.set_noted(connection, stored.UNREAD, kept))
 
     def _note_packages(self) -> None:
         names = sources_of.installed_packages()
-        self._database.write(lambda connection: stored.note_packages(connection, names))
+        self._database.write(lambda connection: stored.set_noted(connection, stored.PACKAGES, names))
 
 
 def document_id(document: Document) -> str:
@@ -375,7 +366,6 @@ def _as_before(document: Document, before: KnowledgeDocument | None) -> Document
 
 
 def _package(one: KnowledgeDocument) -> str:
-    """The package that a document was added as a part of; of others nothing."""
     part_of = str(one.meta.get("of", ""))
     return part_of.removeprefix(OF_PACKAGE) if part_of.startswith(OF_PACKAGE) else ""
 
@@ -453,11 +443,10 @@ class KnowledgeLayer:
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Make every document what it is to be, some at a time; what is so already stays."""
-        kept = _Kept(self._backups)
         wanted = {} if operation.kind == "void" else {change.key: change for change in operation.changes}
         for at in range(0, len(changes), BATCH):
             self.tell("Indexing", at, len(changes))
-            batch = [(change, kept.chunks(change.after)) for change in changes[at : at + BATCH]]
+            batch = [(change, self._chunks(change.after)) for change in changes[at : at + BATCH]]
 
             def write(connection: Connection, batch: list[tuple[Change, list[Chunk]]] = batch) -> None:
                 for change, chunks in batch:
@@ -468,6 +457,12 @@ class KnowledgeLayer:
 
             self._database.write(write, durable=at + BATCH >= len(changes))
 
+    def _chunks(self, value: Value | None) -> list[Chunk]:
+        if value is None:
+            return []
+        name, part = value["meta"]["kept"]
+        return [Chunk(*chunk) for chunk in _kept_in(self._backups, str(name))[int(part)]]
+
     def _write(self, connection: Connection, change: Change, chunks: list[Chunk]) -> None:
         if change.after is None:
             stored.remove(connection, change.key)
@@ -476,35 +471,20 @@ class KnowledgeLayer:
             stored.put(connection, document, chunks)
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[KnowledgeDocument | None, Change]]:
-        """What is there of each document that changes."""
-        if not self._database.exists:
-            return [(None, change) for change in changes]
-
         def look(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
             return [(stored.document(connection, change.key), change) for change in changes]
 
-        return self._database.read(look)
+        return self._database.ask(look, [(None, change) for change in changes])
 
 
-class _Kept:
-    """The chunks that lie in the backups; the file that was read last is kept at hand."""
-
-    def __init__(self, backups: Path) -> None:
-        self._backups = backups
-        self._name = ""
-        self._documents: list[Any] = []
-
-    def chunks(self, value: Value | None) -> list[Chunk]:
-        if value is None:
-            return []
-        name, part = value["meta"]["kept"]
-        if name != self._name:
-            try:
-                self._documents = json_text.loads(zlib.decompress(atomic.get_blob(self._backups, str(name))))
-            except (zlib.error, ValueError) as error:
-                raise BadInput("a recorded document is damaged", str(name)) from error
-            self._name = name
-        return [Chunk(*chunk) for chunk in self._documents[int(part)]]
+@lru_cache(1)
+def _kept_in(backups: Path, name: str) -> list[Any]:
+    """The documents of a file in the backups, each as its chunks. Raises BadInput."""
+    try:
+        found: list[Any] = json_text.loads(zlib.decompress(atomic.get_blob(backups, name)))
+    except (zlib.error, ValueError) as error:
+        raise BadInput("a recorded document is damaged", name) from error
+    return found
 
 
 def _is(found: KnowledgeDocument | None, value: Mapping[str, Any] | None) -> bool:

@@ -7,10 +7,9 @@ of the question that it holds, from 0 to 1, whatever the size of the shelves. Mu
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from functools import cache
 from typing import NamedTuple
 
 from nanomem_tui.store.knowledge_values import KnowledgeHit
@@ -26,10 +25,6 @@ DOCUMENT = 0.3
 """What the words of the question that a document holds anywhere count beside those of the chunk itself."""
 CANDIDATES = 500
 """Chunks that are rated, the best by the index alone."""
-PAIR, NEAR = 0.3, 2
-"""What two words count that stand beside each other in the question, and at most so many words apart in a text."""
-OFTEN = 16
-"""Places of a word that are looked at for that."""
 SAME_SECTION, SAME_DOCUMENT = 0.9, 0.85
 """What a chunk counts after another one of the same section, or of the same document."""
 SPREAD = 60
@@ -86,7 +81,7 @@ def _asked(shelves: Sequence[Shelf], question: str, total: int) -> list[_Asked]:
     found: dict[str, _Asked] = {}
     for word, weight in query_weights(question).items():
         known, share = word, 1.0
-        variants = {other: SHARE for other in _alike(word) if _rows_with(shelves, other)}
+        variants = {other: SHARE for other in _alike().get(word, ()) if other != word and _rows_with(shelves, other)}
         if not _rows_with(shelves, word):
             near = _nearest(shelves, word) if not variants else set()
             if near:
@@ -112,82 +107,51 @@ def _nearest(shelves: Sequence[Shelf], word: str) -> set[str]:
 
 
 def _wanted(shelves: Sequence[Shelf], asked: Sequence[_Asked], total: int) -> list[str]:
-    """The words that candidates are found by: the rarer ones, always at least one."""
     held = {word: _rows_with(shelves, word) for one in asked for word in one.variants}
     by_rarity = sorted(held, key=lambda word: (held[word], word))
     return [word for word in by_rarity if held[word] * COMMON <= max(total, 50)] or by_rarity[:1]
 
 
-class _Words(NamedTuple):
-    """Where the words of the question stand in a chunk, and how many words it has."""
-
-    places: Mapping[str, Sequence[int]]
-    length: int
-    section: frozenset[str]
-    title: frozenset[str]
-
-
 def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
-    """The rows as hits, best first."""
-    found: list[tuple[Row, dict[str, float], float]] = []
-    of_document: dict[str, dict[str, float]] = {}
-    for row, words, mean in _read(rows, asked):
-        parts = _parts(words, asked, 1 - B + B * words.length / mean)
-        best = of_document.setdefault(row.document_id, {})
-        for word, part in parts.items():
-            best[word] = max(part, best.get(word, 0.0))
-        found.append((row, parts, PAIR * _together(words.places, asked)))
+    wanted = {word for one in asked for word in one.variants}
+    texts = [tokens(row.chunk.text) for row in rows]
+    mean = max(1.0, sum(map(len, texts)) / max(1, len(texts)))
+
+    @cache
+    def held(text: str) -> frozenset[str]:
+        return frozenset(tokens(text)) & wanted
+
+    found: list[tuple[Row, dict[str, float]]] = []
+    of_document: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row, text in zip(rows, texts, strict=True):
+        times = Counter(word for word in text if word in wanted)
+        heads = held(row.chunk.section), held(f"{row.title} {row.about}")
+        parts = _parts(times, *heads, asked, 1 - B + B * len(text) / mean)
+        of_document[row.document_id] |= Counter(parts)
+        found.append((row, parts))
     hits = []
-    for row, parts, together in found:
-        document = DOCUMENT * sum(of_document[row.document_id].values())
-        told = {**parts, "words together": together, "whole document": document}
+    for row, parts in found:
+        told = {**parts, "whole document": DOCUMENT * sum(of_document[row.document_id].values())}
+        at = (row.id, row.document_id, row.kind, row.title, row.source)
         shown = {name: round(part, 4) for name, part in told.items() if part}
-        hits.append(_hit(row, sum(told.values()), shown))
+        hits.append(KnowledgeHit(*at, *row.chunk, round(sum(told.values()), 6), shown))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
-def _read(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[tuple[Row, _Words, float]]:
-    """Each row with where the words of the question stand in it, and the mean number of words of all of them."""
-    wanted = {word for one in asked for word in one.variants}
-    titles: dict[str, frozenset[str]] = {}
-    sections: dict[str, frozenset[str]] = {}
-    found: list[tuple[Row, _Words]] = []
-    for row in rows:
-        text = tokens(row.chunk.text)
-        places: dict[str, list[int]] = {}
-        for place, word in enumerate(text):
-            if word in wanted:
-                places.setdefault(word, []).append(place)
-        if row.document_id not in titles:
-            titles[row.document_id] = frozenset(tokens(f"{row.title} {row.about}")) & wanted
-        if row.chunk.section not in sections:
-            sections[row.chunk.section] = frozenset(tokens(row.chunk.section)) & wanted
-        found.append((row, _Words(places, len(text), sections[row.chunk.section], titles[row.document_id])))
-    mean = max(1.0, sum(words.length for _, words in found) / max(len(found), 1))
-    return [(row, words, mean) for row, words in found]
-
-
-def _parts(words: _Words, asked: Sequence[_Asked], length: float) -> dict[str, float]:
+def _parts(
+    times: Mapping[str, int], section: frozenset[str], title: frozenset[str], asked: Sequence[_Asked], length: float
+) -> dict[str, float]:
     """What each word of the question that a chunk holds is worth."""
     parts: dict[str, float] = {}
     for one in asked:
-        times = titled = 0.0
-        for word, share in one.variants.items():
-            times += share * (len(words.places.get(word, ())) / length + SECTION * (word in words.section))
-            titled = max(titled, share * (word in words.title))
-        if times or titled:
-            parts[one.written] = one.worth * times * (K1 + 1) / (times + K1) + TITLE * one.in_title * titled
+        often = sum(
+            share * (times.get(word, 0) / length + SECTION * (word in section))
+            for word, share in one.variants.items()
+        )
+        titled = max((share for word, share in one.variants.items() if word in title), default=0.0)
+        if often or titled:
+            parts[one.written] = one.worth * often * (K1 + 1) / (often + K1) + TITLE * one.in_title * titled
     return parts
-
-
-def _together(places: Mapping[str, Sequence[int]], asked: Sequence[_Asked]) -> float:
-    """What the words are worth that stand beside each other in the question and near each other in the text."""
-    worth = 0.0
-    held = [[at for word in one.variants for at in places.get(word, ())[:OFTEN]] for one in asked]
-    for (one, left), (two, right) in pairwise(zip(asked, held, strict=True)):
-        if left and right and any(0 < abs(here - there) <= NEAR for here in left for there in right):
-            worth += min(one.worth, two.worth)
-    return worth
 
 
 def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
@@ -213,12 +177,6 @@ def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
         sections[best.document_id, best.section] += 1
         documents[best.document_id] += 1
     return chosen
-
-
-def _hit(row: Row, score: float, parts: dict[str, float]) -> KnowledgeHit:
-    chunk = row.chunk
-    place = (row.id, row.document_id, row.kind, row.title, row.source, chunk.section, chunk.line_from, chunk.line_to)
-    return KnowledgeHit(*place, chunk.text, round(score, 6), parts)
 
 
 # -- words that mean about the same ------------------------------------------------------------------------------------
@@ -376,16 +334,12 @@ history past
 to remove. Everyday words of computing, written for no document in particular."""
 
 
-@lru_cache(1)
-def _groups() -> dict[str, tuple[str, ...]]:
-    alike: dict[str, dict[str, None]] = {}
+@cache
+def _alike() -> Mapping[str, Mapping[str, None]]:
+    """Tokens that mean about the same, by each of them."""
+    alike: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for line in _ALIKE.split("\n"):
-        stems = list(dict.fromkeys(token for word in line.split() for token in tokens(word)))
+        stems = dict.fromkeys(tokens(line))
         for stem in stems:
-            alike.setdefault(stem, {}).update(dict.fromkeys(other for other in stems if other != stem))
-    return {stem: tuple(others) for stem, others in alike.items()}
-
-
-def _alike(word: str) -> tuple[str, ...]:
-    """The tokens that mean about the same as a token."""
-    return _groups().get(word, ())
+            alike[stem] |= stems
+    return alike

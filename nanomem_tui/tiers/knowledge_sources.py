@@ -35,7 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
 from nanomem_tui.formats.documents import (
@@ -186,7 +186,7 @@ def document_of(data: bytes, name: str, kind: str, source: str, meta: dict[str, 
         raise BadInput("no text: it holds bytes that no text has", source, fix)
     ending = os.path.splitext(name)[1].lower()
     stem = os.path.basename(name)
-    if ending in PAGES:
+    if kind == "page" or ending in PAGES:
         reading = parse_saved_page(decode_page(data), stem)
     else:
         reading = (parse_markdown if ending in MARKDOWN else parse_text)(decode(data, source)[0], stem)
@@ -291,10 +291,7 @@ def saved_page(path: Path) -> Document:
     """A web page that was saved, whatever the file is called. Raises as `read_path`."""
     refuse_address(str(path))
     whole = Path(os.path.abspath(path))
-    data = _read(whole)
-    if _is_binary(data):
-        raise BadInput("no page: it holds bytes that no text has", str(whole))
-    return _made(parse_saved_page(decode_page(data), whole.name), "page", str(whole), {"path": str(whole)})
+    return document_of(_read(whole), whole.name, "page", str(whole), {"path": str(whole)})
 
 
 def text_document(text: str, source: str, title: str = "") -> Document:
@@ -327,8 +324,6 @@ _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
     UnicodeDecodeError,
 )  # fmt: skip
-_OPENED: dict[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-"""What opens a packed .tar, by how it begins."""
 
 
 class _Member(NamedTuple):
@@ -362,7 +357,8 @@ def read_pack(path: Path, tell: Tell = quiet) -> Found:
                 raise BadInput(f"more than {counted(MOST_MEMBERS, 'member')}", str(whole), "nothing was added")
             unpacked += member.size  # what is skipped of a .tar is unpacked too
             if unpacked > MOST_UNPACKED:
-                raise _too_large(whole)
+                what = f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB"
+                raise BadInput(what, str(whole), "nothing was added")
             name = PurePosixPath(member.name)
             hidden = any(part.startswith(".") for part in name.parts)
             if hidden or (str(name) != MANIFEST and name.suffix.lower() not in (*MARKDOWN, *PAGES, *TEXT)):
@@ -377,7 +373,7 @@ def read_pack(path: Path, tell: Tell = quiet) -> Found:
             if len(texts) > MOST_FILES:
                 raise BadInput(f"more than {counted(MOST_FILES, 'file')}", str(whole), "nothing was added")
     except tarfile.ReadError as error:
-        raise BadInput("neither a folder, a .zip nor a .tar archive", str(path)) from error
+        raise BadInput("neither a folder, a .zip nor a .tar archive that can be read", str(path)) from error
     except _UNREADABLE as error:
         raise BadInput(f"an archive that cannot be read ({one_line(str(error), 80)})", str(path)) from error
     except OSError as error:
@@ -431,42 +427,12 @@ def _members(path: Path) -> Iterator[_Member]:
                     is_link = stat.S_ISLNK(one.external_attr >> 16)
                     yield _Member(one.filename, one.file_size, lambda one=one: archive.read(one), is_link)  # type: ignore[misc]
     else:
-        with path.open("rb") as head:
-            begins = head.read(6)
-        opened = next((opened for magic, opened in _OPENED.items() if begins.startswith(magic)), None)
-        with (
-            opened(path) if opened else path.open("rb") as whole,
-            tarfile.open(fileobj=cast("IO[bytes]", _Bounded(whole, path)), mode="r:") as packed,
-        ):
+        with tarfile.open(path, "r|*") as packed:  # from its beginning to its end
             for entry in packed:
                 packed.members = []  # type: ignore[attr-defined]  # nobody asks for them by name
                 if not entry.isdir():
                     data = packed.extractfile(entry) if entry.isreg() else None
                     yield _Member(entry.name, entry.size, data.read if data is not None else bytes, data is None)
-
-
-class _Bounded:
-    """What a .tar holds, unpacked, as far as a pack may reach: names and what is skipped count as what is read."""
-
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        self._file, self._path = file, path
-        self.tell = file.tell
-
-    def seek(self, place: int) -> int:
-        """Go to a place. Raises BadInput beyond the bound."""
-        if place > MOST_UNPACKED:
-            raise _too_large(self._path)
-        return self._file.seek(place)
-
-    def read(self, size: int) -> bytes:
-        """The next bytes. Raises BadInput for more at once than a file may have: it is a name."""
-        if size > LARGEST + tarfile.BLOCKSIZE or self._file.tell() + size > MOST_UNPACKED:
-            raise _too_large(self._path)
-        return self._file.read(size)
-
-
-def _too_large(pack: Path) -> BadInput:
-    return BadInput(f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB", str(pack), "nothing was added")
 
 
 # -- man pages ---------------------------------------------------------------------------------------------------------
@@ -752,7 +718,6 @@ def _read_package(name: str, folder: Path, found: Found) -> None:
 
 
 def _manuals_of_package(name: str) -> Iterator[ManualPage]:
-    """The man pages that a Debian package brought along."""
     if re.fullmatch(r"[a-z0-9][a-z0-9+.-]*", name):
         for file in (_LISTS / f"{name}.list", *_LISTS.glob(f"{name}:*.list")):
             for line in file.read_text("utf-8", "replace").splitlines() if file.is_file() else ():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -25,15 +25,17 @@ from nanomem_tui.store.work_aging import Due, Run, What
 from nanomem_tui.store.work_kinds import KINDS, kind_of
 from nanomem_tui.store.year_archive import Manifest
 from nanomem_tui.text import counted
-from nanomem_tui.tiers import lifecycle_sizes
+from nanomem_tui.tiers import lifecycle_runs, lifecycle_sizes
 from nanomem_tui.tiers.lifecycle_archives import Archives
-from nanomem_tui.tiers.lifecycle_runs import WAIT, Room, Runs, busy
-from nanomem_tui.tiers.records import TierHit
+from nanomem_tui.tiers.lifecycle_runs import WAIT, Runs, busy
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 EVERY = timedelta(days=1)
+LOOK, BEGIN = 60.0, 300.0
+"""Seconds between two looks of a program without a console, and before the first: one that is open for a moment moves
+nothing."""
 FAR = timedelta(days=366)
 """A time without any record, or run, after which a person is asked: it is the clock that jumped, more likely."""
 RETRY = 600.0
@@ -83,8 +85,8 @@ class LifecyclePlan(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The plan as the command line prints it."""
-        sizes = lifecycle_sizes.to_json(self.sizes) if self.sizes is not None else {"file_bytes": 0, "forecast": []}
-        return {"steps": [step._asdict() for step in self.steps], "refused": self.refused or None, **sizes}
+        steps = [step._asdict() for step in self.steps]
+        return {"steps": steps, "refused": self.refused or None, **lifecycle_sizes.to_json(self.sizes)}
 
 
 class Ran(NamedTuple):
@@ -130,13 +132,8 @@ class Lifecycle:
         self._failed_at = -float("inf")
         self.runs = Runs(database, data)
         self.archives = Archives(database, workspace_id, data)
-        self.room = Room(database)
-        self._looking: Looking | None = None
-
-    @cached_property
-    def layer(self) -> LifecycleLayer:
-        """How operations run the lifecycle."""
-        return LifecycleLayer(self.runs, self.archives)
+        self.layer = LifecycleLayer(self.runs, self.archives)
+        self._looking: Repeating | None = None
 
     # -- what is due ------------------------------------------------------------------------------------------------
 
@@ -148,63 +145,45 @@ class Lifecycle:
         days |= {"metric": settings.tiers_metric_days, "metric-hour": settings.tiers_metric_hourly_days}
         return {kind: number for kind, number in days.items() if number}
 
-    def dues(self, now: datetime | None = None) -> list[Due]:
+    def dues(self) -> list[Due]:
         """What is due: rows from a time, or older. Metrics leave by whole hours."""
-        now = now or clock.now()
         found = []
         for name, what in _ORDER:
             days = self.kept_days().get(name)
-            before = _ago(now, days) if days else None
+            before = _ago(clock.now(), days) if days else None
             if before is not None:
                 if what == "averaged":
                     before = before.replace(minute=0, second=0, microsecond=0) - timedelta(microseconds=1)
                 found.append(Due(KINDS[name], what, clock.iso(before)))
         return found
 
-    def plan(self, now: datetime | None = None) -> LifecyclePlan:
+    def plan(self) -> LifecyclePlan:
         """What a run would do, how large everything is, and when it becomes too large. Changes nothing."""
-        now = now or clock.now()
-        if not self._database.exists:
-            return LifecyclePlan((), None)
 
         def look(connection: Connection) -> LifecyclePlan:
-            sizes = self._measured(connection, now)
+            sizes = self._measured(connection)
             steps = []
-            for due in self.dues(now):
+            for due in self.dues():
                 counted = work_aging.count(connection, due)
                 size = int(counted.rows * sizes.row_bytes(due.kind.name))
                 steps.append(
                     Step(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
                 )
-            return LifecyclePlan(tuple(steps), sizes, self._clock_trouble(connection, now))
+            return LifecyclePlan(tuple(steps), sizes, _clock_trouble(connection))
 
-        return self._database.read(look)
+        return self._database.ask(look, LifecyclePlan((), None))
 
-    def sizes(self, now: datetime | None = None) -> lifecycle_sizes.Sizes | None:
+    def sizes(self) -> lifecycle_sizes.Sizes | None:
         """How large every tier is, and what becomes of it; None where nothing was ever written."""
-        if not self._database.exists:
-            return None
-        return self._database.read(partial(self._measured, now=now or clock.now()))
+        return self._database.ask(self._measured, None)
 
-    def _measured(self, connection: Connection, now: datetime) -> lifecycle_sizes.Sizes:
+    def _measured(self, connection: Connection) -> lifecycle_sizes.Sizes:
         caps = {"working": self._settings.tiers_working_gb, "longterm": self._settings.tiers_longterm_gb}
-        return lifecycle_sizes.measure(connection, self.kept_days(), caps, now)
+        return lifecycle_sizes.measure(connection, self.kept_days(), caps, clock.now())
 
     def clock_trouble(self) -> str:
-        """Why a run by itself would be refused; empty: it would not."""
-        if not self._database.exists:
-            return ""
-        return self._database.read(partial(self._clock_trouble, now=clock.now()))
-
-    def _clock_trouble(self, connection: Connection, now: datetime) -> str:
-        """Why the clock is not believed; empty: it is."""
-        last = clock.parse(work.note(connection, LATEST) or "")
-        if last is not None and now - last > FAR:
-            return f"the clock says {now:%Y-%m-%d}, and the last run was on {last:%Y-%m-%d}"
-        stored = clock.parse(work_aging.last_stored(connection))
-        if stored is not None and now - stored > FAR:
-            return f"the clock says {now:%Y-%m-%d}, and the last record came on {stored:%Y-%m-%d}"
-        return ""
+        """Why the clock is not believed, so that a run by itself would be refused; empty: it is."""
+        return self._database.ask(_clock_trouble, "")
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
@@ -212,7 +191,6 @@ class Lifecycle:
         self,
         *,
         force: bool = False,
-        now: datetime | None = None,
         started_by: str = "human",
         wait: float = 0.0,
         stopped: Callable[[], bool] = lambda: False,
@@ -222,41 +200,39 @@ class Lifecycle:
 
         Raises Refused when another run is under way, and for a clock that may have jumped unless `force`.
         """
-        now = now or clock.now()
         if not self._database.exists:
             return Ran(None, {})
+        now = clock.iso(clock.now())
         self._settle()
         with self.runs.alone(wait):
-            trouble = self._database.read(partial(self._clock_trouble, now=now))
+            trouble = self.clock_trouble()
             if trouble and not force:
                 raise Refused(trouble, "", "nothing was moved: set the clock, or add --force if it is right")
-            if (kept := _ago(now, self._settings.tiers_undo_days)) is not None:
-                self.runs.let_go(clock.iso(kept))
             self.archives.go_on()
-            run = self.runs.go_on() or Run(new_key("run"), clock.iso(now), "open")
-            dues = self.dues(now)
-            done = self.runs.carry_out(run, dues, clock.iso(now), stopped, watch)
-            counts = self.runs.counts(run.id)
-            operation = self._recorded(run, dues, counts, started_by) if counts else None
+            run = self.runs.go_on() or Run(new_key("run"), now, "open")
+            dues = self.dues()
+            done = self.runs.carry_out(run, dues, now, stopped, watch)
+            counts = self._database.read(partial(work_aging.counts, run=run.id))
+            rows = {kind: number for (kind, _), number in counts.items()}
+            operation = None
+            if counts:
+                self._database.sync()  # the ledger tells nothing that a power cut could take back
+                due = {due.kind.name: [due.what, due.before] for due in dues}
+                change = Change(LAYER, f"run/{run.id}", None, {"began_at": run.began_at, "due": due, "rows": rows})
+                meta = {"started_by": started_by, "rows": rows}
+                label = f"lifecycle: {told(counts)}"
+                operation = self._perform(new_operation(KIND, label, [change], actor="compaction", meta=meta))
             if done:
-                self._database.write(partial(self._note, now=clock.iso(now)), durable=True)
-                self.room.tidy()
-        return Ran(operation, {kind: rows for (kind, _), rows in counts.items()}, not done)
+                self._database.write(partial(self._end, now=now), durable=True)
+                lifecycle_runs.tidy(self._database)
+        return Ran(operation, rows, not done)
 
-    def _recorded(
-        self, run: Run, dues: Sequence[Due], counts: Mapping[tuple[str, What], int], started_by: str
-    ) -> Operation:
-        """The operation of a run that was carried out."""
-        self._database.sync()  # the ledger tells nothing that a power cut could take back
-        change = run_change(run, dues, {kind: rows for (kind, _), rows in counts.items()})
-        meta = {"started_by": started_by, "rows": {kind: rows for (kind, _), rows in counts.items()}}
-        return self._perform(new_operation(KIND, f"lifecycle: {told(counts)}", [change], actor="compaction", meta=meta))
-
-    def _note(self, connection: Connection, now: str) -> None:
-        """Note that a run ended."""
+    def _end(self, connection: Connection, now: str) -> None:
+        """Note that a run ended, and forget what it takes to undo old ones."""
         work.set_note(connection, LAST, now)
-        latest = max(now, work.note(connection, LATEST) or "")
-        work.set_note(connection, LATEST, latest)
+        work.set_note(connection, LATEST, max(now, work.note(connection, LATEST) or ""))
+        if (kept := _ago(clock.now(), self._settings.tiers_undo_days)) is not None:
+            work_aging.let_go(connection, clock.iso(kept))
 
     def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
         """A run when one is due: once a day, by whoever looks first. Never raises."""
@@ -281,7 +257,12 @@ class Lifecycle:
     def start(self) -> None:
         """Look at the schedule in a thread until `close`, for a program that stays without a console."""
         if self._looking is None and self._settings.lifecycle_enabled:
-            self._looking = Looking(self.step)
+
+            def look(stopped: Callable[[], bool]) -> float:
+                self.step(stopped=stopped)
+                return LOOK
+
+            self._looking = Repeating("nanomem-lifecycle", look, BEGIN)
             self._looking.start()
 
     def close(self) -> None:
@@ -297,36 +278,32 @@ class Lifecycle:
 
     def last_at(self) -> datetime | None:
         """When the last run ended; a time to come counts as now: clocks are put back."""
-        if not self._database.exists:
-            return None
-        text = self._database.read(lambda connection: work.note(connection, LAST))
-        return clock.past(text) if text else None
+        noted = self._database.ask(lambda connection: work.note(connection, LAST), None)
+        return clock.past(noted) if noted else None
 
     def next_at(self) -> datetime | None:
         """When the next run is due; None: there is nothing."""
-        if not self._database.exists:
-            return None
         last = self.last_at()
-        return clock.now() if last is None else last + EVERY
+        return last + EVERY if last is not None else clock.now() if self._database.exists else None
 
     def state(self) -> dict[str, Any]:
         """`enabled`, `held` (why none runs by itself), `refused` (why a clock is not believed), `last_at`, `next_at`
         (UTC ISO or None), `last` (what the last run did), `half_done`, `rows` by kind and tier, `file_bytes`,
         `forecast` by tier, `archives`."""
         newest = self._newest()
-        sizes, due = self.sizes(), self.next_at()
-        last = self.last_at()
-        told_sizes = lifecycle_sizes.to_json(sizes) if sizes is not None else {"file_bytes": 0, "forecast": []}
+        held = newest is not None and newest.undone
+        due = self.next_at() if self._settings.lifecycle_enabled else None
+        last, sizes = self.last_at(), self.sizes()
         return {
             "enabled": self._settings.lifecycle_enabled,
-            "held": _HELD if newest is not None and newest.undone else None,
+            "held": _HELD if held else None,
             "refused": self.clock_trouble() or None,
             "last_at": clock.iso(last) if last is not None else None,
-            "next_at": clock.iso(due) if due is not None and self._settings.lifecycle_enabled else None,
-            "last": newest.operation.label if newest is not None and not newest.undone else None,
+            "next_at": clock.iso(due) if due is not None else None,
+            "last": newest.operation.label if newest is not None and not held else None,
             "half_done": len(self.runs.half_done()),
             "rows": sizes.rows() if sizes is not None else {},
-            **told_sizes,
+            **lifecycle_sizes.to_json(sizes),
             "archives": [manifest.to_json() for manifest in self.archives.found()[0]],
         }
 
@@ -347,8 +324,7 @@ class Lifecycle:
             made = self.archives.make(year, clock.iso(clock.now()))
             file = f"{year_archive.FOLDER}/{made.name}{year_archive.SUFFIX}"
             label = f"archive {year}: {counted(made.records, 'record')} to {file}"
-            value = {"sha256": made.sha256, "records": made.records, "counts": made.counts}
-            change = Change(LAYER, f"archive/{made.name}", None, value)
+            change = Change(LAYER, f"archive/{made.name}", None, _value(made))
             return self._perform(new_operation(ARCHIVE, label, [change])), made
 
     def archives_of(self, year: int) -> list[Manifest]:
@@ -365,21 +341,24 @@ class Lifecycle:
         self._settle()
         with self.runs.alone():
             found = self.archives_of(year)
-            changes = [
-                Change(
-                    LAYER,
-                    f"archive/{one.name}",
-                    {"sha256": one.sha256, "records": one.records, "counts": one.counts},
-                    None,
-                )
-                for one in found
-            ]
+            changes = [Change(LAYER, f"archive/{one.name}", _value(one), None) for one in found]
             label = f"restore {year}: {counted(sum(one.records for one in found), 'record')} from its archive"
             return self._perform(new_operation(RESTORE, label, changes))
 
-    def search(self, question: str, limit: int = 20) -> list[TierHit]:
-        """The records of archives that hold words of a question. What could not be read is told by the doctor."""
-        return self.archives.search(question, limit)[0]
+
+def _value(archive: Manifest) -> dict[str, Any]:
+    return {"sha256": archive.sha256, "records": archive.records, "counts": archive.counts}
+
+
+def _clock_trouble(connection: Connection) -> str:
+    now = clock.now()
+    last = clock.parse(work.note(connection, LATEST) or "")
+    if last is not None and now - last > FAR:
+        return f"the clock says {now:%Y-%m-%d}, and the last run was on {last:%Y-%m-%d}"
+    stored = clock.parse(work_aging.last_stored(connection))
+    if stored is not None and now - stored > FAR:
+        return f"the clock says {now:%Y-%m-%d}, and the last record came on {stored:%Y-%m-%d}"
+    return ""
 
 
 def told(counts: Mapping[tuple[str, What], int]) -> str:
@@ -402,12 +381,13 @@ def _ago(now: datetime, days: int) -> datetime | None:
 # -- the layer of operations ------------------------------------------------------------------------------------------
 
 LAYER = "lifecycle"
-
-
-def run_change(run: Run, dues: Sequence[Due], counts: Mapping[str, int]) -> Change:
-    """The change of a run: what was due, and how many rows that were."""
-    before = {due.kind.name: [due.what, due.before] for due in dues}
-    return Change(LAYER, f"run/{run.id}", None, {"began_at": run.began_at, "due": before, "rows": dict(counts)})
+_BEGUN = {
+    ("run", True): ("open", "redoing", "done"),
+    ("run", False): ("undoing", "undone"),
+    ("archive", True): ("leaving", "archived"),
+    ("archive", False): ("returning", "restored"),
+}
+"""The states of a run or an archive in which it was begun to be done, or to be taken back."""
 
 
 class LifecycleLayer:
@@ -432,15 +412,9 @@ class LifecycleLayer:
         """Whether any of it was begun."""
         for change in changes:
             what, key = _split(change.key)
-            if what == "archive":
-                begun = self._archives.state(key) in (
-                    ("leaving", "archived") if change.after is not None else ("returning", "restored")
-                )
-            else:
-                run = self._runs.get(key)
-                states = ("open", "redoing", "done") if change.after is not None else ("undoing", "undone")
-                begun = run is not None and run.state in states
-            if begun:
+            run = self._runs.get(key) if what == "run" else None
+            state = self._archives.state(key) if what == "archive" else run.state if run is not None else ""
+            if state in _BEGUN[what, change.after is not None]:
                 return True
         return False
 
@@ -476,25 +450,3 @@ def _split(key: str) -> tuple[str, str]:
     if not slash or what not in ("run", "archive"):
         raise BadInput("no part of the lifecycle", key, "it was written by a newer nanomem")
     return what, name
-
-
-# -- the thread that looks --------------------------------------------------------------------------------------------
-
-LOOK = 60.0
-"""Seconds between two looks."""
-BEGIN = 300.0
-"""Seconds before the first one: a program that is open for a moment moves nothing."""
-
-
-class Looking(Repeating):
-    """Looks whether a run is due, for a program that stays open without a console; ends once the batch that is under
-    way is done. `step` looks, runs what it finds due, and never raises; it is given `stopped`."""
-
-    def __init__(self, step: Callable[..., object], every: float = LOOK, first: float = BEGIN) -> None:
-        super().__init__("nanomem-lifecycle", self._look, first)
-        self._look_once = step
-        self._every = every
-
-    def _look(self, stopped: Callable[[], bool]) -> float:
-        self._look_once(stopped=stopped)
-        return self._every

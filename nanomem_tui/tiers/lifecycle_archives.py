@@ -9,8 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,10 @@ from nanomem_tui import tokens
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.store import work, year_archive
 from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_kinds import KINDS, Kind
-from nanomem_tui.store.work_values import TierRecord, Where, words_of
+from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
 from nanomem_tui.store.year_archive import Manifest
 from nanomem_tui.tiers.lifecycle_runs import PAUSE
-from nanomem_tui.tiers.records import TierHit
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -66,36 +64,30 @@ class Archives:
 
     def counts(self, year: int) -> dict[str, int]:
         """How many records of a year long-term memory has, by kind."""
-        if not self._database.exists:
-            return {}
         where = Where({}, *_span(year))
 
         def look(connection: Connection) -> dict[str, int]:
             counts = {kind.name: work.count(connection, kind, "longterm", where) for kind in ARCHIVED}
             return {name: number for name, number in counts.items() if number}
 
-        return self._database.read(look)
+        return self._database.ask(look, {})
 
     def search(self, question: str, limit: int = 20) -> tuple[list[TierHit], list[Problem]]:
         """The records of all archives that hold words of a question, those that hold most of them first, then the
         newest, and the archives that could not be read to their end. Reads one record at a time."""
         wanted = set(tokens.query_weights(question))
-        best: list[tuple[float, str, int, TierHit]] = []
         problems: list[Problem] = []
-        number = itertools.count()
-        for manifest in self.in_force() if wanted else ():
-            try:
-                for record in year_archive.lines(self.folder, manifest.name):
-                    held = sorted(wanted & set(words_of(record)))
-                    if held:
-                        parts = {"words": held, "archive": manifest.name}
-                        hit = TierHit(record, len(held) / len(wanted), parts)
-                        heapq.heappush(best, (hit.score, record.at, next(number), hit))
-                        if len(best) > max(0, limit):
-                            heapq.heappop(best)
-            except NanomemError as error:
-                problems.append(Problem(error.what, error.where, fix=error.fix))
-        return [hit for *_, hit in sorted(best, key=lambda one: one[:3], reverse=True)], problems
+
+        def hits() -> Iterator[TierHit]:
+            for manifest in self.in_force() if wanted else ():
+                try:
+                    for record in year_archive.lines(self.folder, manifest.name):
+                        if held := sorted(wanted & set(words_of(record))):
+                            yield TierHit(record, len(held) / len(wanted), {"words": held, "archive": manifest.name})
+                except NanomemError as error:
+                    problems.append(Problem(error.what, error.where, fix=error.fix))
+
+        return heapq.nlargest(limit, hits(), key=lambda hit: (hit.score, hit.record.at)), problems
 
     def nothing_of(self, year: int) -> NothingToDo:
         """Why there is nothing to archive of a year: it is archived already, or nothing of it is there."""
@@ -147,40 +139,38 @@ class Archives:
     def leave(self, name: str) -> None:
         """Let the records of an archive leave long-term memory; one that was changed since it was made stays. Raises
         Refused for a damaged archive: nothing more leaves."""
-        self._through(name, "leaving", "archived", self._take_away)
+        self._through(name, "leaving", "archived", _take_away)
 
     def bring_back(self, name: str) -> None:
         """Put the records of an archive back into long-term memory, where they are not in any. Raises Refused."""
-        self._through(name, "returning", "restored", self._put_back)
+        self._through(name, "returning", "restored", work.put_new)
 
     def _through(
         self,
         name: str,
         doing: year_archive.State,
         done: year_archive.State,
-        work: Callable[[Kind, Sequence[TierRecord], Connection], None],
+        change: Callable[[Connection, Iterable[TierRecord]], None],
     ) -> None:
         manifest = year_archive.manifest_of(self.folder, name)
         if manifest.state == done:
             return
         year_archive.check(self.folder, manifest)
         year_archive.keep(self.folder, manifest._replace(state=doing))
-        for kind, records in itertools.groupby(year_archive.lines(self.folder, name), lambda record: record.kind):
-            while part := list(itertools.islice(records, AT_ONCE)):
-                self._database.write(partial(work, KINDS[kind], part))
-                time.sleep(PAUSE)
+        records = year_archive.lines(self.folder, name)
+        while part := list(itertools.islice(records, AT_ONCE)):
+            self._database.write(lambda connection, part=part: change(connection, part))  # type: ignore[misc]
+            time.sleep(PAUSE)
         self._database.sync()
         year_archive.keep(self.folder, manifest._replace(state=done))
 
-    def _take_away(self, kind: Kind, records: Sequence[TierRecord], connection: Connection) -> None:
-        for record in records:
-            found = work.get(connection, kind, record.id)
-            if found is not None and found.tier == "longterm" and dict(found.fields) == dict(record.fields):
-                work.remove(connection, kind, [found.id])
 
-    def _put_back(self, kind: Kind, records: Sequence[TierRecord], connection: Connection) -> None:
-        there = (record for record in records if work.get(connection, kind, record.id) is None)
-        work.put(connection, there)
+def _take_away(connection: Connection, records: Iterable[TierRecord]) -> None:
+    for record in records:
+        kind = KINDS[record.kind]
+        found = work.get(connection, kind, record.id)
+        if found is not None and found.tier == "longterm" and dict(found.fields) == dict(record.fields):
+            work.remove(connection, kind, [found.id])
 
 
 def _span(year: int) -> tuple[str, str]:

@@ -19,20 +19,16 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, Refused
 from nanomem_tui.store import atomic, work, work_aging
 from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_aging import START, Due, Place, Run, State, What
+from nanomem_tui.store.work_aging import Due, Run, State
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 LOCK = "lifecycle.lock"
-AT_ONCE: dict[What, int] = {"moved": 50, "averaged": 250, "deleted": 250}
-"""Rows of the first batch."""
-MOST = 8
-"""Times as many rows a batch has at most, where they are quickly done."""
+AT_ONCE, LEAST, MOST = 50, 20, 2_000
+"""Rows of the first batch, and those that a later one has at least and at most, by how long the last one took."""
 TOOK = 0.025
-"""Seconds that a batch takes: on a machine that is busy it has fewer rows."""
-LEAST = 20
-"""Rows that it has all the same."""
+"""Seconds that a batch takes."""
 PAUSE = 0.015
 """Seconds between two batches: writers of other processes look for the lock every hundredth of a second."""
 WAIT = 5.0
@@ -73,15 +69,11 @@ class Runs:
 
     def get(self, run: str) -> Run | None:
         """The run of that id."""
-        if not self.database.exists:
-            return None
-        return self.database.read(lambda connection: work_aging.run_of(connection, run))
+        return self.database.ask(lambda connection: work_aging.run_of(connection, run), None)
 
     def half_done(self) -> list[Run]:
         """The runs of which something was begun and not ended, newest first."""
-        if not self.database.exists:
-            return []
-        return self.database.read(work_aging.half_done)
+        return self.database.ask(work_aging.half_done, [])
 
     def go_on(self) -> Run | None:
         """The run that a killed process left, and that is to be gone on with; what nobody has in the ledger any more is
@@ -91,10 +83,6 @@ class Runs:
             if run.state != "open":
                 self.take_back(run)
         return next((run for run in left if run.state == "open"), None)
-
-    def counts(self, run: str) -> dict[tuple[str, What], int]:
-        """How many rows a run dealt with, by kind and what was done."""
-        return self.database.read(lambda connection: work_aging.counts(connection, run))
 
     def keep(self, run: Run, state: State) -> None:
         """Note how far a run is, safe from a power cut, and with it all that was done before."""
@@ -113,25 +101,20 @@ class Runs:
         """Do what is due; whether all of it is done. `stopped` is asked between two batches; `watch` is told after each
         of which kind it was, and how many rows. Raises the errors of the database; what was done stays done."""
         for due in dues:
-            place, size = START, AT_ONCE[due.what]
-            while True:
+            size, rows = AT_ONCE, 1
+            while rows:
                 if stopped():
                     return False
-                following = partial(work_aging.following, after=place, most=size, due=due)
-                places = self.database.read(lambda connection, ask=following: ask(connection))  # type: ignore[misc]
-                if not places:
-                    break
                 began = time.perf_counter()
-                done = self.database.write(partial(self._batch, run, due, places, now))
-                wanted = int(len(places) * TOOK / max(time.perf_counter() - began, 1e-6))
-                size = max(LEAST, min(MOST * AT_ONCE[due.what], wanted))
-                watch(due.kind.name, done)
-                place = places[-1]
-                time.sleep(PAUSE)
+                rows = self.database.write(partial(self._batch, run, due, size, now))
+                size = max(LEAST, min(MOST, int(size * TOOK / max(time.perf_counter() - began, 1e-6))))
+                if rows:
+                    watch(due.kind.name, rows)
+                    time.sleep(PAUSE)
         return True
 
-    def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: Connection) -> int:
-        batch = work_aging.carry_out(connection, due, places, now)
+    def _batch(self, run: Run, due: Due, most: int, now: str, connection: Connection) -> int:
+        batch = work_aging.carry_out(connection, due, most, now)
         if batch is None:
             return 0
         work_aging.keep_run(connection, run)
@@ -154,12 +137,7 @@ class Runs:
             raise Refused(what, "tiers_undo_days", fix)
         if run is None or run.state not in ("done", "open"):
             raise Conflict("there is nothing of that run to take back", run_id, "nothing was changed")
-
-        def later(connection: Connection) -> str:
-            batches = work_aging.newest_first(connection, run_id)
-            return work_aging.moved_on(connection, (batch for _, batch in batches))
-
-        if hour := self.database.read(later):
+        if hour := self.database.read(lambda connection: work_aging.moved_on(connection, run_id)):
             fix = "undo the later run first: see `nanomem log`"
             raise Conflict(f"the average of {hour} was changed since", run_id, fix)
 
@@ -172,17 +150,12 @@ class Runs:
 
     def _back(self, run: Run, connection: Connection) -> bool:
         ends = time.perf_counter() + TOOK
-        while found := work_aging.newest_batch(connection, run.id):
-            work_aging.take_back(connection, found[1])
-            work_aging.drop_batch(connection, found[0])
+        for number, batch in work_aging.newest_first(connection, run.id):
+            work_aging.take_back(connection, batch)
+            work_aging.drop_batch(connection, number)
             if time.perf_counter() > ends:
                 return True
         return False
-
-    def let_go(self, before: str) -> None:
-        """Forget what it takes to undo runs that began before a time (UTC ISO)."""
-        while self.database.write(lambda connection: work_aging.let_go(connection, before, 20)):
-            time.sleep(PAUSE)
 
 
 def busy(error: NanomemError) -> bool:
@@ -202,26 +175,12 @@ LARGE = 200_000_000
 COMPACTED = "compacted_at"
 
 
-class Room:
-    """The room in the file of one workspace's work."""
-
-    def __init__(self, database: WorkStore) -> None:
-        self._database = database
-
-    def tidy(self) -> int:
-        """Give back what is free, where a week is over and it is worth it; return how many bytes that were. Raises the
-        errors of the database."""
-        size, free = self._database.read(work.room) or (0, 0)  # a server tidies by itself
-        if free < max(LEAST_FREE, WORTH * size) or size - free > LARGE or not self._is_due():
-            return 0
-        self._database.compact()
-        self._database.write(lambda connection: work.set_note(connection, COMPACTED, clock.iso(clock.now())))
-        return max(0, size - (self._database.read(work.room) or (size, 0))[0])
-
-    def _is_due(self) -> bool:
-        noted = self._database.read(lambda connection: work.note(connection, COMPACTED))
-        return noted is None or clock.now() - clock.past(noted) >= EVERY
-
-    def free_bytes(self) -> int:
-        """Return the bytes of the file that hold nothing."""
-        return (self._database.read(work.room) or (0, 0))[1]
+def tidy(database: WorkStore) -> None:
+    """Give back what is free of a file, where a week is over and it is worth it. Raises the errors of the database."""
+    size, free = database.read(work.room) or (0, 0)  # a server tidies by itself
+    if free < max(LEAST_FREE, WORTH * size) or size - free > LARGE:
+        return
+    noted = database.read(lambda connection: work.note(connection, COMPACTED))
+    if noted is None or clock.now() - clock.past(noted) >= EVERY:
+        database.compact()
+        database.write(lambda connection: work.set_note(connection, COMPACTED, clock.iso(clock.now())))

@@ -6,15 +6,13 @@ are. Reads counts from indexes, and a few hundred rows; nothing is ever deleted 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from itertools import pairwise
-from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.store import work
-from nanomem_tui.store.work_kinds import KINDS, TIERS, Kind, Tier
+from nanomem_tui.store.work_kinds import KINDS, TIERS, Tier
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -107,53 +105,34 @@ def forecast_line(one: Forecast, size: Callable[[int], str]) -> str:
 def _forecast(
     tier: Tier, tables: tuple[Table, ...], kept_days: Mapping[str, int], cap_gb: float, now: datetime
 ) -> Forecast:
+    own = {(table.kind, table.tier): table for table in tables}
+    kinds = [kind for kind in KINDS.values() if tier in kind.tiers]
+    rates = {kind.name: sum(own[kind.name, one].recent for one in kind.tiers) / GROWTH_DAYS for kind in kinds}
+
     def at(day: int) -> float:
-        return sum(_bytes_at(day, tier, kind, tables, kept_days.get(kind.name, 0)) for kind in KINDS.values())
+        """The bytes so many days from now, if as much comes a day as in the last weeks, and what is there now leaves
+        evenly within the days that its kind is kept; averages of hours are few, and no part of it."""
+        total = 0.0
+        for kind in kinds:
+            first, kept, rate = own[kind.name, kind.tier], kept_days.get(kind.name, 0), rates[kind.name]
+            left = first.rows * min(1.0, day / kept) if kept else 0.0
+            if tier == kind.tier:
+                rows = first.rows - left + rate * (min(day, kept) if kept else day)
+            else:
+                rows = own[kind.name, tier].rows + left + rate * max(0, day - kept)
+            total += rows * own[kind.name, tier].row_bytes
+        return total
 
     cap = int(cap_gb * GB)
-    grown = at(1) - at(0)
-    arrives = sum(_rate(table.kind, tables) for table in tables if table.tier == KINDS[table.kind].tier == tier)
-    days = (
-        _reached(at, sorted({0, HORIZON_DAYS, *(day for day in kept_days.values() if day < HORIZON_DAYS)}), cap)
-        if cap
-        else None
-    )
+    now_bytes = at(0)
+    arrives = sum(rates[kind.name] for kind in kinds if kind.tier == tier)
+    days = next((day for day in range(HORIZON_DAYS + 1) if at(day) >= cap), None) if cap else None
     reached = clock.iso(now + days * DAY)[:10] if days is not None else ""
-    return Forecast(tier, int(at(0)), cap, round(arrives, 1), round(grown, 1), reached, days)
+    return Forecast(tier, int(now_bytes), cap, round(arrives, 1), round(at(1) - now_bytes, 1), reached, days)
 
 
-def _reached(at: Callable[[int], float], days: Sequence[int], cap: int) -> int | None:
-    """The first day on which there are so many bytes; between two of `days` they grow, or shrink, evenly."""
-    for first, last in pairwise(days):
-        begin, end = at(first), at(last)
-        if begin >= cap:
-            return first
-        if end >= cap:
-            return first + ceil((last - first) * (cap - begin) / (end - begin))
-    return None
-
-
-def _bytes_at(day: int, tier: Tier, kind: Kind, tables: tuple[Table, ...], kept: int) -> float:
-    """The bytes that a kind has in a tier so many days from now, if as much comes a day as in the last weeks.
-
-    What is there now leaves evenly within the days that its kind is kept; averages of hours are few, and no part of it.
-    """
-    own = {table.tier: table for table in tables if table.kind == kind.name}
-    first = own[kind.tier]
-    rate = _rate(kind.name, tables)
-    left = min(1.0, day / kept) if kept else 0.0
-    if tier == kind.tier:
-        return (first.rows * (1 - left) + rate * (min(day, kept) if kept else day)) * first.row_bytes
-    if tier not in own:
-        return 0.0
-    return (own[tier].rows + first.rows * left + rate * max(0, day - kept)) * own[tier].row_bytes
-
-
-def _rate(kind: str, tables: tuple[Table, ...]) -> float:
-    """Rows of a kind that come in a day: those of the last weeks, wherever they lie by now."""
-    return sum(table.recent for table in tables if table.kind == kind) / GROWTH_DAYS
-
-
-def to_json(sizes: Sizes) -> dict[str, Any]:
+def to_json(sizes: Sizes | None) -> dict[str, Any]:
     """The sizes as the command line prints them."""
+    if sizes is None:
+        return {"file_bytes": 0, "forecast": []}
     return {"file_bytes": sizes.file_bytes, "forecast": [one._asdict() for one in sizes.forecasts]}

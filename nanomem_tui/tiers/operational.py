@@ -51,8 +51,6 @@ BATCH = 500
 MOST = 50_000_000
 """Characters of the data of all entries. To add them up takes 10 ms, so who only looks does not."""
 MINUTE = 60.0
-RESULTS = 100
-"""Results of tools that are told (seed 004)."""
 MOST_TASKS = 1000
 """Tasks of each state of what is to be done that are looked at, the newest."""
 MEASURED = {
@@ -87,7 +85,7 @@ class Operational:
     def __init__(self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path) -> None:
         """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
         lie that could not be read whole."""
-        self._trail = trail
+        self._trail, self._database = trail, trail.database
         self._limit = settings.operational_entries
         self._seconds = settings.operational_seconds
         self._old_files, self._quarantine = old_files, quarantine
@@ -108,19 +106,13 @@ class Operational:
         text_of(data)
         grave = critical or is_critical(data, source)
         entry = OperationalEntry(new_key("ev"), clock.iso(clock.now()), category, source, data, grave)
-        self._trail.database.write(lambda connection: _keep(connection, entry), durable=grave)
+        self._database.write(lambda connection: _keep(connection, entry), durable=grave)
         self._pushed += 1
         if self._pushed % BATCH == 0:
             self._age_quietly()
         else:
             self.age_if_due()
         return entry.id
-
-    def set_agent_state(self, agent: str, state: Any) -> str:
-        """Keep what an agent does now; the id of the event. Raises BadInput and the errors of `push`."""
-        if not agent.strip():
-            raise BadInput("an agent needs a name", "", "give it")
-        return self.push("event", {"agent": agent, "state": state}, source=agent)
 
     # -- aging --------------------------------------------------------------------------------------------------------
 
@@ -134,8 +126,8 @@ class Operational:
         moved = 0
         try:
             self._take_in_old_files(before)
-            while upto := self._trail.ask(lambda asked: happening.due(asked, self._limit, before, most), 0):
-                moved += self._trail.database.write(partial(self._age, upto=upto), durable=True)
+            while upto := self._database.ask(lambda asked: happening.due(asked, self._limit, before, most), 0):
+                moved += self._database.write(partial(self._age, upto=upto), durable=True)
             self._trouble = ""
         except NanomemError as error:
             self._trouble = error.line()
@@ -191,7 +183,7 @@ class Operational:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 data = file.read()
                 left, is_whole = entries.read_spool(data)
-                self._trail.database.write(partial(self._keep_new, left=left, before=before), durable=True)
+                self._database.write(partial(self._keep_new, left=left, before=before), durable=True)
                 if not is_whole:
                     atomic.quarantine(self._quarantine, path.name, data)
                 path.unlink()
@@ -239,7 +231,7 @@ class Operational:
             found = happening.newest(connection, category or "", since=least, limit=limit, **equal)
             return [_entry(row) for row in found]
 
-        return self._trail.ask(look, [])
+        return self._database.ask(look, [])
 
     def get(self, entry_id: str) -> OperationalEntry | None:
         """The entry of an id; None where it is none of the last hour."""
@@ -247,7 +239,7 @@ class Operational:
         def look(connection: Connection) -> OperationalEntry | None:
             return next(map(_entry, happening.newest(connection, id=entry_id)), None)
 
-        return self._trail.ask(look, None)
+        return self._database.ask(look, None)
 
     def holding(self, parts: Sequence[str], categories: Iterable[str], limit: int) -> list[OperationalEntry]:
         """The newest entries of these categories whose source or data hold one of these parts of words (lower case),
@@ -265,7 +257,7 @@ class Operational:
                 found += itertools.islice(holding, limit)
             return found
 
-        return self._trail.ask(look, [])
+        return self._database.ask(look, [])
 
     def metric(self, name: str) -> MetricValue | None:
         """The newest value of a metric, of now or of what working memory still has; None where there is none."""
@@ -277,7 +269,7 @@ class Operational:
                 return MetricValue(name, old.fields["value"], old.fields["unit"] or "", old.at)
             return None
 
-        return self._trail.ask(look, None)
+        return self._database.ask(look, None)
 
     def metrics(self) -> list[MetricValue]:
         """The newest value of each metric that was told within the hour, by name."""
@@ -295,48 +287,20 @@ class Operational:
                 one for where in wheres for one in work.rows(connection, KINDS["task"], "working", where, MOST_TASKS)
             ]
 
-        for task in self._trail.ask(look, list[TierRecord]()):
+        for task in self._database.ask(look, list[TierRecord]()):
             if task.id not in known:
                 status, agent, description = (task.fields[name] for name in ("status", "agent", "description"))
                 tasks.append(ActiveTask(task.id, status, agent, description, task.changed_at, dict(task.fields)))
         return sorted(tasks, key=lambda task: (task.at, task.id), reverse=True)
 
-    def tool_results(self, limit: int = RESULTS) -> list[OperationalEntry]:
-        """The newest results of tools, newest first, at most a hundred."""
-
-        def look(connection: Connection) -> list[OperationalEntry]:
-            return [_entry(row) for row in happening.newest(connection, "tool_result", limit=min(limit, RESULTS))]
-
-        return self._trail.ask(look, [])
-
-    def cached_result(self, tool: str, given: Any) -> OperationalEntry | None:
-        """The newest successful result of a tool with just that input, within the hour; None where there is none.
-
-        Raises BadInput for an input that is no JSON."""
-        try:
-            wanted = json.dumps(given, sort_keys=True)
-        except (TypeError, ValueError, RecursionError):
-            raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
-        oldest = clock.iso(clock.now() - timedelta(seconds=self._seconds))
-
-        def look(connection: Connection) -> OperationalEntry | None:
-            for entry in map(_entry, happening.newest(connection, "tool_result", name=tool[:MAX_SOURCE])):
-                data = entry.data
-                is_good = data.get("success", True) is True and not data.get("error") and entry.at >= oldest
-                if is_good and data["tool"] == tool and json.dumps(data.get("input"), sort_keys=True) == wanted:
-                    return entry
-            return None
-
-        return self._trail.ask(look, None)
-
     def agent_states(self) -> list[AgentState]:
         """What each agent said last of itself within the hour, by name."""
-        told = self._trail.ask(happening.newest_of_agents, list[dict[str, Any]]())
+        told = self._database.ask(happening.newest_of_agents, list[dict[str, Any]]())
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
         """What there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
-        number, oldest = self._trail.ask(happening.count, (0, ""))
+        number, oldest = self._database.ask(happening.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
         limits = {"limit": self._limit, "seconds": self._seconds}
@@ -356,7 +320,7 @@ class Operational:
         }
 
     def _newest_of_each(self, category: str) -> list[dict[str, Any]]:
-        return self._trail.ask(lambda connection: happening.newest_of_each(connection, category), [])
+        return self._database.ask(lambda connection: happening.newest_of_each(connection, category), [])
 
 
 def _keep(connection: Connection, entry: OperationalEntry) -> None:
@@ -381,7 +345,6 @@ def _entry(row: dict[str, Any]) -> OperationalEntry:
 
 
 def _records(entry: OperationalEntry) -> Iterator[TierRecord]:
-    """The records as which working memory keeps an entry."""
     now = clock.iso(clock.now())
     for kind, fields in records_of(entry):
         yield TierRecord(kind, entry.id, checked(KINDS[kind], fields), stored_at=now, changed_at=now)

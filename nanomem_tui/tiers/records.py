@@ -16,7 +16,7 @@ from nanomem_tui.store import work, work_layer, work_search
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
-from nanomem_tui.store.work_values import Stretch, TierRecord, Where, checked, checked_id, differing
+from nanomem_tui.store.work_values import Stretch, TierHit, TierRecord, Where, checked, checked_id, differing
 from nanomem_tui.text import counted
 from nanomem_tui.tiers.trail import Trail, not_there
 
@@ -39,19 +39,6 @@ _LEADS: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
     "pattern": (("created_from", "made from", ("goal", "task")),),
 }
 """Of a kind the fields that name another record: what that is to this one, and of which kinds it can be."""
-
-
-class TierHit(NamedTuple):
-    """A record that a search found: its score, and what that is made of."""
-
-    record: TierRecord
-    score: float
-    parts: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """The hit as the command line prints it."""
-        text = {"text": self.record.title, "score": round(self.score, 6), "parts": dict(self.parts)}
-        return {"id": self.record.id, **text, **self.record.to_json()}
 
 
 class Past(NamedTuple):
@@ -99,7 +86,7 @@ class TierRecords(Trail):
             return found, near
 
         nothing: tuple[TierRecord | None, list[str]] = (None, [])
-        found, near = self.ask(look, nothing)
+        found, near = self.database.ask(look, nothing)
         if found is None and near:
             raise BadInput("more than one of them begins with that id", record_id, "give more of it")
         if found is None:
@@ -120,7 +107,7 @@ class TierRecords(Trail):
         the second not included. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        return self.ask(
+        return self.database.ask(
             lambda connection: work.rows(connection, known, _tier(tier), wanted, limit, offset),
             [],
         )
@@ -136,11 +123,11 @@ class TierRecords(Trail):
         """How many there are, asked for as in `of`. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        return self.ask(lambda connection: work.count(connection, known, _tier(tier), wanted), 0)
+        return self.database.ask(lambda connection: work.count(connection, known, _tier(tier), wanted), 0)
 
     def count_within(self, wanted: Stretch) -> int:
         """How many records a long list has."""
-        return self.ask(lambda connection: work.count_within(connection, wanted), 0)
+        return self.database.ask(lambda connection: work.count_within(connection, wanted), 0)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many of each kind there are in each tier that the kind has."""
@@ -150,7 +137,7 @@ class TierRecords(Trail):
                 name: {tier: work.count(connection, kind, tier) for tier in kind.tiers} for name, kind in KINDS.items()
             }
 
-        return self.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
+        return self.database.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
 
     def search(
         self,
@@ -173,11 +160,8 @@ class TierRecords(Trail):
             for kind in wanted
             if only is None or only in kind.tiers
         ]
-        none: list[work_search.Rated] = []
-        found = self.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
-        return [
-            TierHit(one.record, one.score, {"lexical": round(one.score, 6), "words": [*one.words]}) for one in found
-        ]
+        none: list[TierHit] = []
+        return self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
         """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
@@ -189,7 +173,7 @@ class TierRecords(Trail):
     def links(self, record: TierRecord) -> list[Link]:
         """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
         what a pattern was made from, the other states of a file."""
-        return self.ask(lambda connection: list(self._links(connection, record)), [])
+        return self.database.ask(lambda connection: list(self._links(connection, record)), [])
 
     def _links(self, connection: Connection, record: TierRecord) -> Iterable[Link]:
         fields = record.fields
@@ -205,17 +189,12 @@ class TierRecords(Trail):
         for field, relation, kinds in _LEADS.get(record.kind, ()):
             for kind in kinds:
                 yield from up(relation, kind, fields[field])
-        if record.kind == "goal":
-            yield from down("task", "task", "goal_id", record.id)
-        elif record.kind == "task":
-            yield from down("tool call", "tool-call", "task_id", record.id)
-            yield from down("decision", "decision", "task_id", record.id)
-        elif record.kind == "procedure":
-            yield from down("task", "task", "procedure_id", record.id)
-        elif record.kind == "config-change":
+        for kind, leads in _LEADS.items():
+            for field, _, kinds in leads:
+                if record.kind in kinds:
+                    yield from down(kind.replace("-", " "), kind, field, record.id)
+        if record.kind == "config-change":
             yield from down("same file", "config-change", "file_path", fields["file_path"])
-        if record.kind in ("goal", "task"):
-            yield from down("pattern", "pattern", "created_from", record.id)
 
     def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
         """The records that a record names and that are not there: the field, the id, the kinds that it can be of."""
@@ -229,7 +208,7 @@ class TierRecords(Trail):
                 if not any(work.get(connection, KINDS[kind], key) for kind in kinds)
             ]
 
-        return self.ask(look, named) if named else []
+        return self.database.ask(look, named) if named else []
 
     def _check_references(self, record: TierRecord, fields: Container[str]) -> None:
         """Raise NotFound for the first of these fields that refers to a record that does not exist."""
@@ -244,7 +223,7 @@ class TierRecords(Trail):
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
-        overwritten = self.ask(lambda connection: work.changes(connection, known.name, record_id), none)
+        overwritten = self.database.ask(lambda connection: work.changes(connection, known.name, record_id), none)
         past = [
             Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
         ]
@@ -304,15 +283,13 @@ class TierRecords(Trail):
         return self._do("delete", changes, records)
 
     def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
-        """What else changes with a record: the counts of a procedure."""
-
         def look(connection: Connection) -> list[Change]:
             return [
                 work_layer.change(work.get(connection, KINDS[one.kind], one.id), one)
                 for one in self.followed(connection, before, after)
             ]
 
-        return self.ask(look, [])
+        return self.database.ask(look, [])
 
     def _do(
         self, verb: str, changes: Sequence[Change], records: Sequence[TierRecord], actor: Actor = "human"

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.fusion import FAR, nearness
-from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, Kind, kind_of
+from nanomem_tui.store.work_kinds import RECORD_KINDS, Kind, kind_of
 from nanomem_tui.store.work_search import MOST_WORDS
-from nanomem_tui.tiers.records import TierHit
+from nanomem_tui.store.work_values import TierHit
 from nanomem_tui.tokens import query_weights
 
 if TYPE_CHECKING:
@@ -27,19 +27,11 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
-COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
-"""What is embedded, each in a collection of its own."""
 MOST = 100
 """Hits of one answer."""
 BESIDE = 4
 """How many times as many as are wanted each way of finding is asked for."""
 MAX_QUERY = 20_000
-
-
-class Search(Protocol):
-    """Finds by words."""
-
-    def __call__(self, question: str, kinds: Sequence[str] = (), *, limit: int = 20) -> list[TierHit]: ...
 
 
 class SemanticAnswer(NamedTuple):
@@ -55,16 +47,16 @@ class SemanticAnswer(NamedTuple):
 
 
 def answer(
-    search: Search,
+    search: Callable[..., list[TierHit]],
     meaning: Callable[[], RecordMeaning] | None,
     query: str,
     collections: Sequence[str] = (),
     n_results: int = 5,
 ) -> SemanticAnswer:
-    """The records most like a question. `collections`: of these alone, by their names or those of their kinds. Those
-    that are not embedded, such as patterns, are found by their words.
+    """The records most like a question; `search` finds by words, `meaning` gives what finds by it.
 
-    Raises BadInput for a question that is empty, or no such collection or number.
+    `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
+    found by their words. Raises BadInput for a question that is empty, or no such collection or number.
     """
     kinds = _kinds(collections)
     if not query.strip() or len(query) > MAX_QUERY:
@@ -105,7 +97,6 @@ def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord])
 
 
 def _kinds(collections: Sequence[str]) -> list[Kind]:
-    """The kinds of collections, of all records where none are named. Raises BadInput."""
     return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())
 
 

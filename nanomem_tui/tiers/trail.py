@@ -6,13 +6,12 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.errors import NotFound
 from nanomem_tui.operations import new_key
 from nanomem_tui.store import work, work_search
 from nanomem_tui.store.work import WorkStore
@@ -22,7 +21,6 @@ from nanomem_tui.store.work_values import TierRecord, Where, check_given, checke
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-T = TypeVar("T")
 CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
 
@@ -40,10 +38,6 @@ class Trail:
 
     def __init__(self, database: WorkStore) -> None:
         self.database = database
-
-    def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
-        """The answer of the database, `otherwise` where nothing was ever written. Raises the store's errors."""
-        return self.database.read(ask) if self.database.exists else otherwise
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
@@ -86,9 +80,8 @@ class Trail:
     ) -> TierRecord:
         before = work.get(connection, kind, record_id)
         after = self._made(kind, record_id, before, given, origin, overheard=overheard)
-        work.put(connection, [after], at=after.changed_at, are_new=before is None)
-        for changed in self.followed(connection, before, after):
-            work.put(connection, [changed])
+        work.put(connection, [after], at=after.changed_at)
+        work.put(connection, self.followed(connection, before, after))
         return after
 
     def _made(
@@ -101,7 +94,6 @@ class Trail:
         *,
         overheard: bool = False,
     ) -> TierRecord:
-        """The record as it will be. Raises BadInput."""
         now = clock.iso(clock.now())
         fields = checked(kind, {**(before.fields if before else {}), **given})
         if not overheard:
@@ -121,16 +113,12 @@ class Trail:
 
     def followed(self, connection: Connection, before: TierRecord | None, after: TierRecord | None) -> list[TierRecord]:
         """The procedures whose counts move because a task ended, or did otherwise than was recorded before."""
-        if "task" not in {record.kind for record in (before, after) if record is not None}:
-            return []
         runs = [(run, way) for run, way in ((_run_of(before), -1), (_run_of(after), 1)) if run is not None]
         if len(runs) == 2 and runs[0][0] == runs[1][0]:
             return []
         found: dict[str, TierRecord] = {}
         for run, way in runs:
-            procedure = found.get(run.procedure_id)
-            if procedure is None:
-                procedure = work.get(connection, KINDS["procedure"], run.procedure_id)
+            procedure = found.get(run.procedure_id) or work.get(connection, KINDS["procedure"], run.procedure_id)
             if procedure is not None:  # one that nobody keeps has no counts
                 found[run.procedure_id] = procedure._replace(fields=_counted(procedure.fields, run, way))
         return list(found.values())
@@ -141,32 +129,14 @@ class Trail:
         """Replace fields of a record that is there. Raises NotFound or BadInput."""
         known = kind_of(kind)
         checked(known, fields, whole=False)
-
-        def write(connection: Connection) -> TierRecord:
-            if work.get(connection, known, record_id) is None:
-                raise not_there(known, record_id)
-            return self.keep(connection, known, record_id, fields, origin)
-
-        if not self.database.exists:
-            raise not_there(known, record_id)
-        return self.database.write(write)
-
-    def update_goal(self, goal_id: str, status: str, result: str | None = None) -> TierRecord:
-        """The state of a goal, and what came of it. Raises NotFound or BadInput."""
-        return self.update("goal", goal_id, {"status": status, **({"result": result} if result is not None else {})})
-
-    def outcome(self, decision_id: str, text: str) -> TierRecord:
-        """What came of a decision. Raises NotFound or BadInput."""
-        return self.update("decision", decision_id, {"outcome": text})
+        return self._change(
+            known, record_id, lambda connection, _: self.keep(connection, known, record_id, fields, origin)
+        )
 
     def pattern_used(self, pattern_id: str, success: bool) -> TierRecord:
         """A pattern was used: its number of uses and its success rate follow. Raises NotFound."""
-        kind = KINDS["pattern"]
 
-        def write(connection: Connection) -> TierRecord:
-            before = work.get(connection, kind, pattern_id)
-            if before is None:
-                raise not_there(kind, pattern_id)
+        def used(connection: Connection, before: TierRecord) -> TierRecord:
             uses, rate = before.fields["uses"], before.fields["success_rate"]
             now = clock.iso(clock.now())
             fields = {"uses": uses + 1, "success_rate": (rate * uses + bool(success)) / (uses + 1), "last_used": now}
@@ -174,8 +144,19 @@ class Trail:
             work.put(connection, [after])
             return after
 
+        return self._change(KINDS["pattern"], pattern_id, used)
+
+    def _change(
+        self, kind: Kind, record_id: str, change: Callable[[Connection, TierRecord], TierRecord]
+    ) -> TierRecord:
+        def write(connection: Connection) -> TierRecord:
+            before = work.get(connection, kind, record_id)
+            if before is None:
+                raise not_there(kind, record_id)
+            return change(connection, before)
+
         if not self.database.exists:
-            raise not_there(kind, pattern_id)
+            raise not_there(kind, record_id)
         return self.database.write(write)
 
     # -- what an agent asks ---------------------------------------------------------------------------------------
@@ -193,12 +174,12 @@ class Trail:
             ]
 
         none: list[TierRecord] = []
-        return sorted(self.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
+        return sorted(self.database.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
     def tasks_of(self, goal_id: str, limit: int | None = None, offset: int = 0) -> list[TierRecord]:
         """The tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
-        return self.ask(
+        return self.database.ask(
             lambda connection: work.rows(connection, KINDS["task"], None, where, limit, offset, oldest_first=True),
             [],
         )
@@ -206,17 +187,18 @@ class Trail:
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
         """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
         one with the best record. None where none fits: what shares one word of many does not."""
-        return self.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
+        return self.database.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
-        """The newest successful call of a tool with just that input, not older than `within` seconds, among the newest
-        `work.MOST_CALLS` of that tool. Raises BadInput for an input that is no JSON."""
-        try:
-            json.dumps(given, allow_nan=False).encode()
-        except (TypeError, ValueError, RecursionError):
-            raise BadInput("the input is no JSON", "", "give texts, numbers, lists and objects") from None
+        """The newest successful call of a tool with just that input, not older than `within` seconds."""
         since = clock.iso(clock.now() - timedelta(seconds=within))
-        return self.ask(lambda connection: work.cached_call(connection, tool, given, since), None)
+        where = Where({"tool_name": tool, "success": True}, since)
+
+        def look(connection: Connection) -> TierRecord | None:
+            calls = work.rows(connection, KINDS["tool-call"], "working", where)
+            return next((call for call in calls if call.fields["input"] == given), None)
+
+        return self.database.ask(look, None)
 
 
 class _Run(NamedTuple):

@@ -53,7 +53,7 @@ WAYS: dict[str, Callable[[Workspace, str], object]] = {
     "a kind": lambda ws, key: ws.records.store(key, {"description": "d"}, "x"),
     "a file that changed": lambda ws, key: ws.records.store("config-change", {"file_path": key, "content": "c"}, "x"),
     "an event": lambda ws, key: ws.operational.push("event", {"a": 1}, key),
-    "an agent": lambda ws, key: ws.operational.set_agent_state(key, {"a": 1}),
+    "an agent": lambda ws, key: ws.operational.push("event", {"agent": key, "state": {"a": 1}}, key),
     "a document": lambda ws, key: ws.knowledge.add_text("text", key, key),
     "a day": lambda ws, key: ws.journal.add("text", key),
     "a lesson": lambda ws, key: ws.lessons.add(key, key),

@@ -322,7 +322,7 @@ async def test_what_happens_now_is_followed_while_it_is_shown(home: Path) -> Non
             ws.operational.push("metric", {"name": "load", "value": value, "unit": "%"})
         ws.operational.push("task", {"id": "t9", "status": "in_progress", "agent": "ops", "description": "index it"})
         ws.operational.push("tool_result", {"tool": "exec", "input": {}, "error": "denied", "success": False})
-        ws.operational.set_agent_state("ops", {"on": "nginx"})
+        ws.operational.push("event", {"agent": "ops", "state": {"on": "nginx"}}, "ops")
     async with console(home, "tiers", LARGE) as on:
         await on.at("metric")
         await on.shows("load", "40 %", "10 to 40 in 3", "▁▃█")

@@ -101,7 +101,7 @@ def _work(workspace: Path) -> None:
             data = {"name": "cpu.percent", "value": 30 + number * 37 % 50, "unit": "%"}
             ws.operational.push("metric", data, "collector")
         ws.operational.push("event", {"level": "warning", "text": "the disk is almost full"}, "disk")
-        ws.operational.set_agent_state("ops", {"on": "nginx"})
+        ws.operational.push("event", {"agent": "ops", "state": {"on": "nginx"}}, "ops")
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def shown(ws: Workspace) -> dict[str, object]:
         "hour": [row.fields["mean"] for row in ws.records.of("metric-hour")],
         "pattern": ws.records.find_pattern("nginx is down").id,  # type: ignore[union-attr]
         "documents": [(one.title, one.chunks) for one in ws.knowledge.documents(own=False)],
-        "known": [hit.text for hit in ws.knowledge.search("which port is for the proxy", own=False)],
+        "known": [hit.text for hit in ws.knowledge.search("which port is for the proxy")],
         "last": ws.lifecycle.last_at(),
     }
 

@@ -147,7 +147,7 @@ def test_of_long_ago_there_are_means_of_an_hour(ws: Workspace) -> None:
 
 
 def test_an_agent_is_found_by_its_name(ws: Workspace) -> None:
-    ws.operational.set_agent_state("builder-7", {"doing": "a release"})
+    ws.operational.push("event", {"agent": "builder-7", "state": {"doing": "a release"}}, "builder-7")
     assert [chunk.kind for chunk in ws.context.assemble("ask builder-7").chunks] == ["agent-state"]
 
 

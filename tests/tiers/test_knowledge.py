@@ -458,10 +458,10 @@ def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_lat
     with monkeypatch.context() as broken:
         put = knowledge.put
 
-        def full(connection: Any, one: KnowledgeDocument, chunks: list[Chunk]) -> int:
+        def full(connection: Any, one: KnowledgeDocument, chunks: list[Chunk]) -> None:
             if one.title == "d":
                 raise DiskFull("no space left")
-            return put(connection, one, chunks)
+            put(connection, one, chunks)
 
         broken.setattr(knowledge, "put", full)
         with pytest.raises(DiskFull):

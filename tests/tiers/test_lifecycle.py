@@ -153,14 +153,14 @@ def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> Non
         ("tool call", "c"),
     ]
     assert [record.id for record in ws.records.tasks_of("ended")] == ["abandoned"]
-    ws.records.update_goal("open", "completed")
+    ws.records.update("goal", "open", {"status": "completed"})
     with clock.at(NOW + 89 * DAY):
         ws.lifecycle.run()
         assert (tiers(ws, "goal")["open"], tiers(ws, "task")["t"]) == ("working", "working"), "it ended just now"
     with clock.at(NOW + 90 * DAY):
         ws.lifecycle.run()
         assert (tiers(ws, "goal")["open"], tiers(ws, "task")["t"]) == ("longterm", "longterm")
-    ws.records.update_goal("open", "active")  # taken up again
+    ws.records.update("goal", "open", {"status": "active"})  # taken up again
     assert [record.id for record in ws.records.goals()] == ["open"]
 
 
@@ -295,7 +295,7 @@ def test_what_agents_did_since_a_run_stands_when_it_is_undone(ws: Workspace) -> 
     filled(ws, 3)
     ran = ws.lifecycle.run()
     assert ran.operation is not None
-    ws.records.update_goal("g0", "failed", "not so well after all")
+    ws.records.update("goal", "g0", {"status": "failed", "result": "not so well after all"})
     ws.records.delete("goal", ["g1"])
     ws.undo(ran.operation.id)
     assert tiers(ws, "goal") == {"g0": "working", "g2": "working"}

@@ -52,20 +52,20 @@ def test_a_year_leaves_is_searched_and_comes_back(ws: Workspace) -> None:
     assert of_year(ws, 2024) == {}
     assert len(of_year(ws, 2025)) == 6
     assert ws.records.get("incident", "i2024")  # always kept
-    hits = ws.lifecycle.search("harbour 2")
+    hits = ws.lifecycle.archives.search("harbour 2")[0]
     assert [hit.record.id for hit in hits][:1] == ["g2024_2"]
     assert {hit.record.key for hit in hits} == set(before)
     assert hits[0].record == before["goal/g2024_2"]
     assert ws.lifecycle.restore(2024).label == "restore 2024: 6 records from its archive"
     assert all_of(ws) == there
-    assert ws.lifecycle.search("harbour") == []
+    assert ws.lifecycle.archives.search("harbour")[0] == []
     ws.undo()
     assert of_year(ws, 2024) == {}
     ws.undo()
     assert all_of(ws) == there
     ws.redo()
     assert of_year(ws, 2024) == {}
-    assert len(ws.lifecycle.search("harbour")) == 6
+    assert len(ws.lifecycle.archives.search("harbour")[0]) == 6
 
 
 def test_the_file_is_what_its_manifest_says(ws: Workspace) -> None:
@@ -90,7 +90,7 @@ def test_a_second_archive_of_a_year_is_a_second_file(ws: Workspace) -> None:
     _, made = ws.lifecycle.archive(2024)
     assert made.name == "2024-2"
     assert (folder(ws) / "2024.jsonl.gz").read_bytes() == first
-    assert len(ws.lifecycle.search("harbour")) == 7
+    assert len(ws.lifecycle.archives.search("harbour")[0]) == 7
     ws.lifecycle.restore(2024)
     assert len(of_year(ws, 2024)) == 6
     assert ws.records.get("goal", "late").tier == "longterm"
@@ -129,7 +129,7 @@ def test_what_is_not_written_as_it_should_be_takes_nothing_away(ws: Workspace, m
 
 def test_a_record_that_changed_meanwhile_stays(ws: Workspace) -> None:
     made = ws.lifecycle.archives.make(2024, clock.iso(NOW))
-    ws.records.update_goal("g2024_0", "failed")
+    ws.records.update("goal", "g2024_0", {"status": "failed"})
     ws.lifecycle.archives.leave(made.name)
     assert set(of_year(ws, 2024)) == {"goal/g2024_0"}
     ws.lifecycle.archives.bring_back(made.name)

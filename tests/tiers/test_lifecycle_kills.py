@@ -31,8 +31,9 @@ Action = Callable[[Workspace], object]
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of two rows: there are commits within a kind."""
-    monkeypatch.setattr(lifecycle_runs, "AT_ONCE", {"moved": 2, "averaged": 2, "deleted": 2})
-    monkeypatch.setattr(lifecycle_runs, "MOST", 1)
+    monkeypatch.setattr(lifecycle_runs, "AT_ONCE", 2)
+    monkeypatch.setattr(lifecycle_runs, "LEAST", 2)
+    monkeypatch.setattr(lifecycle_runs, "MOST", 2)
     monkeypatch.setattr(lifecycle_runs, "PAUSE", 0.0)
     monkeypatch.setattr(lifecycle_archives, "AT_ONCE", 2)
     monkeypatch.setattr(lifecycle_archives, "PAUSE", 0.0)
@@ -190,10 +191,8 @@ def test_an_archive_killed_at_every_commit(tmp_path: Path, kind: str) -> None:
             ws.items.add("the next change")
             ws.flush()
             there = {key for key in all_of(ws) if not key.startswith("metric")}
-            archives = {
-                hit.record.key
-                for hit in ws.lifecycle.search("nginx reload fs read event system-agent agent at restart site", 100)
-            }
+            words = "nginx reload fs read event system-agent agent at restart site"
+            archives = {hit.record.key for hit in ws.lifecycle.archives.search(words, 100)[0]}
             assert there | archives == whole
             assert not there & archives
         if finished:

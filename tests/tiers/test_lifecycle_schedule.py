@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,9 @@ import pytest
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.dreaming import move_if_due
 from nanomem_tui.errors import Refused
+from nanomem_tui.store import work
 from nanomem_tui.store.atomic import locked, make_folder
-from nanomem_tui.tiers import lifecycle_runs
-from nanomem_tui.tiers.lifecycle import Looking
+from nanomem_tui.tiers import lifecycle, lifecycle_runs
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import DAY, MINUTE, NOW, all_of, filled, kept
@@ -132,16 +132,19 @@ def test_switched_off_it_does_nothing_by_itself(place: Path, monkeypatch: pytest
 def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle_runs, "LEAST_FREE", 10_000)
     many = [Stored("event", {"category": "x", "data": {"text": "words " * 200}}, f"e{n}") for n in range(400)]
-    ws.records.store_many(many)
-    assert ws.lifecycle.room.tidy() == 0
-    ws.records.delete("event", [one.id for one in many])
-    assert ws.lifecycle.room.tidy() > 100_000
-    assert ws.lifecycle.room.free_bytes() == 0
-    ws.records.store_many(many)
-    ws.records.delete("event", [one.id for one in many])
-    assert ws.lifecycle.room.tidy() == 0
+
+    def free_after_a_run() -> int:
+        ws.records.store_many(many)
+        ws.records.delete("event", [one.id for one in many])
+        ws.lifecycle.run()
+        room = ws.tier_database.read(work.room)
+        assert room is not None
+        return room[1]
+
+    assert free_after_a_run() == 0
+    assert free_after_a_run() > 100_000
     with clock.at(NOW + 8 * DAY):
-        assert ws.lifecycle.room.tidy() > 100_000
+        assert free_after_a_run() == 0
 
 
 def test_when_a_tier_becomes_too_large_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,20 +171,17 @@ def test_when_a_tier_becomes_too_large_is_told(place: Path, monkeypatch: pytest.
         assert longterm.days > 30
 
 
-def test_a_thread_looks_for_programs_without_a_console(place: Path) -> None:
-    asked = threading.Event()
-
-    def step(*, stopped: Callable[[], bool]) -> None:
-        asked.set()
-        assert not stopped()
-
-    looking = Looking(step, every=0.001, first=0.0)
-    looking.start()
-    assert asked.wait(60)
-    looking.stop()
-    with open_workspace(place) as ws:
+def test_a_thread_looks_for_programs_without_a_console(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "BEGIN", 0.0)
+    monkeypatch.setattr(lifecycle, "LOOK", 0.001)
+    with clock.at(NOW), open_workspace(place) as ws:
+        filled(ws)
         ws.lifecycle.start()
+        until = time.monotonic() + 60
+        while ws.lifecycle.last_at() is None and time.monotonic() < until:
+            time.sleep(0.01)
         ws.lifecycle.close()
+        assert ws.lifecycle.last_at() == NOW
 
 
 def test_the_console_moves_what_is_due(ws: Workspace) -> None:

@@ -141,32 +141,14 @@ def test_what_an_agent_recorded_of_a_task_since_is_not_overwritten(ws: Workspace
 def test_the_last_hundred_results_of_tools(ws: Workspace) -> None:
     for number in range(120):
         ws.operational.push("tool_result", {"tool": "read", "input": number, "output": "x", "success": True})
-    found = ws.operational.tool_results()
+    found = ws.operational.recent(100, "tool_result")
     assert [entry.data["input"] for entry in found] == list(range(119, 19, -1))
-    assert len(ws.operational.tool_results(3)) == 3
-
-
-def test_a_result_is_cached_for_its_tool_and_its_input(ws: Workspace) -> None:
-    tell = ws.operational.push
-    with time_machine.travel(START, tick=False) as time:
-        tell("tool_result", {"tool": "read", "input": {"a": 1, "b": [2]}, "output": "first", "success": True})
-        tell("tool_result", {"tool": "read", "input": {"b": [2], "a": 1}, "output": "second"})
-        tell("tool_result", {"tool": "read", "input": {"a": 1, "b": [2]}, "output": "no", "success": False})
-        tell("tool_result", {"tool": "read", "input": {"a": 1, "b": [2]}, "error": "no such file"})
-        tell("tool_result", {"tool": "stat", "input": {"a": 1, "b": [2]}, "output": "other tool", "success": True})
-        cached = ws.operational.cached_result("read", {"a": 1, "b": [2]})
-        assert cached is not None
-        assert cached.data["output"] == "second"
-        assert ws.operational.cached_result("read", {"a": 1, "b": [3]}) is None
-        assert ws.operational.cached_result("write", {"a": 1, "b": [2]}) is None
-        time.shift(3601)
-        assert ws.operational.cached_result("read", {"a": 1, "b": [2]}) is None
 
 
 def test_what_each_agent_does_now(ws: Workspace) -> None:
-    ws.operational.set_agent_state("planner", "thinking")
+    ws.operational.push("event", {"agent": "planner", "state": "thinking"}, "planner")
     ws.operational.push("task", {"id": "t", "status": "in_progress", "agent": "worker", "state": {"step": 2}})
-    ws.operational.set_agent_state("planner", "waiting")
+    ws.operational.push("event", {"agent": "planner", "state": "waiting"}, "planner")
     found = ws.operational.agent_states()
     assert [(state.agent, state.state) for state in found] == [("planner", "waiting"), ("worker", {"step": 2})]
 
@@ -199,12 +181,11 @@ def test_names_of_any_length_are_kept(ws: Workspace) -> None:
     tool, agent = "t" * 5000, "a" * 5000
     entry_id = ws.operational.push("tool_result", {"tool": tool, "input": 1, "output": 2})
     ws.operational.push("tool_result", {"tool": tool[:-1], "input": 1, "output": 3})
-    ws.operational.set_agent_state(agent[:400], {"at": "work"})
+    ws.operational.push("event", {"agent": agent[:400], "state": {"at": "work"}}, agent[:400])
     ws.operational.push("event", {"agent": agent, "state": "idle"})
-    found = ws.operational.cached_result(tool, 1)
+    found = ws.operational.get(entry_id)
     assert found is not None
-    assert found.data["output"] == 2
-    assert found == ws.operational.get(entry_id)
+    assert found.data == {"tool": tool, "input": 1, "output": 2}
     assert [one.state for one in ws.operational.agent_states()] == [{"at": "work"}, "idle"]
 
 

@@ -27,7 +27,7 @@ def values(ws: Workspace, kind: str, record_id: str, *names: str) -> list[object
 def test_an_edit_is_taken_back_field_by_field(ws: Workspace) -> None:
     ws.records.add("goal", {"description": "Keep it up"}, "h1")
     ws.records.edit("goal", "h1", {"priority": 0, "result": "soon"})
-    ws.records.update_goal("h1", "active")
+    ws.records.update("goal", "h1", {"status": "active"})
     ws.undo()
     assert values(ws, "goal", "h1", "priority", "result", "status") == [2, None, "active"]
     ws.records.store("goal", {"description": "Keep all of it up"}, "h1")
@@ -68,7 +68,7 @@ def test_what_was_counted_since_stays_counted(ws: Workspace) -> None:
 
 def test_what_cannot_be_taken_back_says_how_to_go_on(ws: Workspace) -> None:
     added, _ = ws.records.add("goal", {"description": "Keep it up"}, "h1")
-    ws.records.update_goal("h1", "active")
+    ws.records.update("goal", "h1", {"status": "active"})
     with pytest.raises(Conflict, match="changed since") as refused:
         ws.undo()
     assert "`nanomem record goal delete h1`" in refused.value.line()

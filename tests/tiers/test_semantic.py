@@ -20,7 +20,7 @@ from nanomem_tui.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store import atomic
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers.records import TierRecords
-from nanomem_tui.tiers.semantic import COLLECTIONS, SemanticAnswer
+from nanomem_tui.tiers.semantic import SemanticAnswer
 from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
 from nanomem_tui.vectors.embedders import Maker
 from nanomem_tui.vectors.records import RecordMeaning
@@ -29,6 +29,8 @@ from tests.vectors.fakes import Words, unavailable
 
 ROOT = Path(__file__).parents[2]
 LOCK = "records-embedding.lock"
+
+COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
 
 
 @pytest.fixture
@@ -245,7 +247,7 @@ def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(
     ws.records.store("goal", {"description": "feed the cat"}, "g")
     assert near(meaning, "feed cat") == ["g"]
     before = len(words.asked)
-    ws.records.update_goal("g", "completed")
+    ws.records.update("goal", "g", {"status": "completed"})
     with clock.at(clock.now() + timedelta(days=400)):
         ws.lifecycle.run(force=True)
     assert ws.records.get("goal", "g").tier == "longterm"
