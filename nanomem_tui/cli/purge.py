@@ -288,7 +288,7 @@ def _done(
     more: Callable[[], Sequence[str]] = tuple,
 ) -> int:  # fmt: skip
     """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""
-    from nanomem_tui.purge import run
+    from nanomem_tui.purge import databases, run
     from nanomem_tui.store import forgotten, purge_marker
 
     options = ("--backups",) if wanted.backups else mark.options
@@ -308,7 +308,8 @@ def _done(
     receipt = run.receipt_of(mark.receipt, mark.kind, mark.asked, done, after)
     with state.open(forgiving=True) as ws:
         run.keep_receipt(ws, receipt, sought[0])
-    purge_marker.end(memory.paths)
+    if not any(place.stays == databases.UNMOVED for place in after.places):  # else the same command ends it
+        purge_marker.end(memory.paths)
     lines = [
         *purge_words.receipt_lines(receipt),
         *purge_words.backups_left(memory, done, wanted),

@@ -104,6 +104,14 @@ def times_in_bytes(path: Path, sought: Sought) -> int:
             return sum(any(data.find(form) >= 0 for form in _encoded(text)) for text in sought.texts[:FEW])
 
 
+def times_freed(path: Path, sought: Sought) -> int:
+    """How many of them a database may hold in pages that were freed, where rows lie that were deleted; in one without
+    such pages there are none, and what is in it is a word of an index."""
+    with open_read_only(path) as connection:
+        (freed,) = connection.execute("PRAGMA freelist_count").fetchone()
+    return times_in_bytes(path, sought) if freed else 0
+
+
 def _encoded(text: str) -> set[bytes]:
     forms = {form.encode(encoding, "surrogatepass") for form in (text, text.lower()) for encoding in ENCODINGS}
     return {form for form in forms if len(form) >= LEAST}

@@ -266,7 +266,7 @@ def is_old(path: Path) -> bool:
     return False
 
 
-def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Found], None], *, write: bool) -> None:
+def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[..., None], *, write: bool) -> None:
     """Look through the rows of a workspace, and with `write` take out what is sought. Raises the store's errors."""
     found: Found = Counter()
     with open_read_only(path) as connection:
@@ -276,13 +276,15 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[[Fou
         try:
             with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
-                _write_old(connection, workspace_id, sought)
+                if not _write_old(connection, workspace_id, sought):
+                    tell(Counter({"bytes": 1}), UNMOVED)
         except sqlite3.Error as error:
             raise driver_errors.in_our_words(error, path) from error
     tell(found)
 
 
-def _write_old(connection: sqlite3.Connection, workspace_id: str, sought: Sought) -> None:
+def _write_old(connection: sqlite3.Connection, workspace_id: str, sought: Sought) -> bool:
+    """Take it out; whether the file was written anew, which nobody may read meanwhile."""
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("BEGIN IMMEDIATE")
     there = _tables_of(connection)
@@ -301,7 +303,8 @@ def _write_old(connection: sqlite3.Connection, workspace_id: str, sought: Sought
     if _WORDS in there:
         connection.execute(f"INSERT INTO {_WORDS}({_WORDS}) VALUES ('optimize')")
     connection.execute("VACUUM")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return not busy
 
 
 def _changed_old(

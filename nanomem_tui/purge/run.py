@@ -175,12 +175,13 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         if found:
             places.append(Place(where, dict(found), stays))
 
-    def tried(where: str, work: Callable[[], object]) -> None:
+    def tried(where: str, work: Callable[[], object], *, looks: bool = False) -> None:
+        """`looks`: it only looks, so that what cannot be read is left and told, and stops nothing."""
         progress(where)
         try:
             work()
         except NanomemError as error:
-            if write and not isinstance(error, BadInput):
+            if write and not looks and not isinstance(error, BadInput):
                 raise
             unread.append((where, error.line()))
 
@@ -217,7 +218,8 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
             place = stored_files.Place(path, paths.relative(path), "repository")
             told = partial(tell, stays=STAYS[place.kind])
             tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
-        tried(where := paths.relative(git_dir), partial(untouched.look_in_history, where, git_dir, sought, tell))
+        where = paths.relative(git_dir)
+        tried(where, partial(untouched.look_in_history, where, git_dir, sought, tell), looks=True)
     if sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []

@@ -255,6 +255,8 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
             _packed(place, sought, found)
         elif place.kind == "foreign" or (place.kind in ("copy", "cache", "damaged") and _is_database(place.path)):
             any_database.look_in_database(place.path, sought, found)
+            if place.kind != "foreign" and not found and (times := any_database.times_freed(place.path, sought)):
+                found["bytes"] = times
         else:
             _bytes(place, sought, found, write=write)
     except FileNotFoundError:

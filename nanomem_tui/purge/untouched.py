@@ -174,7 +174,9 @@ def look_in_history(where: str, git_dir: Path, sought: Sought, tell: Callable[[s
             if kind == "commit":
                 commits[sha] = objects.read(sha).tree
             before = found.total()
-            in_history(data if kind == "blob" else data.partition(b"\n\n")[2], sought, found)
+            head, _, message = data.partition(b"\n\n")
+            merged = head.partition(b"\nmergetag ")[2]  # the message of a tag that a commit merged
+            in_history(data if kind == "blob" else b"\n".join((message, merged)), sought, found)
             holding[sha] = found.total() > before
         if found:
             _up(objects, trees, holding)
@@ -335,7 +337,7 @@ def _told(name: str) -> str:
 def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
     """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
     repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
-    for ref in sorted(git_repository.refs(git_dir)):
+    for ref in sorted(git_repository.ref_names(git_dir)):
         kind, _, name = ref.removeprefix("refs/").partition("/")
         if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
             what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))

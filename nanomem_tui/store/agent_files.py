@@ -294,6 +294,7 @@ class AgentFiles:
         done = True
         for file in self.files:
             if file.name not in planned:
+                done = done and file.error is None  # one that cannot be read now is written when it can
                 continue
             try:
                 written += [file.name] if self._export(file, *planned[file.name]) else []

@@ -255,8 +255,13 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     if move := markers.get("moved") or markers.get("arriving"):
         raise Moved("the memory was moved, or is being moved", _target_of(move), "open it there")
     rows: dict[str, dict[str, AnyRow]] = {}
-    for layer in TABLES:
-        rows[layer] = {row.id: row for row in _rows(connection, layer, workspace_id, problems)}
+    for layer, table in TABLES.items():
+        rows[layer] = {}
+        for row in _rows(connection, layer, workspace_id, problems):
+            if row.id in rows[layer]:
+                what = f"the {layer} {row.id} stands twice; the one stored last was taken"
+                problems.append(Problem(what, table, fix="the copy in `backups/` has both"))
+            rows[layer][row.id] = row
     in_files = {("item" if isinstance(row, Item) else "lesson", row.id): row for row in files}
     if "revision" not in markers and not any(rows.values()):
         for (layer, key), row in in_files.items():
@@ -483,8 +488,17 @@ def _changed(row: AnyRow | None, change: Change, *, again: bool, person: bool) -
         else:
             overlooks = (change.before or {}).get("updated_at", row.updated_at) != row.updated_at
         return kept_in_conflict(row) if overlooks else made
-    is_edited = person and change.before is not None and "is_deleted" not in (change.after or {"is_deleted": True})
-    return kept_in_conflict(made) if row.is_deleted and made.is_deleted and is_edited else made
+    return kept_in_conflict(made) if row.is_deleted and made.is_deleted and person and _edits(change) else made
+
+
+def _edits(change: Change) -> bool:
+    """Whether it changes what a row says or how it is used, and does not only switch it off, count or bring it back."""
+    if change.before is None or change.after is None or "is_deleted" in change.after:
+        return False
+    names = change.after.keys() - _COUNTED
+    if change.layer == "record":
+        return "text" in names
+    return bool(names - {"enabled"}) and bool(change.after.get("enabled", True))
 
 
 def _fits(row: AnyRow, change: Change) -> bool:

@@ -89,8 +89,9 @@ class Forgotten(NamedTuple):
             yield from one._met(text)
 
     def text(self, text: str) -> Mark | None:
-        """The mark of a text that this one holds."""
-        return next((mark for _, _, mark in self._met(text)), None)
+        """The mark of a text that this one holds, as it stands or as texts are compared (`㎏` is `kg`)."""
+        forms = dict.fromkeys((text, word_runs.flat(text)))
+        return next((mark for form in forms for _, _, mark in self._met(form)), None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where a text holds what is forgotten."""

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import inspect, select
 from sqlalchemy.schema import CreateIndex
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.errors import DiskFull, NanomemError, Problem
 from nanomem_tui.store import driver_errors, models, operations, oplog, rows
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.snapshot import NOT_COMPARED
@@ -54,7 +54,7 @@ def unreadable(database: SqliteDatabase) -> Iterator[str]:
 
 
 def damage(database: SqliteDatabase) -> Iterator[str]:
-    """Say in words what keeps the file from being used as it is."""
+    """Say in words what keeps the file from being used as it is. Raises DiskFull: that is no damage."""
     try:
         if driver_errors.is_closed_to_writers(database.file):
             yield "its header keeps everybody from writing to it"
@@ -70,6 +70,8 @@ def damage(database: SqliteDatabase) -> Iterator[str]:
                     yield f"its table {table.name} is missing"
                 elif {column.name for column in table.columns} - {c["name"] for c in there.get_columns(table.name)}:
                     yield f"its table {table.name} is not as it was made"
+    except DiskFull:
+        raise
     except (NanomemError, sqlite3.Error) as error:
         yield error.what if isinstance(error, NanomemError) else str(error)
 

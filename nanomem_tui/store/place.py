@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.errors import DiskFull, NanomemError, Problem
 from nanomem_tui.operations import Layer
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
@@ -80,7 +80,10 @@ class Place:
 
         assert isinstance(writer.database, SqliteDatabase)
         assert writer.recovery is not None
-        found = list(health.problems(writer.database, writer.recovery.copies()))
+        try:
+            found = list(health.problems(writer.database, writer.recovery.copies()))
+        except DiskFull as error:  # SQLite needs room to look
+            return [Problem(f"not looked through: {error.what}", self.where, None, error.fix)]
         if not found and (lost := writer.recovery.lost_commits()):
             what = f"it lacks {counted(lost, 'change')} that {LOG} beside it has"
             fix = "`nanomem doctor --fix`, or the next change, makes them again"

@@ -23,7 +23,7 @@ from nanomem_tui import clock, config, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup, forgotten, processes, user_files
+from nanomem_tui.store import atomic, backup, first_edition, forgotten, processes, user_files
 from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Mark, base_of, folder_of
 from nanomem_tui.store.backup_archive import Archive, Entry
 from nanomem_tui.store.old_stores import FILE as OLD_STORES
@@ -65,6 +65,9 @@ def to_place(path: Path, place: Path) -> Restored:
         _move_config(place / "config.json", old, new)
         for marker in place.glob("sessions/*/.workspace"):
             atomic.write_atomic(marker, f"{new}\n".encode())
+        for entry in manifest.entries:
+            if entry.database:
+                _keep_beside(place / entry.path)
         _keep_apart(Path(new))
         stack.pop_all()
         return Restored(tuple(entry.path for entry in manifest.entries), (), (), workspace=new)
@@ -137,6 +140,7 @@ def in_place(
             safe = backup.make(paths, layout, reason=f"before {path.name} was restored").path
             _bring_back(paths, archive, planned, safe)
         then()
+        _keep_beside(paths.database)
         os.unlink(folder_of(paths) / MARK)
         atomic.sync_folder(folder_of(paths))
         return planned._replace(undo=safe)
@@ -186,6 +190,21 @@ def _set_aside(paths: Paths) -> None:
             os.rename(found, target)
             atomic.sync_folder(target.parent)
             atomic.sync_folder(paths.store)
+
+
+def _keep_beside(database: Path) -> None:
+    """Put a copy and the log beside a memory that came back: by them it is known that it was there when it is gone, and
+    made anew when it is damaged. One of the first edition gets them when it is taken over."""
+    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.recovery import Recovery
+
+    version = first_edition.version_of(database) if database.name == "nanomem.db" else None
+    if version is None or version <= first_edition.SCHEMAS[-1]:
+        return
+    with contextlib.closing(SqliteDatabase(database)) as made:
+        recovery = Recovery(made, database.parent / "copies", database.parent / "quarantine")
+        recovery.sync()
+        recovery.copy_if_due()
 
 
 def _remove(files: list[Path]) -> None:

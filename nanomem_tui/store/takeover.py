@@ -13,7 +13,6 @@ stay, and no process of the first edition writes to them any more.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -43,7 +42,7 @@ from nanomem_tui.store import (
     search,
     store,
 )
-from nanomem_tui.store.engine import LOCK, SqliteDatabase, fold_wal
+from nanomem_tui.store.engine import BUSY_SECONDS, LOCK, SqliteDatabase, fold_wal
 from nanomem_tui.store.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.store.oplog import Journal
 from nanomem_tui.store.postgres import PostgresDatabase
@@ -132,12 +131,13 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
 
 
 def copy_to_read(database: Path, lock: str, copy: Path) -> None:
-    """Copy an old database, and its WAL, while its writers are kept out by the lock beside it, where one ever wrote."""
+    """Copy an old database, and its WAL, while its writers are kept out by the lock beside it, where one ever wrote.
+    Raises Refused where one is at work for too long."""
     with contextlib.ExitStack() as held:
-        with contextlib.suppress(OSError):
-            handle = os.open(database.with_name(lock), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(place := database.with_name(lock), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             held.callback(os.close, handle)
-            fcntl.flock(handle, fcntl.LOCK_SH)
+            atomic.wait_for_lock(handle, place, BUSY_SECONDS, shared=True)
         for suffix in ("", "-wal"):
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")

@@ -17,6 +17,8 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4
 """Writings that put no spaces between words."""
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufeff"
 """What is part of the word that it stands in: accents of their own, and what nobody sees."""
+_ONE = f"[{UNSPACED}][\u3099\u309a]*"
+"""A character of a writing without spaces, with the sound marks that may follow a kana."""
 _PUNCTUATION = (
     "\\s.,;:!?\"'`()\\[\\]{}<>_*\u2026\u2010-\u2015\u2018-\u201f"
     "\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u00ab\u00bb\u00a1\u00bf-"
@@ -31,13 +33,13 @@ _LOOKED_BACK = 400
 @cache
 def _word() -> re.Pattern[str]:
     """A word, or a character of a writing without spaces."""
-    return re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
+    return re.compile(rf"{_ONE}|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
 
 
 @cache
 def _signed() -> re.Pattern[str]:
     """The same, and each sign."""
-    return re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[{_MARKS}])+|\S")
+    return re.compile(rf"{_ONE}|(?:[^\W_{UNSPACED}]|[{_MARKS}])+|\S")
 
 
 @cache

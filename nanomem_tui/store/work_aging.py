@@ -23,6 +23,9 @@ from nanomem_tui.store.work_values import TierRecord
 What = Literal["moved", "averaged", "deleted"]
 State = Literal["open", "done", "undoing", "undone", "redoing", "final"]
 """open: begun, and not in the log yet; final: what it takes to undo it is no longer kept."""
+Place = tuple[str, int]
+"""Time and number of a row: how far a kind was looked through."""
+START: Place = ("", 0)
 _RUNS = work_models.table(work_models.RunRow)
 _BATCHES = work_models.table(work_models.BatchRow)
 _FEW = 10
@@ -76,6 +79,14 @@ def count(connection: Connection, due: Due) -> Counted:
     return Counted(int(leaving), oldest or "", every - int(leaving))
 
 
+def following(connection: Connection, due: Due, after: Place, most: int) -> list[Place]:
+    """Return the next rows that are due, oldest first, behind a place."""
+    table, (at, number) = TABLES[due.kind.name].c, after
+    behind = (table.at > at) | ((table.at == at) & (table.number > number))
+    asked = select(table.at, table.number).where(table.at >= at, behind, *_is_old(due), _leaves(due.kind))
+    return [(one, two) for one, two in connection.execute(asked.order_by(table.at, table.number).limit(most))]
+
+
 def _leaves(kind: Kind) -> ColumnElement[bool]:
     """Which rows of a kind leave when they are old enough: a goal that has ended, a task that has or whose goal has
     (and none of a goal that has not), a decision that is not important. Of the other kinds all do."""
@@ -117,11 +128,11 @@ def last_stored(connection: Connection) -> str:
 # -- a batch, and back ------------------------------------------------------------------------------------------------
 
 
-def carry_out(connection: Connection, due: Due, most: int, now: str) -> Batch | None:
-    """Do to the oldest rows that are due, at most so many, what is due; `now`: the time, UTC ISO. None: none are."""
+def carry_out(connection: Connection, due: Due, places: Sequence[Place], now: str) -> Batch | None:
+    """Do to these rows what is due, as far as it still is; `now`: the time, UTC ISO. None: to none of them."""
     table = TABLES[due.kind.name].c
-    asked = select(table.number).where(*_is_old(due), _leaves(due.kind)).order_by(table.at, table.number)
-    numbers = list(connection.execute(asked.limit(most)).scalars())
+    still = (table.number.in_([number for _, number in places]), *_is_old(due), _leaves(due.kind))
+    numbers = list(connection.execute(select(table.number).where(*still)).scalars())
     if not numbers:
         return None
     if due.what == "moved":
@@ -196,9 +207,14 @@ def _averaged(
 
 
 def _mean(values: Sequence[float], mean: float, number: int) -> float:
-    """The mean of values and of as many more as `number` says, whose mean is known; divided first, as a sum may be too
-    large."""
+    """The mean of values and of as many more as `number` says, whose mean is known."""
     every = len(values) + number
+    try:
+        total = math.fsum([*values, mean * number])
+    except OverflowError:
+        total = math.inf
+    if math.isfinite(total):
+        return total / every
     return math.fsum([*(value / every for value in values), mean * (number / every)])
 
 
@@ -271,8 +287,11 @@ def counts(connection: Connection, run: str) -> dict[tuple[str, What], int]:
     return {(kind, what): int(number) for kind, what, number in connection.execute(asked)}
 
 
-def let_go(connection: Connection, before: str) -> None:
-    """Forget what it takes to undo the runs that began before a time (UTC ISO)."""
+def let_go(connection: Connection, before: str, most: int) -> int:
+    """Forget the batches of runs that began before a time (UTC ISO), at most `most` of them; return how many there
+    were."""
     old = _RUNS.c.began_at < before, _RUNS.c.state.in_(("done", "final"))
-    connection.execute(delete(_BATCHES).where(_BATCHES.c.run.in_(select(_RUNS.c.id).where(*old))))
+    some = select(_BATCHES.c.seq).where(_BATCHES.c.run.in_(select(_RUNS.c.id).where(*old))).limit(most)
+    gone = connection.execute(delete(_BATCHES).where(_BATCHES.c.seq.in_(some))).rowcount
     connection.execute(update(_RUNS).where(*old).values(state="final"))
+    return gone

@@ -35,7 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
 from nanomem_tui.formats.documents import (
@@ -324,6 +324,8 @@ _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
     UnicodeDecodeError,
 )  # fmt: skip
+_OPENED: dict[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+"""What opens a packed .tar, by how it begins."""
 
 
 class _Member(NamedTuple):
@@ -357,8 +359,7 @@ def read_pack(path: Path, tell: Tell = quiet) -> Found:
                 raise BadInput(f"more than {counted(MOST_MEMBERS, 'member')}", str(whole), "nothing was added")
             unpacked += member.size  # what is skipped of a .tar is unpacked too
             if unpacked > MOST_UNPACKED:
-                what = f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB"
-                raise BadInput(what, str(whole), "nothing was added")
+                raise _too_large(whole)
             name = PurePosixPath(member.name)
             hidden = any(part.startswith(".") for part in name.parts)
             if hidden or (str(name) != MANIFEST and name.suffix.lower() not in (*MARKDOWN, *PAGES, *TEXT)):
@@ -423,16 +424,51 @@ def _members(path: Path) -> Iterator[_Member]:
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for one in archive.infolist():
+                if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise NotImplementedError(f"{one.filename} is packed in a way that may fill the memory")
                 if not one.is_dir():
                     is_link = stat.S_ISLNK(one.external_attr >> 16)
                     yield _Member(one.filename, one.file_size, lambda one=one: archive.read(one), is_link)  # type: ignore[misc]
     else:
-        with tarfile.open(path, "r|*") as packed:  # from its beginning to its end
+        with path.open("rb") as head:
+            begins = head.read(6)
+        opened = next((opened for magic, opened in _OPENED.items() if begins.startswith(magic)), None)
+        with (
+            opened(path) if opened else path.open("rb") as whole,
+            tarfile.open(fileobj=cast("IO[bytes]", _Bounded(whole, path)), mode="r:") as packed,
+        ):
             for entry in packed:
                 packed.members = []  # type: ignore[attr-defined]  # nobody asks for them by name
-                if not entry.isdir():
-                    data = packed.extractfile(entry) if entry.isreg() else None
-                    yield _Member(entry.name, entry.size, data.read if data is not None else bytes, data is None)
+                if entry.isdir():
+                    yield _Member("", 0, bytes)  # it counts
+                    continue
+                data = packed.extractfile(entry) if entry.isreg() else None
+                yield _Member(entry.name, entry.size, data.read if data is not None else bytes, data is None)
+
+
+class _Bounded:
+    """What a .tar holds, unpacked, as far as a pack may reach: names and what is skipped count as what is read. The
+    library's own streams unpack without a bound, and stop in silence where a file of several parts goes on."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file, self._path = file, path
+        self.tell = file.tell
+
+    def seek(self, place: int) -> int:
+        """Go to a place. Raises BadInput beyond the bound."""
+        if place > MOST_UNPACKED:
+            raise _too_large(self._path)
+        return self._file.seek(place)
+
+    def read(self, size: int) -> bytes:
+        """The next bytes. Raises BadInput for more at once than a file may have: it is a name."""
+        if size > LARGEST + tarfile.BLOCKSIZE or self._file.tell() + size > MOST_UNPACKED:
+            raise _too_large(self._path)
+        return self._file.read(size)
+
+
+def _too_large(pack: Path) -> BadInput:
+    return BadInput(f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB", str(pack), "nothing was added")
 
 
 # -- man pages ---------------------------------------------------------------------------------------------------------

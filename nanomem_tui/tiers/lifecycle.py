@@ -208,6 +208,8 @@ class Lifecycle:
             trouble = self.clock_trouble()
             if trouble and not force:
                 raise Refused(trouble, "", "nothing was moved: set the clock, or add --force if it is right")
+            if (kept := _ago(clock.now(), self._settings.tiers_undo_days)) is not None:
+                self.runs.let_go(clock.iso(kept))  # first: a run that goes on began long ago, and can be undone
             self.archives.go_on()
             run = self.runs.go_on() or Run(new_key("run"), now, "open")
             dues = self.dues()
@@ -228,11 +230,9 @@ class Lifecycle:
         return Ran(operation, rows, not done)
 
     def _end(self, connection: Connection, now: str) -> None:
-        """Note that a run ended, and forget what it takes to undo old ones."""
+        """Note that a run ended."""
         work.set_note(connection, LAST, now)
         work.set_note(connection, LATEST, max(now, work.note(connection, LATEST) or ""))
-        if (kept := _ago(clock.now(), self._settings.tiers_undo_days)) is not None:
-            work_aging.let_go(connection, clock.iso(kept))
 
     def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
         """A run when one is due: once a day, by whoever looks first. Never raises."""

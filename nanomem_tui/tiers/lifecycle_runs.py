@@ -19,7 +19,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NanomemError, Refused
 from nanomem_tui.store import atomic, work, work_aging
 from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_aging import Due, Run, State
+from nanomem_tui.store.work_aging import START, Due, Place, Run, State
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -101,20 +101,23 @@ class Runs:
         """Do what is due; whether all of it is done. `stopped` is asked between two batches; `watch` is told after each
         of which kind it was, and how many rows. Raises the errors of the database; what was done stays done."""
         for due in dues:
-            size, rows = AT_ONCE, 1
-            while rows:
+            place, size = START, AT_ONCE
+            while True:
                 if stopped():
                     return False
+                # Looked for while others may write: rows that are old and stay may be many.
+                places = self.database.read(partial(work_aging.following, due=due, after=place, most=size))
+                if not places:
+                    break
                 began = time.perf_counter()
-                rows = self.database.write(partial(self._batch, run, due, size, now))
-                size = max(LEAST, min(MOST, int(size * TOOK / max(time.perf_counter() - began, 1e-6))))
-                if rows:
-                    watch(due.kind.name, rows)
-                    time.sleep(PAUSE)
+                watch(due.kind.name, self.database.write(partial(self._batch, run, due, places, now)))
+                size = max(LEAST, min(MOST, int(len(places) * TOOK / max(time.perf_counter() - began, 1e-6))))
+                place = places[-1]
+                time.sleep(PAUSE)
         return True
 
-    def _batch(self, run: Run, due: Due, most: int, now: str, connection: Connection) -> int:
-        batch = work_aging.carry_out(connection, due, most, now)
+    def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: Connection) -> int:
+        batch = work_aging.carry_out(connection, due, places, now)
         if batch is None:
             return 0
         work_aging.keep_run(connection, run)
@@ -156,6 +159,11 @@ class Runs:
             if time.perf_counter() > ends:
                 return True
         return False
+
+    def let_go(self, before: str) -> None:
+        """Forget what it takes to undo runs that began before a time (UTC ISO)."""
+        while self.database.write(partial(work_aging.let_go, before=before, most=20)):
+            time.sleep(PAUSE)
 
 
 def busy(error: NanomemError) -> bool:

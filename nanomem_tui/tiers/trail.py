@@ -21,6 +21,8 @@ from nanomem_tui.store.work_values import TierRecord, Where, check_given, checke
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+MOST_CALLS = 50_000
+"""Newest calls of a tool among which one with the same input is looked for."""
 CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
 
@@ -195,7 +197,7 @@ class Trail:
         where = Where({"tool_name": tool, "success": True}, since)
 
         def look(connection: Connection) -> TierRecord | None:
-            calls = work.rows(connection, KINDS["tool-call"], "working", where)
+            calls = work.each(connection, KINDS["tool-call"], "working", where, MOST_CALLS, oldest_first=False)
             return next((call for call in calls if call.fields["input"] == given), None)
 
         return self.database.ask(look, None)

@@ -101,3 +101,22 @@ def test_what_is_known_of_the_files_is_not_written_into_a_database_that_was_put_
     ws.flush()
     ws.close()
     assert Agent(workspace).items["ltm_1"]["text"] == "ours"
+
+
+def test_a_file_that_cannot_be_read_for_a_while_is_written_when_it_can(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    file = workspace / "memory" / "LTM_SNAPSHOT.json"
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="makes the database")
+    file.rename(tmp_path / "aside")
+    file.mkdir()
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_2", text="ours")
+        ws.flush()
+        assert ws.store.dirty
+    file.rmdir()
+    (tmp_path / "aside").rename(file)
+    with open_workspace(workspace) as ws:
+        ws.flush()
+        assert not ws.store.dirty
+    assert Agent(workspace).items["ltm_2"]["text"] == "ours"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,19 @@ def test_a_text_is_met_within_another_whatever_case_and_spaces(paths: Paths) -> 
             assert kept.text(around), around
     for other in ("the safe is behind the blue", "the safe is behind the blue whales", "小满", ""):
         assert kept.text(other) is None, other
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("ガレージの暗証番号", unicodedata.normalize("NFD", "ガレージの暗証番号")),  # as macOS writes
+        ("a box of 5 kg", "a box of 5 ㎏"),
+        ("the ＰＩＮ is 4711", "the pin is 4711"),
+    ],
+)
+def test_a_text_is_met_in_whichever_form_of_unicode(paths: Paths, said: str, again: str) -> None:
+    forgotten.add(paths, "receipt_1", {"text": [said]})
+    assert forgotten.load(paths).text(f"again: {again}")
 
 
 def test_nothing_of_it_can_be_read(paths: Paths) -> None:

@@ -76,7 +76,7 @@ def test_rows_of_some_ids_and_those_written_since_a_commit_are_read_alone(store:
     store.snapshot.count("item", "a_3", 2, AT)
     store.save_counts()
     assert reading.counted_since(read, "item", 2) == ["a_3"]
-    assert reading.turn(read)[0] == 3
+    assert reading.meta(read)[0] == 3
 
 
 def test_a_block_of_questions_sees_one_moment_and_a_kept_connection_the_newest(
@@ -84,9 +84,9 @@ def test_a_block_of_questions_sees_one_moment_and_a_kept_connection_the_newest(
 ) -> None:
     add(store, "a", "first")
     with read.open():
-        before = reading.turn(read)
+        before = reading.meta(read)
         add(again(), "b", "second")
-        assert reading.turn(read) == before
+        assert reading.meta(read) == before
         assert Journal(lambda: read).count() == 1
     with read.kept_open():
         assert Journal(lambda: read).count() == 2
@@ -213,11 +213,11 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     file = tmp_path / "nanomem.db"
     file.write_bytes(b"no database " * 1_000)
     with pytest.raises(NanomemError, match="cannot be read") as told:
-        reading.turn(SqliteReading(file))
+        reading.meta(SqliteReading(file))
     assert told.value.where == str(file)
     file.unlink()
     with pytest.raises(NanomemError, match="is gone"):
-        reading.turn(SqliteReading(file))
+        reading.meta(SqliteReading(file))
 
 
 @pytest.mark.sqlite("about the file")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.paths import Paths, locate
 from nanomem_tui.store import backup, restore
@@ -91,3 +93,21 @@ def test_what_is_as_it_was_is_seen_whatever_its_epoch_and_wal(paths: Paths) -> N
     assert changed() == ()
     add(store, "a_3", "three")
     assert changed() == ("nanomem/nanomem.db",)
+
+
+@pytest.mark.parametrize("way", ["in place", "elsewhere"])
+def test_a_memory_that_came_back_is_missed_when_it_goes(paths: Paths, tmp_path: Path, way: str) -> None:
+    workspace = paths.workspace
+    with open_workspace(workspace) as ws:
+        ws.items.add("kept")
+    made = backup.make(paths, detect(paths))
+    if way == "in place":
+        bring_back(paths, made)
+    else:
+        workspace = Path(restore.to_place(made.path, tmp_path / "place").workspace)
+    database = locate(workspace).database
+    assert list((database.parent / "copies").glob("nanomem-*.db"))
+    assert (database.parent / "operations.jsonl").stat().st_size
+    database.unlink()
+    with pytest.raises(NanomemError, match="gone"), open_workspace(workspace) as ws:
+        ws.items.all()

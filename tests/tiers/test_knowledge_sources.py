@@ -11,6 +11,7 @@ import os
 import stat
 import tarfile
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -168,17 +169,62 @@ def test_of_a_zip_no_file_is_unpacked_that_is_too_large(tmp_path: Path, monkeypa
     assert opened == ["small.md"]
 
 
+@pytest.mark.parametrize("packed", ["gz", "bz2"])
+def test_names_in_a_tar_that_fill_the_memory_are_refused(tmp_path: Path, packed: str) -> None:
+    pack = tmp_path / "pack.tar"
+    with tarfile.open(pack, f"w:{packed}", format=tarfile.GNU_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("a" * 20_000_000 + ".md"))
+    tracemalloc.start()
+    with pytest.raises(BadInput, match="larger"):
+        knowledge_sources.read_pack(pack)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+def test_zeros_without_end_and_packings_without_a_bound_are_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "pack.tar.bz2").write_bytes(bz2.compress(bytes(50_000_000)))
+    with zipfile.ZipFile(tmp_path / "pack.zip", "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("large.md", bytes(50_000_000))
+    tracemalloc.start()
+    for name in ("pack.tar.bz2", "pack.zip"):
+        with pytest.raises(BadInput):
+            knowledge_sources.read_pack(tmp_path / name)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_a_tar_that_was_packed_in_parts_is_read_whole_and_one_that_ends_early_is_refused(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    plain = tarred(tmp_path, {f"{number}.md": f"# Page {number}\n\nwords" for number in range(40)}).read_bytes()
+    plain = gzip.decompress(plain) if plain.startswith(b"\x1f\x8b") else plain
+    (tmp_path / "parts").write_bytes(pack(plain[:20_000]) + pack(plain[20_000:]))
+    assert len(knowledge_sources.read_pack(tmp_path / "parts").documents) == 40
+    whole = pack(plain)
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(BadInput):
+        knowledge_sources.read_pack(tmp_path / "cut")
+
+
 def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge_sources, "MOST_MEMBERS", 3)
     with pytest.raises(BadInput, match="more than 3 members"):
         knowledge_sources.read_pack(tarred(tmp_path, {f"{number}.png": "x" for number in range(4)}))
+    with tarfile.open(tmp_path / "folders.tar", "w") as archive:
+        for number in range(4):
+            folder = tarfile.TarInfo(f"folder{number}")
+            folder.type = tarfile.DIRTYPE
+            archive.addfile(folder)
+    with pytest.raises(BadInput, match="more than 3 members"):
+        knowledge_sources.read_pack(tmp_path / "folders.tar")
 
 
 def test_a_damaged_archive_is_told_as_one_that_cannot_be_read(tmp_path: Path) -> None:
     data = bytearray(lzma.compress(os.urandom(3_000)))
     data[40] ^= 255
     (tmp_path / "pack").write_bytes(data)
-    with pytest.raises(BadInput, match="archive that can be read"):
+    with pytest.raises(BadInput, match="cannot be read"):
         knowledge_sources.read_pack(tmp_path / "pack")
     zipped(tmp_path, {"é.md": "words"})
     (tmp_path / "pack.zip").write_bytes((tmp_path / "pack.zip").read_bytes().replace("é".encode(), b"\xff\xfe"))

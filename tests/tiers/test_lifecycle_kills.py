@@ -107,6 +107,22 @@ def content(ws: Workspace) -> set[str]:
     return {*found, f"metrics {metrics - ('metric-hour/old hour' in all_of(ws))}"}
 
 
+def test_a_run_that_goes_on_long_after_a_kill_can_be_undone(tmp_path: Path) -> None:
+    place = made(tmp_path)
+    there: set[str] = set()
+    for at in range(1, 20):
+        assert not in_child(place, lambda ws: ws.lifecycle.run(), at, after=True)
+        with clock.at(NOW), open_workspace(place) as ws:
+            there = content(ws)
+            if ws.lifecycle.runs.half_done():
+                break
+    with clock.at(NOW + 15 * DAY), open_workspace(place) as ws:  # tiers_undo_days is 14
+        ran = ws.lifecycle.run(force=True)
+        assert ran.operation is not None
+        ws.undo(ran.operation.id)
+        assert content(ws) == there
+
+
 def killed_at_commits(tmp_path: Path, every: int) -> int:
     """Kill a run at every n-th commit, see that nothing is lost, and end it in another process; how many kills."""
     place = made(tmp_path / "model")
