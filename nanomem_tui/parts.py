@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
 from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Actor, Operation
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
@@ -190,7 +191,8 @@ class Parts(CurationParts):
         """Documents in chunks: man pages, documentation, what was told to be known."""
         from nanomem_tui.tiers.knowledge import KnowledgeBase
 
-        return KnowledgeBase(self.tier_database, self.paths.backups, self.perform, self.store.settle)
+        gone = partial(forgotten.load, self.paths)
+        return KnowledgeBase(self.tier_database, self.paths.backups, self.perform, self.store.settle, gone)
 
     @property
     def memory(self) -> Memory:
@@ -212,7 +214,8 @@ class Parts(CurationParts):
         from nanomem_tui.tiers.operational import Operational
 
         old_files = self.paths.data / "operational" / self.id
-        return Operational(self.records, self.settings, old_files, self.paths.quarantine)
+        gone = partial(forgotten.load, self.paths)
+        return Operational(self.records, self.settings, old_files, self.paths.quarantine, gone)
 
     @cached_property
     def collector(self) -> Collector:

@@ -116,6 +116,11 @@ class Forgotten(NamedTuple):
             return here
         return next((found for one in self.others if (found := one.named(what, name))), None)
 
+    def refuse(self, value: Any, what: str) -> None:
+        """Raise Refused where a JSON value holds anything of it."""
+        if self and (found := self.value(value)) is not None:
+            raise Refused(WHY, what, f"`nanomem forget --lift {found.receipt}` lets it be remembered again")
+
     def row(self, value: Mapping[str, Any]) -> Mark | None:
         """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
         return self.value(value) or self.named("row", " ".join(_run(row_says(value))[1]))

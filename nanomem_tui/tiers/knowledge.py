@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.store import atomic
 from nanomem_tui.store import knowledge as stored
@@ -38,6 +38,8 @@ from nanomem_tui.tokens import tokens
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from nanomem_tui.store.forgotten import Forgotten
 
 OURS = "nanomem"
 """The kind of the pages of this package, and the word that asks for them."""
@@ -101,8 +103,10 @@ class KnowledgeBase:
         backups: Path,
         perform: Perform,
         settle: Callable[[], None],
+        gone: Callable[[], Forgotten],
     ) -> None:
-        """`settle` finishes what a killed process left half done."""
+        """`settle` finishes what a killed process left half done; `gone`: what is forgotten, and kept out."""
+        self._gone = gone
         self._settle = settle
         self.layer = KnowledgeLayer(database, backups)
         self._database = database
@@ -218,6 +222,13 @@ class KnowledgeBase:
         wanted = {document_id(one): one for one in found.documents}
         fresh = {key: one for key, one in wanted.items() if key not in before or before[key].hash != content_hash(one)}
         unchanged = len(wanted) - len(fresh)
+        if gone := self._gone():
+            for key, one in list(fresh.items()):
+                try:
+                    gone.refuse([one.title, "\n".join(chunk.text for chunk in one.chunks)], one.source)
+                except Refused as error:
+                    found.left_out(error.what, one.source, fix=error.fix)
+                    del fresh[key]
         places: dict[str, list[Any]] = {}
         for data, documents in pack(list(fresh.values())):
             name = sha256(data) if dry_run else atomic.put_blob(self._backups, data)

@@ -11,7 +11,7 @@ import fcntl
 import itertools
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,8 @@ from nanomem_tui.tiers.trail import Trail
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from nanomem_tui.store.forgotten import Forgotten
 
 ORIGIN = "operational"
 """The origin of a task that we know from what was said of it, and not because an agent recorded it."""
@@ -82,9 +84,12 @@ class AgentState(NamedTuple):
 class Operational:
     """What happens now, of one workspace, whoever tells it. Every method may be called from any thread."""
 
-    def __init__(self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path) -> None:
+    def __init__(
+        self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path, gone: Callable[[], Forgotten]
+    ) -> None:
         """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
-        lie that could not be read whole."""
+        lie that could not be read whole; `gone`: what is forgotten, and kept out."""
+        self._gone = gone
         self._trail, self._database = trail, trail.database
         self._limit = settings.operational_entries
         self._seconds = settings.operational_seconds
@@ -99,10 +104,11 @@ class Operational:
         """Keep what happened; its id. It survives a kill once this returns; a critical entry (an error, an event of
         security, or one that is called so) is in working memory too then, and survives a power cut.
 
-        Raises BadInput and the store's errors: nothing was kept then.
+        Raises BadInput, Refused for what was forgotten, and the store's errors: nothing was kept then.
         """
         data = {} if data is None else data
         entries.checked(category, data, source)
+        self._gone().refuse([data, source], f"an entry of {category}")
         text_of(data)
         grave = critical or is_critical(data, source)
         entry = OperationalEntry(new_key("ev"), clock.iso(clock.now()), category, source, data, grave)

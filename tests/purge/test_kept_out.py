@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui import open_workspace
 from nanomem_tui.purge import wishes
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -118,3 +119,23 @@ def test_of_a_lesson_its_words_are_kept_out_and_not_when_it_holds() -> None:
         ["give the platform as well"],
         ["a question about trains\ngive the platform as well"],
     )
+
+
+def test_a_document_and_an_event_that_hold_it_are_kept_out(workspace: Path, run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "one.md").write_text("# Garden\n\nThe key is behind the green shelf, says Ada.\n")
+    (notes / "two.md").write_text("# Kitchen\n\nThe stove is new.\n")
+    assert run("knowledge", "add", notes).code == 0
+    assert run("forget", "--text", "behind the green shelf", "--yes").code == 0
+    (notes / "one.md").write_text("# Garden\n\nThe key is behind the green shelf, says Ada. Still.\n")
+    (notes / "two.md").write_text("# Kitchen\n\nThe stove is new, and white.\n")
+    synced = run("knowledge", "sync")
+    assert "wanted it to be forgotten" in synced.out + synced.err
+    assert "green shelf" not in run("knowledge", "search", "green shelf").out
+    assert "white" in run("knowledge", "search", "new stove").out
+    pushed = run("event", "push", "she looked behind the green shelf")
+    assert (pushed.code, "wanted it to be forgotten" in pushed.err) == (2, True)
+    assert run("event", "push", "she looked").code == 0
+    with open_workspace(workspace) as ws:
+        assert "green shelf" not in str([entry.data for entry in ws.operational.recent()])
