@@ -216,7 +216,7 @@ def records(ws: Workspace) -> Look:
 
 
 def archived(ws: Workspace) -> Look:
-    return sorted(records(ws)), sorted(hit.record.key for hit in ws.lifecycle.search("harbour"))
+    return sorted(records(ws)), sorted(hit.record.key for hit in ws.lifecycle.archives.search("harbour")[0])
 
 
 def happening(ws: Workspace) -> Look:
