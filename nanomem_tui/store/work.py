@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -583,13 +583,15 @@ def rows(
 def each(
     connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where(),  # noqa: B008
     limit: int | None = None, offset: int = 0, *, oldest_first: bool = True,
-) -> Iterator[TierRecord]:  # fmt: skip
+) -> Generator[TierRecord, None, None]:  # fmt: skip
     """Yield the records of a kind one at a time, oldest first."""
     columns = TABLES[kind.name].c
     order = (columns.at, columns.id) if oldest_first else (columns.at.desc(), columns.id.desc())
     asked = select(TABLES[kind.name]).where(*_condition(kind, tier, where)).order_by(*order)
-    for row in connection.execute(asked.limit(limit).offset(offset), execution_options={"yield_per": _PART}):
-        yield record_of(kind, row)
+    part = {"yield_per": _PART}
+    with connection.execute(asked.limit(limit).offset(offset), execution_options=part) as found:
+        for row in found:
+            yield record_of(kind, row)
 
 
 def count(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> int:  # noqa: B008

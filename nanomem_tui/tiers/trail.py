@@ -6,6 +6,7 @@ call is committed when it returns. What a person changes is `records`' matter.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -198,7 +199,8 @@ class Trail:
 
         def look(connection: Connection) -> TierRecord | None:
             calls = work.each(connection, KINDS["tool-call"], "working", where, MOST_CALLS, oldest_first=False)
-            return next((call for call in calls if call.fields["input"] == given), None)
+            with contextlib.closing(calls):
+                return next((call for call in calls if call.fields["input"] == given), None)
 
         return self.database.ask(look, None)
 
