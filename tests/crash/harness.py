@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 import signal
 import sqlite3
@@ -159,10 +160,14 @@ def fresh_look(workspace: Path) -> Look:
 
 
 def fork() -> int:
-    """`os.fork`, without the warning that Python gives where a test runner has a thread of its own."""
+    """`os.fork`, without the warning that Python gives where a test runner has a thread of its own. The child collects
+    no garbage: what the parent left may wait, as it goes, for threads that the child does not have."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
+        child = os.fork()
+    if child == 0:
+        gc.disable()
+    return child
 
 
 def run_in_child(

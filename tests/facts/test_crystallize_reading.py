@@ -17,6 +17,7 @@ from nanomem_tui.operations import new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
+from tests.crash.harness import fork
 from tests.facts.talking import START, keep_all, say, talking, values, verdicts
 
 pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
@@ -119,7 +120,7 @@ def test_a_kill_between_keeping_and_moving_on_keeps_no_fact_twice(
     def killed(*_: object) -> None:
         os._exit(9)
 
-    if (child := os.fork()) == 0:
+    if (child := fork()) == 0:
         monkeypatch.setattr(MemoryStore, "set_marker", killed)
         ws = open_workspace(workspace)
         plan = ws.crystallizer.plan()

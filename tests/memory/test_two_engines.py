@@ -16,6 +16,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
+from tests.crash.harness import fork
 from tests.memory.turns import begin, end
 from tests.store.homes import make_home
 
@@ -25,7 +26,7 @@ Report = dict[str, Any]
 def in_child(workspace: Path, work: Callable[[Workspace], Report]) -> Callable[[], Report]:
     """Run `work` in a process of its own; the result waits for it and gives its report."""
     read, write = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         status = 1
         try:

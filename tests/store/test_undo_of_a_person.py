@@ -18,6 +18,7 @@ from nanomem_tui.errors import NotFound, NothingToDo
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.workspace import Workspace
+from tests.crash.harness import fork
 from tests.store.homes import Agent, files, kill, make_home, state
 from tests.store.stores import Store
 
@@ -215,7 +216,7 @@ def test_names_of_operations_are_unique_after_a_fork(tmp_path: Path) -> None:
     from nanomem_tui.operations import new_key
 
     read, write = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         os.write(write, " ".join(new_key("ltm") for _ in range(50)).encode())
         os._exit(0)

@@ -21,6 +21,7 @@ from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge import KnowledgeLayer
 from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.workspace import Workspace
+from tests.crash.harness import fork
 from tests.hygiene.repository import ROOT
 
 RUNBOOK = """# Runbook
@@ -391,7 +392,7 @@ def half_done(ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
             os._exit(9)
         written(*args)  # type: ignore[arg-type]
 
-    child = os.fork()
+    child = fork()
     if not child:
         monkeypatch.setattr(KnowledgeLayer, "_write", killed)
         with contextlib.suppress(BaseException):
