@@ -107,6 +107,7 @@ def content(ws: Workspace) -> set[str]:
     return {*found, f"metrics {metrics - ('metric-hour/old hour' in all_of(ws))}"}
 
 
+@pytest.mark.sqlite("on a server the lease of a killed run lasts a while, by the server's own clock")
 def test_a_run_that_goes_on_long_after_a_kill_can_be_undone(tmp_path: Path) -> None:
     place = made(tmp_path)
     there: set[str] = set()
