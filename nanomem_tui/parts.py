@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
@@ -15,6 +15,7 @@ from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Actor, Operation
 from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
@@ -191,8 +192,7 @@ class Parts(CurationParts):
         """Documents in chunks: man pages, documentation, what was told to be known."""
         from nanomem_tui.tiers.knowledge import KnowledgeBase
 
-        gone = partial(forgotten.load, self.paths)
-        return KnowledgeBase(self.tier_database, self.paths.backups, self.perform, self.store.settle, gone)
+        return KnowledgeBase(self.tier_database, self.paths.backups, self.perform, self.store.settle, self._forgotten)
 
     @property
     def memory(self) -> Memory:
@@ -214,8 +214,10 @@ class Parts(CurationParts):
         from nanomem_tui.tiers.operational import Operational
 
         old_files = self.paths.data / "operational" / self.id
-        gone = partial(forgotten.load, self.paths)
-        return Operational(self.records, self.settings, old_files, self.paths.quarantine, gone)
+        return Operational(self.records, self.settings, old_files, self.paths.quarantine, self._forgotten)
+
+    def _forgotten(self) -> Forgotten:
+        return forgotten.load(self.paths)
 
     @cached_property
     def collector(self) -> Collector:

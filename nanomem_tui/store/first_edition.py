@@ -115,6 +115,12 @@ def is_first_edition(file: Path) -> bool:
     return version_of(file) in SCHEMAS
 
 
+def is_newer(file: Path) -> bool:
+    """Whether a file is a database of a later edition than the first."""
+    version = version_of(file)
+    return version is not None and version > SCHEMAS[-1]
+
+
 def version_of(file: Path) -> int | None:
     """Return `PRAGMA user_version` of a database, None for what is none, or is not there."""
     if not file.is_file():

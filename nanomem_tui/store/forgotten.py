@@ -90,7 +90,7 @@ class Forgotten(NamedTuple):
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds, as it stands or as texts are compared (`㎏` is `kg`)."""
-        forms = dict.fromkeys((text, word_runs.flat(text)))
+        forms = (text,) if text.isascii() else dict.fromkeys((text, word_runs.flat(text)))
         return next((mark for form in forms for _, _, mark in self._met(form)), None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
@@ -119,7 +119,7 @@ class Forgotten(NamedTuple):
     def refuse(self, value: Any, what: str) -> None:
         """Raise Refused where a JSON value holds anything of it."""
         if self and (found := self.value(value)) is not None:
-            raise Refused(WHY, what, f"`nanomem forget --lift {found.receipt}` lets it be remembered again")
+            raise _refused(found, what)
 
     def row(self, value: Mapping[str, Any]) -> Mark | None:
         """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
@@ -254,9 +254,12 @@ def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Oper
     if not brought:
         return operation
     if operation.actor == "human":
-        fix = f"`nanomem forget --lift {brought[0].receipt}` lets it be remembered again"
-        raise Refused(WHY, operation.label, fix)
+        raise _refused(brought[0], operation.label)
     return operation._replace(changes=tuple(remembered(paths, operation.changes)))
+
+
+def _refused(mark: Mark, what: str) -> Refused:
+    return Refused(WHY, what, f"`nanomem forget --lift {mark.receipt}` lets it be remembered again")
 
 
 def _brought(kept: Forgotten, change: Change) -> Mark | None:

@@ -74,7 +74,6 @@ class Recovery:
         self._copies = copies
         self._quarantine = quarantine
         self._end: tuple[int, int, int] | None = None  # inode and size of the log as we left it, and its last commit
-        self._is_name_durable = False
 
     # -- the log ------------------------------------------------------------------------------------------------
 
@@ -105,9 +104,6 @@ class Recovery:
         """Fill what is missing at the end of the log and make it durable; called by the checkpoint."""
         count = self.append()
         atomic.sync_file(self._log)
-        if not self._is_name_durable:
-            atomic.sync_folder(self._log.parent)
-            self._is_name_durable = True
         return count
 
     def make_lost_commits_again(self) -> int:
@@ -153,7 +149,10 @@ class Recovery:
             lock = atomic.open_owned(self._lock, flags)
             try:
                 atomic.wait_for_lock(lock, self._lock, LOG_SECONDS)
+                is_new = not self._log.exists()
                 with open(atomic.open_owned(self._log, flags), "r+b") as file:
+                    if is_new:
+                        atomic.sync_folder(self._log.parent)
                     yield file
             finally:
                 os.close(lock)

@@ -198,8 +198,7 @@ def _keep_beside(database: Path) -> None:
     from nanomem_tui.store.engine import SqliteDatabase
     from nanomem_tui.store.recovery import Recovery
 
-    version = first_edition.version_of(database) if database.name == "nanomem.db" else None
-    if version is None or version <= first_edition.SCHEMAS[-1]:
+    if database.name != "nanomem.db" or not first_edition.is_newer(database):
         return
     with contextlib.closing(SqliteDatabase(database)) as made:
         recovery = Recovery(made, database.parent / "copies", database.parent / "quarantine")

@@ -86,7 +86,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
         held = at_end.enter_context(first_edition.lock_out(paths.ledger))
         scratch = paths.data / _SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
-        if _is_taken_over(target):
+        if first_edition.is_newer(target):
             return _move_rest(paths, workspace_id, target)
         at_end.callback(shutil.rmtree, scratch, ignore_errors=True)
         atomic.make_folder(scratch)
@@ -143,16 +143,11 @@ def copy_to_read(database: Path, lock: str, copy: Path) -> None:
                 shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")
 
 
-def _is_taken_over(file: Path) -> bool:
-    version = first_edition.version_of(file)
-    return version is not None and version > first_edition.SCHEMAS[-1]
-
-
 def _source(paths: Paths, workspace_id: str, copied: Path | None = None) -> tuple[Path | None, list[Problem]]:
     """The old database that holds a workspace: the one of the folder, or where another workspace was taken over before,
     what was kept of it then; None where there never was one. `copied`: a private copy of that of the folder."""
     shared = paths.first_edition_database
-    if not _is_taken_over(shared):
+    if not first_edition.is_newer(shared):
         return _undamaged(copied or shared, paths.backups)
     file = first_edition.source(paths, workspace_id)
     return _undamaged(file, file.parent) if file is not None else (None, [])

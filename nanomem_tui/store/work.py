@@ -19,6 +19,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Select,
     Table,
     case,
     delete,
@@ -577,21 +578,25 @@ def rows(
     limit: int | None = None, offset: int = 0, *, oldest_first: bool = False,
 ) -> list[TierRecord]:  # fmt: skip
     """List the records of a kind, newest first by their own time; of one tier, or of both."""
-    return list(each(connection, kind, tier, where, limit, offset, oldest_first=oldest_first))
+    asked = _listed(kind, tier, where, oldest_first=oldest_first).limit(limit).offset(offset)
+    return [record_of(kind, row) for row in connection.execute(asked)]
 
 
 def each(
     connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where(),  # noqa: B008
     limit: int | None = None, offset: int = 0, *, oldest_first: bool = True,
 ) -> Generator[TierRecord, None, None]:  # fmt: skip
-    """Yield the records of a kind one at a time, oldest first."""
-    columns = TABLES[kind.name].c
-    order = (columns.at, columns.id) if oldest_first else (columns.at.desc(), columns.id.desc())
-    asked = select(TABLES[kind.name]).where(*_condition(kind, tier, where)).order_by(*order)
-    part = {"yield_per": _PART}
-    with connection.execute(asked.limit(limit).offset(offset), execution_options=part) as found:
+    """Yield the records of a kind one at a time, as `rows` lists them; for who may read many, or stop early."""
+    asked = _listed(kind, tier, where, oldest_first=oldest_first).limit(limit).offset(offset)
+    with connection.execute(asked, execution_options={"yield_per": _PART}) as found:
         for row in found:
             yield record_of(kind, row)
+
+
+def _listed(kind: Kind, tier: Tier | None, where: Where, *, oldest_first: bool) -> Select[Any]:
+    columns = TABLES[kind.name].c
+    order = (columns.at, columns.id) if oldest_first else (columns.at.desc(), columns.id.desc())
+    return select(TABLES[kind.name]).where(*_condition(kind, tier, where)).order_by(*order)
 
 
 def count(connection: Connection, kind: Kind, tier: Tier | None = None, where: Where = Where()) -> int:  # noqa: B008

@@ -425,7 +425,8 @@ def _members(path: Path) -> Iterator[_Member]:
         with zipfile.ZipFile(path) as archive:
             for one in archive.infolist():
                 if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise NotImplementedError(f"{one.filename} is packed in a way that may fill the memory")
+                    what = "a file in it is packed in a way that may fill the memory"
+                    raise BadInput(what, f"{path}: {one.filename}", "pack it as a usual .zip, by deflate")
                 if not one.is_dir():
                     is_link = stat.S_ISLNK(one.external_attr >> 16)
                     yield _Member(one.filename, one.file_size, lambda one=one: archive.read(one), is_link)  # type: ignore[misc]
