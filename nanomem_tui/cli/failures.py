@@ -43,6 +43,9 @@ def as_known(error: BaseException) -> errors.NanomemError | None:
         return error
     if isinstance(error, OSError):
         return errors.from_os_error(error, "working on the workspace")
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("nanomem_tui"):
+        fix = "install nanomem-tui again, with all that it needs"
+        return errors.Refused(f"the Python package {error.name} is not installed", "", fix)
     if isinstance(error, RecursionError):
         return errors.BadInput("too deeply nested to read", "", "run `nanomem doctor`")
     cause = getattr(error, "orig", None)  # SQLAlchemy wraps what the driver raised

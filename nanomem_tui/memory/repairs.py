@@ -91,8 +91,7 @@ def _change(ws: Workspace, wanted: Sequence[Repair]) -> list[tuple[Repair, str]]
     except (NanomemError, OSError) as error:
         if len(wanted) > 1:
             return [told for one in wanted for told in _change(ws, [one])]
-        why = error.what if isinstance(error, NanomemError) else error.strerror or str(error)
-        return [(one, why) for one in wanted]
+        return [(one, _why(error)) for one in wanted]
     return [(one, "") for one in wanted]
 
 
@@ -117,11 +116,15 @@ def _label(wanted: Sequence[Repair]) -> str:
 def _failure(one: Repair) -> str:
     try:
         one.do()
-    except NanomemError as error:
-        return error.what
-    except OSError as error:
-        return error.strerror or str(error)
+    except (NanomemError, OSError) as error:
+        return _why(error)
     return ""
+
+
+def _why(error: NanomemError | OSError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"{error.what}; {error.fix}" if error.fix else error.what
 
 
 def _misplaced(ws: Workspace) -> Iterator[Repair]:

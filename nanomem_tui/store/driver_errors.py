@@ -11,12 +11,15 @@ from pathlib import Path
 
 from nanomem_tui import regular
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError, from_os_error
+from nanomem_tui.text import quoted
 
 FULL, IO_ERROR = sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR
 REFUSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 NO_FILES = frozenset({FULL, IO_ERROR, sqlite3.SQLITE_CANTOPEN})
 """The codes where SQLite cannot make its files beside a database."""
+OUR_TABLES = frozenset({"memory_entries", "lessons", "operations"})
+"""A database that has tables and none of these is another program's."""
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY})
 _NEWEST_FORMAT = 2
 _SAID = {
@@ -76,6 +79,12 @@ def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied 
 def gone(path: Path) -> CorruptDatabase:
     """The error for a database that is not there any more."""
     return CorruptDatabase("the database is gone", str(path), "run `nanomem doctor`: `--fix` makes it anew from a copy")
+
+
+def anothers(path: Path, table: str) -> CorruptDatabase:
+    """The error for a database of another program, which has that table, in the place of ours."""
+    what = f"another program's database lies in the place of the memory (it has a table {quoted(table)})"
+    return CorruptDatabase(what, str(path), "move it to where it belongs, then run `nanomem doctor`")
 
 
 def _disk(folder: Path) -> str:

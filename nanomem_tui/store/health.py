@@ -62,8 +62,12 @@ def damage(database: SqliteDatabase) -> Iterator[str]:
             found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST})")]
             yield from (one for one in found if one != "ok" and "index" not in one)
             there = inspect(connection)
-            if not there.get_table_names():
+            names = there.get_table_names()
+            if not names:
                 yield "it is empty"
+                return
+            if not driver_errors.OUR_TABLES & set(names):
+                yield driver_errors.anothers(database.file, min(names)).what
                 return
             for table in models.METADATA.sorted_tables:
                 if not there.has_table(table.name):

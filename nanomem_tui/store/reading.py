@@ -81,11 +81,15 @@ class SqliteReading:
     @property
     def exists(self) -> bool:
         """Whether the tables were made. Ask nothing else before. Where making it was cut off there is a file without
-        tables. Raises CorruptDatabase where there is none, or an empty one, and its log or a copy lies beside it."""
+        tables. Raises CorruptDatabase where there is none, or an empty one, and its log or a copy lies beside it, and
+        where another program's database lies in its place."""
         is_there = self.file.exists()
         if is_there and not self._is_made:
             with self.open():
-                self._is_made = any(self.each("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+                names = {name for (name,) in self.each("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if names and not names & driver_errors.OUR_TABLES:
+                raise driver_errors.anothers(self.file, min(names))
+            self._is_made = "meta" in names
         if is_there and self._is_made:
             return True
         if _was_written(self.file):

@@ -30,6 +30,7 @@ KEPT_COPIES = 3
 LOG_SECONDS = 10.0
 """How long to wait for another process that writes the log."""
 _TAIL = 1 << 16
+_FROM_A_BACKUP = "`nanomem backup list` shows the backups, `nanomem backup restore NAME` takes one back"
 
 
 class Line(NamedTuple):
@@ -224,7 +225,7 @@ class Recovery:
         with self._database.exclusive(), self._locked() as file:
             start = next((copy for copy in self.copies() if is_whole(copy)), None)
             if start is None:
-                raise StoreError("there is no whole copy of the database", str(self._copies), "restore a backup")
+                raise StoreError("there is no whole copy of the database", str(self._copies), _FROM_A_BACKUP)
             lines = list(_lines(file))
             fresh = self._database.file.parent / "repaired.nanomem-tmp" / self._database.file.name
             shutil.rmtree(fresh.parent, ignore_errors=True)

@@ -106,3 +106,15 @@ def test_reading_an_untouched_workspace_loads_no_database_and_no_screen(
 def test_reading_our_own_database_goes_through_the_driver(tmp_path: Path, workspace: Path, command: list[str]) -> None:
     loaded(tmp_path, "--workspace", str(workspace), "memory", "add", "--text", "Prefers green tea in the morning")
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
+
+
+def test_a_package_that_is_missing_is_named_in_one_line(tmp_path: Path, workspace: Path) -> None:
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "sqlmodel.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'sqlmodel'\", name='sqlmodel')\n", encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "nanomem_tui", "--workspace", str(workspace), "memory", "add", "--text", "kept?"]
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": f"{tmp_path / 'packages'}{os.pathsep}{ROOT}"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "the Python package sqlmodel is not installed" in done.stderr

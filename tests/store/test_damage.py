@@ -66,7 +66,15 @@ def schema_full(path: Path) -> None:
     path.write_bytes(data[:at] + b"NOT FULL" + data[at + 8 :])
 
 
-DAMAGE = (schema_no_text, schema_full, torn, shifted, emptied, overwritten, Path.unlink)
+def replaced(path: Path) -> None:
+    """A database of another program in its place."""
+    path.unlink()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE songs (title TEXT)")
+    path.chmod(0o600)
+
+
+DAMAGE = (schema_no_text, schema_full, torn, shifted, emptied, overwritten, replaced, Path.unlink)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -126,8 +134,25 @@ def test_without_a_copy_it_is_refused_and_kept(workspace: Path, run: Run) -> Non
     before = database(workspace).read_bytes()
     told = run("doctor", "--fix", "--yes")
     assert (told.code, "there is no whole copy of the database" in told.out) == (1, True), told.out
+    assert "`nanomem backup restore NAME` takes one back" in told.out
     assert run("memory", "add", "--text", "refused").code == 2
     assert database(workspace).read_bytes() == before
+
+
+def test_a_database_of_another_program_is_named_and_never_written(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = make_home(tmp_path / "fresh")
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(fresh))
+    database(fresh).parent.mkdir()
+    database(fresh).touch()
+    replaced(database(fresh))
+    before = database(fresh).read_bytes()
+    for command in (["memory", "list"], ["memory", "add", "--text", "lost?"]):
+        told = run(*command)
+        assert (told.code, "another program's database lies in the place of the memory" in told.err) == (2, True), told
+    assert run("doctor", "--fix", "--yes").code == 1
+    assert database(fresh).read_bytes() == before
 
 
 @pytest.mark.parametrize(
