@@ -100,11 +100,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         wanted = [key for key in stands if keys is None or key in keys]
         if entry.undone or (touched and not wanted):
             raise NothingToDo("nothing to undo", operation.id, "it is taken back already")
-        meta = _carried(operation)
+        meta, label = _carried(operation), f"undo: {operation.label}"
         if len(wanted) < len(touched):
+            label += f" ({len(wanted)} of {len(touched)})"
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
         changes = layers.taken_back(self, operation.only(wanted))
-        return self.perform(new_operation("undo", f"undo: {operation.label}", changes, undoes=operation.id, meta=meta))
+        return self.perform(new_operation("undo", label, changes, undoes=operation.id, meta=meta))
 
     def redo(self, count: int = 1, *, own: bool = False) -> list[Operation]:
         """Do again what was undone last, `count` times; `own`: only what this workspace object undid.

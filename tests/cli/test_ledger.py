@@ -81,6 +81,14 @@ def test_each_of_several_undone_changes_has_its_maker(workspace: Path, run: Run)
     ]  # fmt: skip
 
 
+def test_an_undo_of_a_part_says_how_much_of_it(workspace: Path, run: Run) -> None:
+    first, second = (run("memory", "add", "--text", text, "--json").json["item"]["id"] for text in ("a", "b"))
+    run("memory", "delete", first, second, "--yes")
+    operation = run("log", "--limit", "1", "--json").json[0]["id"]
+    assert run("undo", operation, "--key", first).out.startswith("undo: delete 2 items (1 of 2)\n")
+    assert run("redo").out.startswith("redo: delete 2 items (1 of 2)\n")
+
+
 @needs_git
 def test_an_undo_that_no_commit_holds_is_told(versioned: Path, run: Run) -> None:
     with open_workspace(versioned) as ws:
