@@ -137,7 +137,7 @@ def trials_on(server: PostgresServer, folder: Path, first: int, number: int, ste
 @pytest.mark.vectors
 @pytest.mark.long
 def test_a_few_trials_on_a_server(tmp_path: Path, own_server: PostgresServer) -> None:
-    counts = trials_on(own_server, tmp_path, 0, 1, 15, 6.0)
+    counts = trials_on(own_server, tmp_path, 0, 1, 15, 2.0)
     assert counts["changes"] > 15
     assert counts["restarts of the server"] > 0
 
