@@ -72,6 +72,10 @@ class NotFound(NanomemError):
     """Nothing of that name is there."""
 
 
+class Unsaved(NanomemError):
+    """Changes that waited in RAM were lost when the process ended."""
+
+
 class Refused(NanomemError):
     """The action is possible in principle, but not now."""
 

@@ -166,8 +166,8 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
 def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> int:
     """Remove old backups for good. Those that stay are read first.
 
-    A damaged one is named and stays, and counts for nothing; exit code 1 then. What a backup of an older nanomem builds
-    on stays with it.
+    A damaged one among them is named and stays, and counts for nothing; exit code 1 then. What a backup of an older
+    nanomem builds on stays with it.
 
     \b
     Example:

@@ -43,9 +43,10 @@ def doctor(state: State, fix: bool, yes: bool, dry_run: bool) -> int:
 
 
 def _report(found: Sequence[Problem]) -> list[str]:
+    counted = [entry for entry in found if entry.severity != "note"]
     return [
         *(f"{entry.severity:<7}  {entry.text()}" for entry in found),
-        words.counted(len(found), "finding") if found else "All is well.",
+        words.counted(len(counted), "finding") if counted else "All is well.",
         f"nanomem {__version__}, SQLite {_sqlite_version()}",
     ]
 

@@ -48,6 +48,7 @@ class State:
         finally:
             _close(ws)
         _tell_copy(ws)
+        _tell_takeover(ws)
         for name in sorted(_names(ws.paths.quarantine) - before):
             from nanomem_tui.store.atomic import why_kept
 
@@ -121,13 +122,29 @@ def _tell_copy(ws: Workspace) -> None:
         output.notes([f"Note: {what}"])
 
 
+def _tell_takeover(ws: Workspace) -> None:
+    """Say on stderr what this command took over from the first edition, where its files are, and what is not in it."""
+    taken = ws.store.taken_over
+    if taken is None:
+        return
+    if taken.copy is not None and taken.counts:
+        names = {"item": "item", "lesson": "lesson", "record": "record", "operation": "operation"}
+        counts = [
+            f"{sum(taken.counts[layer].values()):,} {name}s" for layer, name in names.items() if layer in taken.counts
+        ]
+        output.notes([f"Note: taken over from the first edition: {', '.join(counts)}; its files are in {taken.copy}"])
+    output.notes(f"Warning: not taken over: {problem.text()}" for problem in taken.problems)
+
+
 def _close(ws: Workspace) -> None:
     """Let go of the workspace. A last checkpoint that fails loses nothing, so that it is told and is no failure: who is
-    told of one would do the change again."""
-    from nanomem_tui.errors import NanomemError
+    told of one would do the change again. Raises Unsaved where it does lose something."""
+    from nanomem_tui.errors import NanomemError, Unsaved
 
     try:
         ws.close()
+    except Unsaved:
+        raise
     except NanomemError as error:
         output.notes([f"Note: saved, but the agent's files and counters are written later: {error.what} (degraded)"])
 

@@ -219,6 +219,8 @@ def quarantined(paths: Paths) -> Iterator[Problem]:
         fix = "take what is missing from it, then remove it"
         if empty or name.endswith(".lock"):
             fix = "there is nothing in it that is missing: remove it"
+        elif name.startswith(atomic.ANOTHERS):
+            fix = "move it to where it belongs"
         yield Problem(f"{why}; it is kept here as it was", paths.relative(path), None, fix, "warning")
 
 
@@ -320,6 +322,8 @@ def _mode(path: Path, right: int, paths: Paths) -> Iterator[Problem]:
         yield _link(path, paths)
     elif stat.S_IMODE(mode) & ~right & 0o077:
         what = f"mode {stat.S_IMODE(mode):04o}: other users can read what the agent remembers"
+        if not mode & stat.S_IWUSR:
+            what = f"mode {stat.S_IMODE(mode):04o}: it cannot be written, so changes are refused"
         yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it", "warning")
     elif stat.S_IMODE(mode) & right & 0o600 != 0o600:
         what = f"mode {stat.S_IMODE(mode):04o}: nanomem cannot write it"

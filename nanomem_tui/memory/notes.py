@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound, Problem
 from nanomem_tui.formats.markdown import daily_note_name, decode
-from nanomem_tui.memory.reading import Parsed, regular_files
+from nanomem_tui.memory.reading import Parsed, no_files, regular_files
 from nanomem_tui.paths import Paths
 
 MIRRORS = ("episodic", "semantic")
@@ -82,11 +82,17 @@ class Notes:
         return told(range(line - 2, -1, -1))[::-1], told(range(line, len(lines)))
 
     def problems(self) -> builtins.list[Problem]:
-        """What could not be read, line by line."""
+        """What could not be read, line by line, and what is no file."""
         found: builtins.list[Problem] = []
         for _, path in self._files():
             (_, problems), unreadable = self._parsed.get(path, self._paths.relative(path))
             found += [*problems, *([unreadable] if unreadable else [])]
+        for folder in ("", *MIRRORS):
+            for name, kind in no_files(self._paths.memory / folder, ".md"):
+                if folder or daily_note_name(name):
+                    where = self._paths.relative(self._paths.memory / folder / name)
+                    what = f"a {kind} lies in the place of a note, and is not read"
+                    found.append(Problem(what, where, None, "put the real file in its place", "warning"))
         return found
 
     def _files(self) -> builtins.list[tuple[Note, Path]]:

@@ -137,6 +137,18 @@ class Parsed(Generic[Value]):
             return self._parse(b"", where), Problem(error.what, where, fix=error.fix)
 
 
+def no_files(folder: Path, ending: str) -> list[tuple[str, str]]:
+    """Name and kind (link, pipe, folder …) of what ends so in a folder and is no file, by name; hidden ones are left
+    out."""
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.name.endswith(ending) and not entry.name.startswith("."):
+                mode = entry.stat(follow_symlinks=False).st_mode
+                found += [] if stat.S_ISREG(mode) else [(entry.name, regular.kind_of(mode))]
+    return sorted(found)
+
+
 def regular_files(folder: Path, ending: str) -> list[tuple[str, os.stat_result]]:
     """Name and `stat` of the files in a folder that end so, by name; hidden ones and links are left out.
 

@@ -69,7 +69,7 @@ def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple
     can = [one for one in found if not one.held]
     others = [one for one in can if one.changes is None]
     told = _tell(ws.perform, others, backup)
-    done = [(one, _failure(one)) for one in others]
+    done = [_done(one) for one in others]
     if not told:
         _tell(ws.perform, [one for one, why in done if not why], backup)
     return done + _change(ws, [one for one in can if one.changes is not None])
@@ -77,6 +77,8 @@ def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple
 
 def ways_back(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
     """What takes back what was put right, each a sentence without its end; `backup`: the one that was made before."""
+    if not any(not why for _, why in done):
+        return []
     changed = any(one.changes is not None for one, why in done if not why)
     undo = ["`nanomem undo` takes back what it changed in files"] if changed else []
     return [*undo, f"`nanomem backup restore {backup}` takes it back"]
@@ -113,12 +115,13 @@ def _label(wanted: Sequence[Repair]) -> str:
     return f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
 
 
-def _failure(one: Repair) -> str:
+def _done(one: Repair) -> tuple[Repair, str]:
+    """Put one thing right; the repair, with what was done, and why that failed."""
     try:
-        one.do()
+        found = one.do()
     except (NanomemError, OSError) as error:
-        return _why(error)
-    return ""
+        return one, _why(error)
+    return (one._replace(how=found), "") if isinstance(found, str) else (one, "")
 
 
 def _why(error: NanomemError | OSError) -> str:

@@ -30,14 +30,25 @@ def repairs(ws: Workspace) -> Iterator[Repair]:
         return
     from nanomem_tui.store import health, oplog
     from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.recovery import LOG
 
     where = ws.store.where
     database, recovery = ws.store.writer.database, ws.store.writer.recovery
     if recovery is not None and isinstance(database, SqliteDatabase):
         if damaged := list(health.damage(database)):
-            how = "it is made anew from the newest whole copy and the log; this file goes to the quarantine"
-            yield Repair(f"damaged: {damaged[0]}", where, how, recovery.repair)
+            how = "it is made anew from the newest whole copy and the log"
+            how += "; this file goes to the quarantine" if database.file.exists() else ""
+            yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
             return
+        if copies := recovery.damaged_copies():
+            what, how = (
+                f"{counted(len(copies), 'copy', 'copies')} of it damaged",
+                "made anew; the old goes to the quarantine",
+            )
+            yield Repair(what, where, how, recovery.replace_damaged_copies, aside=True)
+        if lines := recovery.unreadable_lines():
+            what, how = f"{counted(len(lines), 'line')} cannot be read", "it is written anew from the database"
+            yield Repair(what, ws.paths.relative(database.file.with_name(LOG)), how, recovery.write_anew, aside=True)
         if lost := recovery.lost_commits():
             what = f"it lacks {counted(lost, 'change')} that the log beside it has"
             yield Repair(what, where, "they are made again", recovery.make_lost_commits_again)

@@ -324,11 +324,17 @@ def original_name(name: str) -> str:
     return re.sub(r"^(?:[0-9]{8}-[0-9]{6}[0-9a-f]{4}|[0-9a-f]{16})-", "", name)
 
 
+ANOTHERS = "of-another-program"
+"""How the name of a database begins that was no memory of ours."""
+
+
 def why_kept(name: str) -> str:
     """Why a file lies in the quarantine, by its name there."""
     original = original_name(name)
     if original.endswith(".lock"):
         return f"{original} was held by nobody" if re.match("[0-9a-f]{16}-", name) else f"{original} was no file"
+    if original.startswith(f"{ANOTHERS}-"):
+        return f"{original} is a database of another program, which lay in the place of the memory"
     if original in ("cursor", "dream_cursor", ".cursor", ".dream_cursor"):
         return f"{original} was no place in the archive, and was set right"
     return f"{original} could not be read whole"

@@ -77,8 +77,9 @@ def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied 
 
 
 def gone(path: Path) -> CorruptDatabase:
-    """The error for a database that is not there any more."""
-    return CorruptDatabase("the database is gone", str(path), "run `nanomem doctor`: `--fix` makes it anew from a copy")
+    """The error for a database that is not there any more, or has nothing in it."""
+    what = "the database is gone" if not path.exists() else "the database is empty"
+    return CorruptDatabase(what, str(path), "run `nanomem doctor`: `--fix` makes it anew from a copy")
 
 
 def anothers(path: Path, table: str) -> CorruptDatabase:

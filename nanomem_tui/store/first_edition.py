@@ -207,8 +207,9 @@ def _read_lines(file: Path, problems: list[Problem]) -> list[Operation]:
         parts = [_LINE + part[: part.rfind(b"}") + 1] for part in line.split(_LINE)[1:]] if operation is None else []
         operations = [one for one in (operation, *map(_operation, parts)) if one is not None]
         found += operations
-        if not operations and line.strip(b"\0\r ") and number < len(lines):
-            problems.append(Problem("a change that cannot be read", f"ledger/{file.name}", number, "the copy has it"))
+        if not operations and line.strip(b"\0\r "):
+            what = "a change that cannot be read" if number < len(lines) else "a change whose end is cut off"
+            problems.append(Problem(what, f"ledger/{file.name}", number, "the old file is kept with its words"))
     return found
 
 

@@ -25,14 +25,19 @@ _MOST = 20
 MISSING = ""
 """Stands for the field of a row that is not there at all."""
 FIX = "`nanomem doctor --fix` makes it anew from the newest copy and the operations since, and keeps this file"
+NO_COPY = (
+    "no copy of it is whole: restore a backup (`nanomem backup list`), or move the folder of nanomem's data away, so "
+    "that the agent's own files are read anew; the history is lost then"
+)
 
 
 def problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
-    """List what is wrong with a database: pages, tables, indexes, and rows that are not what was written. Reads
-    only."""
+    """List what is wrong with a database: pages, tables, indexes, and rows that are not what was written. `copies`:
+    the whole ones. Reads only."""
     where = database.where
     damaged = list(damage(database))
-    yield from (Problem(f"damaged: {one}", where, None, FIX) for one in damaged[:_MOST])
+    fix = FIX if copies else NO_COPY
+    yield from (Problem(f"damaged: {one}", where, None, fix) for one in damaged[:_MOST])
     if damaged:
         return
     for name in missing_indexes(database):

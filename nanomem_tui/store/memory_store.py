@@ -30,6 +30,7 @@ from nanomem_tui.errors import (
     Problem,
     Refused,
     StoreError,
+    Unsaved,
     from_os_error,
 )
 from nanomem_tui.operations import SIGNED, Change, Layer, Operation, Value, new_operation
@@ -753,11 +754,17 @@ class MemoryStore:
         return self.place.leading(work)
 
     def close(self) -> None:
-        """Save what is unsaved, and close the database. Raises when that fails."""
+        """Save what is unsaved, and close the database. Raises when that fails: Unsaved where changes are lost by it,
+        else nothing is."""
         try:
             # What the agent changed in its files is taken over by the next command that writes.
             if self._has_written or self._held or self.snapshot.unsaved_counts():
                 self.checkpoint(final=True)
+        except NanomemError as error:
+            if self._held:
+                what = f"{counted(len(self._held), 'change')} of turns could not be saved: {error.what}"
+                raise Unsaved(what, error.where, error.fix) from error
+            raise
         finally:
             self._until_closed.close()
             if "writer" in self.__dict__:

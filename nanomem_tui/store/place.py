@@ -80,10 +80,19 @@ class Place:
 
         assert isinstance(writer.database, SqliteDatabase)
         assert writer.recovery is not None
+        harmed = writer.recovery.damaged_copies()
+        whole = [copy for copy in writer.recovery.copies() if copy not in harmed]
         try:
-            found = list(health.problems(writer.database, writer.recovery.copies()))
+            found = list(health.problems(writer.database, whole))
         except DiskFull as error:  # SQLite needs room to look
             return [Problem(f"not looked through: {error.what}", self.where, None, error.fix)]
+        fix = "`nanomem doctor --fix` moves it to the quarantine and makes a new copy"
+        found += [Problem("this copy is damaged", self._paths.relative(copy), None, fix) for copy in harmed]
+        log, fix = self._paths.database.with_name(LOG), "`nanomem doctor --fix` writes it anew from the database"
+        found += [
+            Problem("this line cannot be read", self._paths.relative(log), number, fix)
+            for number in writer.recovery.unreadable_lines()
+        ]
         if not found and (lost := writer.recovery.lost_commits()):
             what = f"it lacks {counted(lost, 'change')} that {LOG} beside it has"
             fix = "`nanomem doctor --fix`, or the next change, makes them again"

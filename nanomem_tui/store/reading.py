@@ -53,6 +53,9 @@ _NUL, _ESCAPE = "\0", "\U0010fffe"
 """A server takes no NUL in a text. It is stored as the escape and `0`, the escape itself as the escape and `1`."""
 
 
+_TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+
+
 class OlderSchema(StoreError):
     """A database of this edition that an earlier release made; see `migrations`."""
 
@@ -86,7 +89,7 @@ class SqliteReading:
         is_there = self.file.exists()
         if is_there and not self._is_made:
             with self.open():
-                names = {name for (name,) in self.each("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                names = {name for (name,) in self.each(_TABLE_NAMES)}
             if names and not names & driver_errors.OUR_TABLES:
                 raise driver_errors.anothers(self.file, min(names))
             self._is_made = "meta" in names
@@ -233,6 +236,18 @@ Reading = SqliteReading | CoreReading
 def within(connection: Connection) -> CoreReading:
     """Read in the transaction of a connection of SQLAlchemy."""
     return CoreReading(lambda: contextlib.nullcontext(connection))
+
+
+def is_anothers(file: Path) -> bool:
+    """Whether a file is a database of another program. One that cannot be read is none."""
+    if not file.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            names = {name for (name,) in connection.execute(_TABLE_NAMES)}
+    except sqlite3.Error:
+        return False
+    return bool(names) and not names & driver_errors.OUR_TABLES
 
 
 def _was_written(file: Path) -> bool:

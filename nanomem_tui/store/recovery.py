@@ -23,7 +23,9 @@ from nanomem_tui.errors import StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic, driver_errors, migrations, operations, oplog, rows
 from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
+from nanomem_tui.store.reading import is_anothers
 from nanomem_tui.store.snapshot import patched
+from nanomem_tui.text import counted
 
 LOG, LOCK = "operations.jsonl", "operations.lock"
 KEPT_COPIES = 3
@@ -57,12 +59,23 @@ class Line(NamedTuple):
 
 class Repaired(NamedTuple):
     """What a repair did: the copy that it began with, how many commits of the log it made again, where the damaged file
-    lies, and the numbers of commits that nobody has."""
+    lies ("" where there was none), and the numbers of commits that nobody has. `has_log`: whether there was a log."""
 
     copy: str
     replayed: int
     quarantined: str
     missing: tuple[int, ...]
+    has_log: bool = True
+
+    def text(self) -> str:
+        """Return what was done and what is missing, for a person."""
+        done = f"made anew from {self.copy} and {counted(self.replayed, 'later change')} of {LOG}"
+        if not self.has_log:
+            return f"made anew from {self.copy}; {LOG} was not there, so every later change is missing from the history"
+        if self.missing:
+            lost = counted(len(self.missing), "place")
+            return f"{done}; at {lost} of {LOG} lines cannot be read, and the changes in them are missing"
+        return done
 
 
 class Recovery:
@@ -129,6 +142,13 @@ class Recovery:
         with self._database.reading() as connection:
             newest = operations.meta_of(connection).revision
         return sum(seq > newest for seq in in_log)
+
+    def unreadable_lines(self) -> list[int]:
+        """List the numbers of the lines of the log that cannot be read, but for a torn end, from 1. Reads only."""
+        if not self._log.exists():
+            return []
+        with open(self._log, "rb") as file:
+            return [number for number, data in enumerate(file, 1) if data.endswith(b"\n") and Line.parse(data) is None]
 
     def write_anew(self) -> None:
         """Write the log anew from the database, for who took texts out of it; lines that were harmed go too."""
@@ -215,6 +235,19 @@ class Recovery:
             if len(kept) < len(lines):
                 atomic.write_atomic(self._log, b"".join(line.to_bytes() for line in kept))
 
+    def damaged_copies(self) -> list[Path]:
+        """List the copies that are not whole, newest first. Reads every page of each."""
+        return [copy for copy in self.copies() if not is_whole(copy)]
+
+    def replace_damaged_copies(self) -> None:
+        """Put damaged copies into the quarantine, and make today's copy where there is none left of today."""
+        with self._copying():
+            atomic.make_folder(self._quarantine)
+            for copy in self.damaged_copies():
+                os.replace(copy, self._quarantine / f"copy-{_stamp()}-{copy.name}")
+            atomic.sync_folder(self._copies)
+        self.copy_if_due()
+
     # -- repair -------------------------------------------------------------------------------------------------
 
     def repair(self) -> Repaired:
@@ -222,6 +255,7 @@ class Recovery:
 
         Raises StoreError where there is no whole copy; nothing is moved then.
         """
+        has_log = self._log.exists() and self._log.stat().st_size > 0
         with self._database.exclusive(), self._locked() as file:
             start = next((copy for copy in self.copies() if is_whole(copy)), None)
             if start is None:
@@ -251,20 +285,26 @@ class Recovery:
             os.replace(fresh, self._database.file)
             atomic.sync_folder(self._database.file.parent)
             shutil.rmtree(fresh.parent)
-            return Repaired(start.name, len(wanted), aside, missing)
+            return Repaired(start.name, len(wanted), aside, missing, has_log)
 
     def _set_aside(self) -> str:
         """Keep the damaged file, and its WAL where that holds something, under a name that says when."""
         atomic.make_folder(self._quarantine)
-        stamp = clock.iso(clock.now())[:19].replace(":", "")
+        name = f"{atomic.ANOTHERS if is_anothers(self._database.file) else 'nanomem'}-{_stamp()}.db"
+        had_file = self._database.file.exists()
         for suffix in ("", "-wal", "-shm"):
             harmed = self._database.file.with_name(self._database.file.name + suffix)
             if suffix == "-shm" or (suffix and harmed.exists() and not harmed.stat().st_size):
                 harmed.unlink(missing_ok=True)
             elif harmed.exists():
                 harmed.chmod(atomic.PRIVATE_FILE)
-                os.replace(harmed, self._quarantine / f"nanomem-{stamp}.db{suffix}")
-        return f"nanomem-{stamp}.db"
+                os.replace(harmed, self._quarantine / f"{name}{suffix}")
+        return name if had_file else ""
+
+
+def _stamp() -> str:
+    """Now, as it stands in the name of a file."""
+    return clock.iso(clock.now())[:19].replace(":", "")
 
 
 def is_whole(file: Path) -> bool:

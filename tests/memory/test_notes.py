@@ -58,6 +58,8 @@ def test_links_are_not_followed(memory, notes, tmp_path):
     (tmp_path / "secret").write_text("private")
     (memory / "2026-01-01.md").symlink_to(tmp_path / "secret")
     assert notes.list() == []
+    [problem] = notes.problems()
+    assert problem.text().startswith("memory/2026-01-01.md: a link lies in the place of a note, and is not read")
 
 
 def test_bad_bytes_are_shown_and_reported(memory, notes):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import DiskFull
+from nanomem_tui.errors import DiskFull, Unsaved
 from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.store.engine import SqliteDatabase
@@ -83,6 +83,22 @@ def test_what_a_turn_cannot_write_now_waits_in_ram_and_is_kept_by_the_next_check
         with open_workspace(workspace) as other:
             assert any("tea to coffee" in row.text for row in other.items.all())
         assert sum("tea to coffee" in row.text for row in ws.items.all()) == 1
+
+
+@pytest.mark.sqlite("fails the disk under the file")
+def test_a_process_that_ends_before_it_could_be_written_says_that_it_is_lost(workspace: Path, monkeypatch) -> None:
+    ws = open_workspace(workspace)
+    ws.items.all()
+    ws.store.stays = True
+    turn(ws, "I prefer trains to planes")
+
+    def full(*_: object, **__: object) -> object:
+        raise DiskFull("no space left for the database", "nanomem.db", "free some space")
+
+    monkeypatch.setattr(SqliteDatabase, "writing", full)
+    turn(ws, "I prefer tea to coffee")
+    with pytest.raises(Unsaved, match="1 change of turns could not be saved: no space left"):
+        ws.close()
 
 
 @pytest.mark.sqlite("fails the disk under the file")

@@ -98,7 +98,7 @@ def test_every_command_says_so_and_the_doctor_makes_it_anew(
     assert (fixed.code, "Not fixed" in fixed.out) == (0, False), fixed.out
     assert state(workspace) == before
     assert is_whole(database(workspace))
-    kept = [path.read_bytes() for path in (workspace.parent / "nanomem" / "quarantine").glob("nanomem-*.db")]
+    kept = [path.read_bytes() for path in (workspace.parent / "nanomem" / "quarantine").glob("*-*.db")]
     assert kept == ([left] if left is not None else [])
     with open_workspace(workspace) as ws:
         edited = next(entry for entry in ws.log() if entry.operation.kind == "items.edit")
@@ -135,8 +135,41 @@ def test_without_a_copy_it_is_refused_and_kept(workspace: Path, run: Run) -> Non
     told = run("doctor", "--fix", "--yes")
     assert (told.code, "there is no whole copy of the database" in told.out) == (1, True), told.out
     assert "`nanomem backup restore NAME` takes one back" in told.out
+    assert "takes it back" not in told.out, "nothing was done"
     assert run("memory", "add", "--text", "refused").code == 2
     assert database(workspace).read_bytes() == before
+
+
+def test_the_repair_says_what_is_missing_where_a_line_of_the_log_is_torn(workspace: Path, run: Run) -> None:
+    log = database(workspace).with_name("operations.jsonl")
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join((*lines[:-2], lines[-2][:40] + b"\n", lines[-1])))
+    named = f"operations.jsonl:{len(lines) - 1}: this line cannot be read"
+    assert named in run("doctor").out
+    database(workspace).unlink()
+    fixed = run("doctor", "--fix", "--yes")
+    assert "at 1 place of operations.jsonl lines cannot be read, and the changes in them are missing" in fixed.out
+    assert named in fixed.out
+    assert "it is written anew from the database" in run("doctor", "--fix", "--yes").out
+    assert "operations.jsonl" not in run("doctor").out
+
+
+def test_the_repair_says_what_is_missing_where_the_log_is_gone(workspace: Path, run: Run) -> None:
+    for name in ("nanomem.db", "operations.jsonl"):
+        database(workspace).with_name(name).unlink()
+    fixed = run("doctor", "--fix", "--yes")
+    assert "operations.jsonl was not there, so every later change is missing from the history" in fixed.out
+
+
+def test_a_damaged_copy_is_named_and_made_anew(workspace: Path, run: Run) -> None:
+    [copy] = database(workspace).with_name("copies").glob("nanomem-*.db")
+    overwritten(copy)
+    told = run("doctor")
+    assert (told.code, f"copies/{copy.name}: this copy is damaged" in told.out) == (1, True), told.out
+    assert run("doctor", "--fix", "--yes").code == 0
+    assert is_whole(copy)
+    kept = [path.read_bytes() for path in database(workspace).with_name("quarantine").iterdir()]
+    assert kept == [b"this is no database" * 500]
 
 
 def test_a_database_of_another_program_is_named_and_never_written(

@@ -33,6 +33,7 @@ from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.recovery import LOG
 from nanomem_tui.store.takeover import TakenOver
 from nanomem_tui.store.values import ROW_TYPES, Item
+from tests.cli.conftest import Run
 from tests.store.stores import Store, TextFiles, add, texts
 
 pytestmark = pytest.mark.sqlite("the first edition of a file of SQLite")
@@ -494,8 +495,24 @@ def test_lines_of_a_ledger_that_were_harmed_cost_themselves_alone(home: Callable
     ledger.write_bytes(b"".join(lines) + b'{"c":"00000000","r":{"id":"op')
     taken = old.take_over()
     named = [problem for problem in taken.problems if problem.where.startswith("ledger/")]
-    assert [(problem.line, problem.where) for problem in named] == [(1, f"ledger/{ledger.name}")]
+    where = f"ledger/{ledger.name}"
+    assert [(problem.line, problem.where) for problem in named] == [(1, where), (len(lines) + 1, where)]
     assert texts(old.store())["ltm_1"] == "item number 1"
+
+
+def test_the_command_that_takes_it_over_says_how_much_and_what_is_not_in_it(
+    home: Callable[[str], Home], run: Run
+) -> None:
+    old = home("killed")
+    ledger = min((old.paths.ledger / old.id).glob("*.ledger"))
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join((lines[0].replace(b"edited by the first", b"edited by no one"), *lines[1:])))
+    where = ["--workspace", str(old.paths.workspace)]
+    assert "a change that cannot be read" in run(*where, "memory", "list").err
+    told = run(*where, "memory", "add", "--text", "new")
+    items = len(old.shown["rows"]["item"])
+    assert f"Note: taken over from the first edition: {items:,} items, " in told.err
+    assert f"Warning: not taken over: ledger/{ledger.name}:1: a change that cannot be read" in told.err
 
 
 def test_an_older_schema_lacks_tables_and_is_taken_over(home: Callable[[str], Home]) -> None:
