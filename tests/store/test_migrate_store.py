@@ -390,6 +390,22 @@ def planned(workspace: Path, url: str, capsys: Capture, *more: str) -> tuple[str
     return said, json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_a_memory_that_moved_without_its_setting_says_which_command_goes_on(
+    workspace: Path, url: str, capsys: Capture, *, back: bool
+) -> None:
+    if back:
+        assert migrate(workspace, "sqlite", url) == 0
+    way = (url, "sqlite") if back else ("sqlite", url)
+    assert migrate(workspace, *way, "--keep-settings") == 0
+    capsys.readouterr()
+    assert command(workspace, "memory", "list") == 2
+    told = "migrate-store FROM sqlite" if back else "migrate-store sqlite TO"
+    assert f"Fix: run the same `nanomem {told}` again: it sets `database_url`" in capsys.readouterr().err
+    assert migrate(workspace, *way) == 0
+    assert command(workspace, "memory", "list") == 0
+
+
 def test_the_plan_says_that_a_move_was_cut_off_before_the_switch(workspace: Path, url: str, capsys: Capture) -> None:
     before = seen(workspace)
     assert planned(workspace, url, capsys)[1]["state"] == "new"
