@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 from pathlib import Path
@@ -117,10 +118,24 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     body = {"key": key, "value": values.plain(now), "was": values.plain(shown), "path": str(file)}
     if dry_run:
         state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
+        _note_left_behind(found, key, saved.value)
         return
     was = "it was not set there" if saved.was is None else f"it was {configuration.written(shown)}"
     state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
+    _note_left_behind(found, key, saved.value)
     _notes(configuration.load(found, forgiving=True), key, str(file))
+
+
+def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
+    """Say on stderr that the memory in the file of a workspace does not go to the server that was named."""
+    if found is None or key != "database_url" or not value:
+        return
+    from nanomem_tui.store import store_move
+
+    with contextlib.suppress(NanomemError):  # what keeps it from being read is told by every other command
+        if store_move.holds_in_file(found, paths.workspace_id(found)):
+            move = f"nanomem migrate-store sqlite {shlex.quote(str(value))}"
+            output.notes([f"Note: the memory in {found.database} stays there, out of use; `{move}` moves it."])
 
 
 def _check_keys(text: str) -> None:

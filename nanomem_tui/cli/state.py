@@ -147,6 +147,8 @@ def _close(ws: Workspace) -> None:
         raise
     except NanomemError as error:
         output.notes([f"Note: saved, but the agent's files and counters are written later: {error.what} (degraded)"])
+    failures = ws.store.files.failures.values()
+    output.notes(f"Note: saved, but a file of the agent is written later: {one.text()}" for one in failures)
 
 
 def _names(folder: Path) -> set[str]:

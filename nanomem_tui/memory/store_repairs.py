@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def repairs(ws: Workspace) -> Iterator[Repair]:
-    """A whole file in the place of a damaged one, indexes of tables, and the search index."""
+    """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
     with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
         if not ws.store.has_database:
             return
@@ -28,7 +28,7 @@ def repairs(ws: Workspace) -> Iterator[Repair]:
         return
     if ws.store.shows_copy:
         return
-    from nanomem_tui.store import health, oplog
+    from nanomem_tui.store import health, leases, oplog
     from nanomem_tui.store.engine import SqliteDatabase
     from nanomem_tui.store.recovery import LOG
 
@@ -55,6 +55,10 @@ def repairs(ws: Workspace) -> Iterator[Repair]:
         if names := health.missing_indexes(database):
             how = "they are made anew from their tables"
             yield Repair(f"lacks index {names[0]}", where, how, partial(health.make_indexes, database, names))
+    if (server := ws.store.server) is not None and (tables := leases.strays(server)):
+        what = f"tables of one role, which other members may not see: {', '.join(tables)}"
+        how = "they are given to the owner of the schema"
+        yield Repair(what, where, how, partial(leases.give_strays_to_owner, server))
     for entry in ws.store.unfinished():
         if entry.state == oplog.STUCK:
             close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)

@@ -108,6 +108,10 @@ _TABLES = (
     "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
     " WHERE nspname = %s AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY relname"
 )
+_STRAYS = (
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s"
+    " AND relkind IN ('r', 'p') AND relowner <> nspowner AND pg_has_role(relowner, 'USAGE') ORDER BY relname"
+)
 _MEMBERS = (
     "SELECT DISTINCT m.rolname FROM pg_auth_members a JOIN pg_roles g ON g.oid = a.roleid"
     " JOIN pg_roles m ON m.oid = a.member WHERE g.rolname = %s ORDER BY 1"
@@ -128,7 +132,7 @@ def grant(database: PostgresDatabase, member: str) -> None:
         owner = _owner(database, connection)
         if connection.exec_driver_sql(_HAS_LOGIN, (member,)).first() is None:
             raise NotFound("there is no such role on the server", member, f"make it: CREATE ROLE {member} LOGIN")
-        statements = []
+        statements = _to_owner(database, connection, owner)
         group = owner
         if _is_a_persons(connection, owner):
             group = f"{database.schema[:50]}_{secrets.token_hex(4)}"
@@ -160,6 +164,39 @@ def revoke(database: PostgresDatabase, member: str) -> None:
         operations.next_revision(connection)  # tells it on the old channel too, so that others look
         channel = f"nanomem_{secrets.token_hex(12)}"
         connection.execute(update(operations.META).values(channel=channel))
+
+
+def act_as_owner(connection: Connection) -> None:
+    """Make what the rest of a transaction makes on a server belong to the owner of the schema: all members see it."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(
+            "SELECT set_config('role', pg_get_userbyid(nspowner)::text, true)"
+            " FROM pg_namespace WHERE nspname = current_schema()"
+        )
+
+
+def strays(database: PostgresDatabase) -> list[str]:
+    """List the tables of ours that do not belong to the owner of the schema: other members do not see them. Raises
+    NotFound where there is no schema."""
+    with database.reading() as connection:
+        _owner(database, connection)
+        return _strays(database, connection)
+
+
+def give_strays_to_owner(database: PostgresDatabase) -> None:
+    """Give the tables of `strays` to the owner of the schema. Raises NotFound, AccessDenied, or StoreError."""
+    with database.transaction() as connection:
+        for statement in _to_owner(database, connection, _owner(database, connection)):
+            connection.exec_driver_sql(statement)
+
+
+def _strays(database: PostgresDatabase, connection: Connection) -> list[str]:
+    return list(connection.exec_driver_sql(_STRAYS, (database.schema,)).scalars())
+
+
+def _to_owner(database: PostgresDatabase, connection: Connection, owner: str) -> list[str]:
+    quoted, schema = database.quoted, database.quoted(database.schema)
+    return [f"ALTER TABLE {schema}.{quoted(table)} OWNER TO {quoted(owner)}" for table in _strays(database, connection)]
 
 
 def _to_group(database: PostgresDatabase, connection: Connection, group: str, owner: str) -> list[str]:

@@ -7,6 +7,7 @@ transaction and nothing is prepared, so that it works behind a pool of transacti
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -293,7 +294,8 @@ class PostgresDatabase:
         if code in ("XX001", "XX002"):
             return CorruptDatabase(f"the server says that its data is damaged ({said})", self.where, "see its log")
         if code == "3D000" or ('database "' in said and "does not exist" in said):
-            return StoreError(f"there is no such database ({said})", self.where, "make it once: createdb -E UTF8")
+            fix = f"make it once: createdb -E UTF8 {shlex.quote(self._engine.url.database or '')}"
+            return StoreError(f"there is no such database ({said})", self.where, fix)
         if any(sign in said for sign in (_REFUSALS if "FATAL:" in said else _MISTAKES)):
             fix = "correct `database_url`, the role or its password (~/.pgpass)"
             return StoreError(f"the connection is refused ({said})", self.where, fix)
@@ -354,7 +356,8 @@ def _refuse(driver: Any, _record: object) -> None:
         raise StoreError(what, "database_url", "update the server")
     encoding = driver.info.parameter_status("server_encoding")
     if encoding not in ("UTF8", None):  # a pool may not tell; the server refuses what does not fit then
+        name = shlex.quote(f"{driver.info.dbname}_utf8")
         driver.close()
         what = f"the database has the encoding {encoding}: not every text fits"
-        fix = "make a database with `createdb -E UTF8 -T template0`, and name that one"
+        fix = f"make a database with `createdb -E UTF8 -T template0 {name}`, and name that one"
         raise StoreError(what, "database_url", fix)

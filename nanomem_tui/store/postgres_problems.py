@@ -20,9 +20,10 @@ _SCHEMA = (
     " (SELECT FROM aclexplode(nspacl) WHERE grantee = 0) FROM pg_namespace WHERE nspname = %s"
 )
 _TABLES = (
-    "SELECT c.relname, pg_get_userbyid(c.relowner) <> pg_get_userbyid(n.nspowner), array(SELECT attname::text FROM"
+    "SELECT c.relname, c.relowner <> n.nspowner, pg_has_role(c.relowner, 'USAGE'), array(SELECT attname::text FROM"
     " pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)"
     " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relkind IN ('r', 'p')"
+    " ORDER BY c.relname"
 )
 _VECTOR = (
     "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector'),"
@@ -92,10 +93,13 @@ def _of_rights(database: PostgresDatabase, connection: Connection) -> Iterator[P
 def _of_tables(database: PostgresDatabase, connection: Connection, owner: str) -> Iterator[Problem]:
     """Tables and columns that somebody took out, or made under a role of their own."""
     there = {}
-    for table, belongs_to_another, columns in connection.exec_driver_sql(_TABLES, (database.schema,)):
+    for table, belongs_to_another, is_ours, columns in connection.exec_driver_sql(_TABLES, (database.schema,)):
         there[table] = columns
         if belongs_to_another:
-            fix = f"let its owner run: ALTER TABLE {database.quoted(table)} OWNER TO {database.quoted(owner)}"
+            name = f"{database.quoted(database.schema)}.{database.quoted(table)}"
+            fix = f"let its owner run: ALTER TABLE {name} OWNER TO {database.quoted(owner)}"
+            if is_ours:
+                fix = f"`nanomem doctor --fix` gives it to {owner}"
             yield Problem(f"the table {table} does not belong to {owner}: members may not see it", "", None, fix)
     tables = models.METADATA.sorted_tables
     leases = models.table(models.Lease).name  # the work makes it too, and an agent may tell of its work first

@@ -326,10 +326,13 @@ def meta(reading: Reading) -> Meta:
     return Meta(*reading.all("meta")[0])
 
 
-def refuse_moved(meta: Meta) -> None:
-    """Raise Moved where the memory was moved to another database."""
+def refuse_moved(meta: Meta, *, on_server: bool) -> None:
+    """Raise Moved where the memory was moved to another database. `on_server`: it was moved from a server."""
     if meta.moved_to:
-        raise Moved("the memory lies elsewhere now", meta.moved_to, "open it there")
+        source = "FROM" if on_server else "sqlite"
+        target = "TO" if meta.moved_to.startswith("PostgreSQL ") else "sqlite"
+        fix = f"run the same `nanomem migrate-store {source} {target}` again: it sets `database_url` to that place"
+        raise Moved("the memory lies elsewhere now", meta.moved_to, fix)
 
 
 def refuse_other_schema(reading: Reading) -> None:

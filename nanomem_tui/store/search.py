@@ -281,9 +281,10 @@ def make_anew(connection: Connection) -> None:
     """Make the index anew from the rows."""
     from sqlalchemy import select
 
-    from nanomem_tui.store import models
+    from nanomem_tui.store import leases, models
 
     items = models.table(models.MemoryEntry)
+    leases.act_as_owner(connection)
     if connection.dialect.name == "sqlite":
         _execute(connection, "DROP TABLE IF EXISTS memory_words")
     _execute(connection, "DROP TABLE IF EXISTS memory_entries_fts")

@@ -71,7 +71,7 @@ class Snapshot:
         StoreError."""
         with self.lock, reading.open():
             meta = meta_of(reading)
-            refuse_moved(meta)
+            refuse_moved(meta, on_server=reading.on_server)
             if meta.epoch != self.epoch:
                 refuse_other_schema(reading)
             if meta.epoch != self.epoch or self.revision < 0:

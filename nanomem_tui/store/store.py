@@ -344,7 +344,7 @@ class Store:
             meta = operations.next_revision(connection, notify=notify)
             if meta.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
-            refuse_moved(meta)
+            refuse_moved(meta, on_server=connection.dialect.name == "postgresql")
             if meta.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), meta.revision - 1)
             if not self._index_is_new:

@@ -157,6 +157,12 @@ class Move:
         rows.name_for(new, processes.made_home(self._paths), on_server=self._target.recovery is None)
 
 
+def holds_in_file(paths: Paths, workspace_id: str) -> bool:
+    """Whether the memory of a workspace lies in its file. Raises StoreError and its kin."""
+    with contextlib.closing(_End(paths, workspace_id, SQLITE)) as file:
+        return file.holds(workspace_id)
+
+
 class _End:
 
     def __init__(self, paths: Paths, workspace_id: str, label: str) -> None:

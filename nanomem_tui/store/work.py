@@ -280,6 +280,7 @@ def index_anew(connection: Connection) -> None:
     """Make every index anew from the rows: another version of the tokenizer made them, or rows came past them."""
     from nanomem_tui.store import knowledge
 
+    leases.act_as_owner(connection)
     work_search.drop_indexes(connection)
     work_search.make_indexes(connection)
     for kind in KINDS.values():

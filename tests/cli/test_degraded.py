@@ -17,7 +17,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, StoreError
 from nanomem_tui.memory import injections, wal_writer
-from nanomem_tui.store import engine
+from nanomem_tui.store import atomic, engine
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
@@ -103,6 +103,30 @@ def test_a_read_only_home_still_gives_the_block(workspace: Path, run: Run, monke
     ended = run("turn", "end")
     assert (ended.code, ended.out) == (2, "")
     assert "no turn can be kept here, as nothing can be written" in ended.err
+
+
+def test_a_change_that_the_agent_s_file_could_not_take_is_saved_and_told(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = workspace / "memory" / "LTM_SNAPSHOT.json"
+    before, real = file.read_bytes(), atomic.write_atomic
+
+    def refuse(path: Path, *given: Any, **options: Any) -> None:
+        if path == file:
+            raise AccessDenied(f"no permission while writing {path.name}", str(path), "check its owner and mode")
+        real(path, *given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "write_atomic", refuse)
+        for line in (("memory", "add", "--text", "the second one"), ("memory", "pin", "ltm_1")):
+            done = run(*line)
+            assert (done.code, done.err.count("\n")) == (0, 1), done
+            assert done.err.startswith("Note: saved, but a file of the agent is written later: LTM_SNAPSHOT.json: ")
+        assert run("memory", "list").err == ""
+    assert file.read_bytes() == before
+    done = run("memory", "add", "--text", "the third one")
+    assert (done.code, done.err) == (0, "")
+    assert b"the second one" in file.read_bytes()
 
 
 @pytest.mark.slow

@@ -241,6 +241,22 @@ def test_an_address_of_a_database_is_taken_as_libpq_takes_it(file: Path, run: Ru
     assert shlex.quote(address) in run("config", "set", "database_url", "").out
 
 
+@pytest.mark.sqlite("the file itself")
+def test_a_memory_that_a_server_is_named_for_is_told_to_stay_in_its_file(workspace: Path, run: Run) -> None:
+    address = "postgresql://agent@/memory?host=/var/run"
+    assert run("config", "set", "--here", "database_url", address).err == ""
+    run("config", "unset", "--here", "database_url")
+    run("memory", "add", "--text", "Prefers trains over planes")
+    (database,) = workspace.parent.rglob("nanomem.db")
+    move = f"nanomem migrate-store sqlite '{address}'"
+    note = f"Note: the memory in {database} stays there, out of use; `{move}` moves it.\n"
+    assert run("config", "set", "--here", "database_url", address, "--dry-run").err == note
+    done = run("config", "set", "--here", "database_url", address)
+    assert (done.code, done.err) == (0, note)
+    assert run("config", "set", "--here", "database_url", "").err == ""
+    assert run("config", "set", "--here", "flush_interval_seconds", "60").err == ""
+
+
 @pytest.mark.parametrize(
     ("name", "address", "code"),
     [

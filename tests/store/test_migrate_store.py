@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from nanomem_tui import open_workspace, paths
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.errors import Moved
 from nanomem_tui.store import moving, old_stores
+from tests.conftest import let_go
 from tests.postgres_server import PostgresServer
 from tests.store.homes import Agent, make_home
+from tests.store.servers import connect
 from tests.store.test_first_edition import ARCHIVE
 
 pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
@@ -234,6 +236,89 @@ def test_who_opens_the_old_store_is_told(workspace: Path, url: str, capsys: Capt
     assert on_server(workspace)
 
 
+# -- members ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(workspace: Path, url: str, postgres: PostgresServer) -> Iterator[tuple[Path, str, str]]:
+    """The workspace, and an empty database as two roles reach it: `mia`, who may make groups, and `other`."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    grant = f"GRANT CREATE ON DATABASE {name} TO mia"
+    postgres.run("postgres", "CREATE ROLE mia LOGIN CREATEROLE", "CREATE ROLE other LOGIN", grant)
+    yield workspace, url.replace("postgres@", "mia@"), url.replace("postgres@", "other@")
+    let_go(url)
+    postgres.run("postgres", f"DROP DATABASE {name} WITH (FORCE)", f"CREATE DATABASE {name}")
+    groups = postgres.run("postgres", "SELECT r.rolname FROM pg_auth_members JOIN pg_roles r ON r.oid = roleid"
+                          " WHERE member = 'mia'::regrole")  # fmt: skip
+    postgres.run("postgres", *(f'DROP ROLE "{role}"' for role in (*{group for (group,) in groups}, "mia", "other")))
+
+
+def moved_there_and_back_and_there(workspace: Path, url: str) -> None:
+    """A memory with a member, `other`, that was in a file for a while."""
+    assert migrate(workspace, "sqlite", url) == 0
+    assert command(workspace, "members", "add", "other") == 0
+    assert migrate(workspace, url, "sqlite") == 0
+    assert migrate(workspace, "sqlite", url) == 0
+
+
+def changes_everything(workspace: Path, url: str) -> None:
+    """A role changes, finds and takes back memories and records of work."""
+    assert command(workspace, "config", "set", "--here", "database_url", url) == 0
+    assert command(workspace, "memory", "add", "--text", "tea of this role") == 0
+    assert command(workspace, "undo") == 0
+    assert command(workspace, "record", "task", "search", "proxy") == 0
+    with open_workspace(workspace) as ws:
+        ws.records.store("task", {"description": "by this role"})
+        assert not [problem for problem in ws.doctor() if problem.severity == "error"]
+
+
+def test_a_member_changes_a_memory_that_was_in_a_file_for_a_while(shared: tuple[Path, str, str]) -> None:
+    workspace, mine, others = shared
+    moved_there_and_back_and_there(workspace, mine)
+    changes_everything(workspace, others)
+    changes_everything(workspace, mine)
+
+
+INDEXES = "memory_entries_fts", "tasks_words", "knowledge_words"
+
+
+@pytest.fixture
+def locked_out(shared: tuple[Path, str, str], postgres: PostgresServer) -> tuple[Path, str, str]:
+    """As `shared`, with tables that an earlier release left to the role that moved the memory."""
+    workspace, mine, _ = shared
+    moved_there_and_back_and_there(workspace, mine)
+    name = mine.partition("?")[0].rpartition("/")[2]
+    schema = schema_of(workspace)
+    postgres.run(name, *(f'ALTER TABLE "{schema}"."{table}" OWNER TO mia' for table in INDEXES))
+    return shared
+
+
+def schema_of(workspace: Path) -> str:
+    return paths.workspace_id(paths.locate(workspace))
+
+
+@pytest.mark.parametrize("line", [("members", "add", "other"), ("doctor", "--fix", "--yes")], ids=" ".join)
+def test_tables_of_one_member_are_given_to_all(locked_out: tuple[Path, str, str], line: tuple[str, ...]) -> None:
+    workspace, _, others = locked_out
+    assert command(workspace, *line) == 0
+    changes_everything(workspace, others)
+
+
+def test_who_cannot_give_a_table_to_all_is_told_what_its_owner_can_run(
+    locked_out: tuple[Path, str, str], postgres: PostgresServer, capsys: Capture
+) -> None:
+    workspace, mine, others = locked_out
+    command(workspace, "config", "set", "--here", "database_url", others)
+    capsys.readouterr()
+    assert command(workspace, "doctor") == 1
+    told = re.findall(r"let its owner run: (ALTER TABLE .*)\)", capsys.readouterr().out)
+    assert [one.split()[2] for one in told] == [f'"{schema_of(workspace)}"."{table}"' for table in sorted(INDEXES)]
+    with connect(mine) as of_mia:
+        for statement in told:
+            of_mia.execute(statement)
+    changes_everything(workspace, others)
+
+
 # -- cut off ---------------------------------------------------------------------------------------------------------
 
 KILLED = """
@@ -303,6 +388,22 @@ def planned(workspace: Path, url: str, capsys: Capture, *more: str) -> tuple[str
     said = capsys.readouterr().out
     assert command(workspace, *line, "--json") == 0
     return said, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_a_memory_that_moved_without_its_setting_says_which_command_goes_on(
+    workspace: Path, url: str, capsys: Capture, *, back: bool
+) -> None:
+    if back:
+        assert migrate(workspace, "sqlite", url) == 0
+    way = (url, "sqlite") if back else ("sqlite", url)
+    assert migrate(workspace, *way, "--keep-settings") == 0
+    capsys.readouterr()
+    assert command(workspace, "memory", "list") == 2
+    told = "migrate-store FROM sqlite" if back else "migrate-store sqlite TO"
+    assert f"Fix: run the same `nanomem {told}` again: it sets `database_url`" in capsys.readouterr().err
+    assert migrate(workspace, *way) == 0
+    assert command(workspace, "memory", "list") == 0
 
 
 def test_the_plan_says_that_a_move_was_cut_off_before_the_switch(workspace: Path, url: str, capsys: Capture) -> None:

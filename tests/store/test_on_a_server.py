@@ -372,6 +372,7 @@ def test_a_database_that_does_not_hold_every_text_is_refused(
     told = nanomem(home, "memory", "add", "--text", "東京の天気")
     assert (told.returncode, told.stderr.count("\n")) == (2, 1)
     assert "the database has the encoding LATIN1" in told.stderr
+    assert "`createdb -E UTF8 -T template0 few_letters_utf8`" in told.stderr
     assert "the database has the encoding LATIN1" in nanomem(home, "doctor").stdout
 
 

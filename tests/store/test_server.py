@@ -106,7 +106,7 @@ def test_each_refusal_of_a_server_is_one_line_that_says_what_to_do(on_server: Po
     error = error_of(opened(on_server.url("no_such_database")))
     assert type(error) is StoreError
     assert "no such database" in error.what
-    assert "createdb" in error.fix
+    assert "createdb -E UTF8 no_such_database" in error.fix
     error = error_of(opened(on_server.url("postgres", "nobody_of_that_name")))
     assert type(error) is StoreError
     assert "connection is refused" in error.what
