@@ -22,14 +22,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace, tokens
-from nanomem_tui.store import work, work_search
+from nanomem_tui.store import work
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.workspace import Workspace
@@ -158,11 +157,7 @@ def filled(home: Path, count: int) -> Path:
             return workspace
         made = records(count)
         while part := list(itertools.islice(made, BATCH)):
-            ws.tier_database.write(lambda connection, part=part: work.put(connection, part, are_new=True))
-        for kind in WORDS:  # as the weekly tidying leaves them
-            first = True
-            while ws.tier_database.write(partial(work_search.tidy, kind=kind, first=first)):
-                first = False
+            ws.tier_database.write(lambda connection, part=part: work.put(connection, part))
     return workspace
 
 

@@ -33,7 +33,7 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 
-GOALS = {"update in RAM": 3.0, "explicit durable write": 2.0, "session append": 0.05}
+GOALS = {"update in RAM": 3.0, "explicit durable write": 2.0, "kept by a turn": 10.0, "session append": 0.05}
 """Times of the floor; the append in milliseconds."""
 AT = "2026-03-01T10:00:00+00:00"
 SEED = 7
@@ -103,6 +103,7 @@ def measure(workspace: Path, rounds: int) -> dict[str, tuple[float, float, float
         return {
             "update in RAM": beside(*updates(ws), rounds, 300, clock=time.process_time, between=ws.store.checkpoint),
             "explicit durable write": beside(*durable(ws, workspace.parent / "floor.db"), rounds, 5),
+            "kept by a turn": beside(*kill_safe(ws, workspace.parent / "floor.db"), rounds, 5),
             "session append": beside(
                 append_to_session(workspace.parent / "own"), lambda: None, rounds, 20, floor=False
             ),
@@ -156,20 +157,30 @@ def updates(ws: Workspace) -> tuple[Callable[[], object], Callable[[], object]]:
 
 def durable(ws: Workspace, database: Path) -> tuple[Callable[[], object], Callable[[], object]]:
     """An explicit memory, acknowledged once it survives a power cut; and a bare upsert of the same text."""
+    return _kept(ws, database, "FULL")
+
+
+def kill_safe(ws: Workspace, database: Path) -> tuple[Callable[[], object], Callable[[], object]]:
+    """What a turn captures by itself, acknowledged once it survives a kill; and a bare upsert of the same text."""
+    return _kept(ws, database, "NORMAL")
+
+
+def _kept(ws: Workspace, database: Path, synchronous: str) -> tuple[Callable[[], object], Callable[[], object]]:
     number = iter(range(10_000_000))
     bare = sqlite3.connect(database, isolation_level=None)
     bare.execute("PRAGMA journal_mode=WAL")
-    bare.execute("PRAGMA synchronous=FULL")
-    bare.execute("CREATE TABLE item(id TEXT PRIMARY KEY, text TEXT, hits INTEGER, updated_at TEXT)")
+    bare.execute(f"PRAGMA synchronous={synchronous}")
+    bare.execute("CREATE TABLE IF NOT EXISTS item(id TEXT PRIMARY KEY, text TEXT, hits INTEGER, updated_at TEXT)")
     upsert = "INSERT INTO item VALUES(?, ?, 1, ?) ON CONFLICT(id) DO UPDATE SET text = excluded.text, hits = hits + 1"
     row = ws.store.snapshot.items["ltm_1"]
 
     def ours() -> None:
-        item = row._replace(id=f"ltm_new_{next(number)}", text="I prefer window seats")
-        ws.store.perform(new_operation("turn", "turn: 1 item saved", [change_of("item", None, item)], actor="agent"))
+        item = row._replace(id=f"ltm_{synchronous}_{next(number)}", text="I prefer window seats")
+        change = new_operation("turn", "turn: 1 item saved", [change_of("item", None, item)], actor="agent")
+        ws.store.perform(change, durable=synchronous == "FULL")
 
     def floor() -> None:
-        bare.execute(upsert, (f"ltm_new_{next(number) % 50}", "I prefer window seats", AT))
+        bare.execute(upsert, (f"ltm_{next(number) % 50}", "I prefer window seats", AT))
 
     return ours, floor
 

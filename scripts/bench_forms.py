@@ -67,7 +67,7 @@ LARGE = (
 )
 USUAL = {
     "git_speed": ["--nanobot", AGENT] if (ROOT / AGENT).exists() else [],
-    "tiers": ["--n", "1000000"],
+    "tiers": ["--n", "200000"],
     "trust": ["--trials", "12"],
     "turn_speed": ["--items", "1000,10000,100000"],
 }

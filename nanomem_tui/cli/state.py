@@ -128,10 +128,8 @@ def _tell_takeover(ws: Workspace) -> None:
     if taken is None:
         return
     if taken.copy is not None and taken.counts:
-        names = {"item": "item", "lesson": "lesson", "record": "record", "operation": "operation"}
-        counts = [
-            f"{sum(taken.counts[layer].values()):,} {name}s" for layer, name in names.items() if layer in taken.counts
-        ]
+        layers = [layer for layer in ("item", "lesson", "record", "operation") if layer in taken.counts]
+        counts = [f"{sum(taken.counts[layer].values()):,} {layer}s" for layer in layers]
         output.notes([f"Note: taken over from the first edition: {', '.join(counts)}; its files are in {taken.copy}"])
     output.notes(f"Warning: not taken over: {problem.text()}" for problem in taken.problems)
 
