@@ -125,9 +125,9 @@ def _tell_copy(ws: Workspace) -> None:
 def _tell_takeover(ws: Workspace) -> None:
     """Say on stderr what this command took over from the first edition, where its files are, and what is not in it."""
     taken = ws.store.taken_over
-    if taken is None:
+    if taken is None or not taken.counts:  # nothing, or the same edition with an older schema
         return
-    if taken.copy is not None and taken.counts:
+    if taken.copy is not None:
         layers = [layer for layer in ("item", "lesson", "record", "operation") if layer in taken.counts]
         counts = [f"{sum(taken.counts[layer].values()):,} {layer}s" for layer in layers]
         output.notes([f"Note: taken over from the first edition: {', '.join(counts)}; its files are in {taken.copy}"])

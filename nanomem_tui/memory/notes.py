@@ -87,12 +87,11 @@ class Notes:
         for _, path in self._files():
             (_, problems), unreadable = self._parsed.get(path, self._paths.relative(path))
             found += [*problems, *([unreadable] if unreadable else [])]
-        for folder in ("", *MIRRORS):
-            for name, kind in no_files(self._paths.memory / folder, ".md"):
-                if folder or daily_note_name(name):
-                    where = self._paths.relative(self._paths.memory / folder / name)
-                    what = f"a {kind} lies in the place of a note, and is not read"
-                    found.append(Problem(what, where, None, "put the real file in its place", "warning"))
+        for name, kind in no_files(self._paths.memory, ".md"):  # mirrors name their own
+            if daily_note_name(name):
+                what = f"a {kind} lies in the place of a note, and is not read"
+                fix = "put the real file in its place"
+                found.append(Problem(what, self._paths.relative(self._paths.memory / name), None, fix, "warning"))
         return found
 
     def _files(self) -> builtins.list[tuple[Note, Path]]:

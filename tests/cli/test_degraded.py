@@ -72,7 +72,8 @@ def test_a_turn_on_a_locked_database_says_so(
     assert (done.code, "locked by another process" in done.err, done.err.count("\n")) == (2, True, 1), done
     give(monkeypatch, {"do": "turn", **ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."})
     served = run("turn", "serve")
-    assert (served.code, "locked by another process" in served.out) == (0, True), served
+    assert (served.code, "locked by another process" in served.out) == (2, True), served
+    assert "1 change of turns could not be saved: the database is locked" in served.err
     locked.execute("ROLLBACK")
     give(monkeypatch, {"do": "turn", **ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."})
     assert len(json.loads(run("turn").out)["saved"]) == 1

@@ -55,7 +55,7 @@ def test_every_form_is_of_programs_that_are_there() -> None:
     assert {one.program for one in bench_forms.LARGE} <= set(PROGRAMS)
     assert len({one.name for one in bench_forms.LARGE}) == len(bench_forms.LARGE)
     assert "soak" not in bench_forms.everyday(PROGRAMS)
-    assert [one.words for one in bench_forms.usual(["tiers"])] == [["--n", "1000000"]]
+    assert [one.words for one in bench_forms.usual(["tiers"])] == [["--n", "200000"]]
     assert {one.name for one in bench_forms.large(["records_meaning"])} == {
         "records_meaning",
         "records_meaning, pgvector",
