@@ -1,0 +1,195 @@
+"""Makes the packs of `nanomem_tui/language` from sentences that people labelled (`taught/`).
+
+    scripts/language/teach.py [LANGUAGE ...]         # needs scikit-learn: pip install scikit-learn
+    scripts/language/teach.py --check                # whether each pack was made of what is taught now (exit code 1)
+    scripts/language/teach.py --fold                 # how well it learns: each quarter read by what three others taught
+
+One logistic regression for each label. What weighs little is left out; each weight is a letter (`reader.STEP`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from nanomem_tui.language import detect, features, reader  # noqa: E402
+
+TAUGHT = Path(__file__).parent / "taught"
+PACKS = ROOT / "nanomem_tui" / "language" / "packs"
+LANGUAGES = ("en", "zh", "de", "es", "fr", "pt", "it", "ru", "ja", "ko")
+COMMON = 180
+STRENGTH = 3.0
+LEAST, MOST = 0.1, 50_000
+"""A feature stays when one of its weights is that large, and is among so many of a language that weigh most."""
+
+
+class Taught(NamedTuple):
+    """The sentences of one language: features, label, and the number of the message."""
+
+    found: list[set[str]]
+    labels: list[str]
+    messages: list[int]
+    common: list[str]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("languages", nargs="*")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--fold", action="store_true")
+    options = parser.parse_args()
+    stale = []
+    for language in options.languages or LANGUAGES:
+        if options.check:
+            stale += [language] if _made_of(language) != fingerprint(language) else []
+        elif options.fold:
+            print(language, *fold(taught(language)), flush=True)
+        else:
+            write(language, taught(language))
+    if not (options.check or options.fold):
+        write_words()
+    if stale:
+        print(f"stale: {', '.join(stale)}: run scripts/language/teach.py", file=sys.stderr)
+    return int(bool(stale))
+
+
+def lines(language: str) -> Iterator[dict[str, Any]]:
+    """The labelled messages of a language, in the order of files and lines."""
+    for path in sorted(TAUGHT.glob(f"{language}*.jsonl")):
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+def fingerprint(language: str) -> str:
+    """What a pack is made of, as a hash: the messages, and the version of the features."""
+    body = "\n".join(json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines(language))
+    return hashlib.sha256(f"{features.VERSION}\n{body}".encode()).hexdigest()[:16]
+
+
+def taught(language: str) -> Taught:
+    """Read what is taught of a language. A message that stands twice counts once."""
+    seen, messages = set[str](), []
+    for line in lines(language):
+        sentences = [one["text"] for one in line["sentences"]]
+        if (key := "\n".join(sentences).lower()) not in seen:
+            seen.add(key)
+            messages.append((sentences, [one["label"] for one in line["sentences"]]))
+    random.Random(1).shuffle(messages)
+    counted = Counter(word for sentences, _ in messages for one in sentences for word in set(features.tokens(one)))
+    common = sorted(word for word, _ in counted.most_common(COMMON))
+    result = Taught([], [], [], common)
+    for number, (sentences, labels) in enumerate(messages):
+        acts = [label.partition(":")[0] for label in labels]
+        for at, label in enumerate(labels):
+            result.found.append(features.features(sentences, at, acts[:at], frozenset(common)))
+            result.labels.append(label)
+            result.messages.append(number)
+    return result
+
+
+def learn(found: Iterable[set[str]], labels: list[str]) -> tuple[Any, Any]:
+    """Return the vectorizer and the classifier."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    columns = DictVectorizer()
+    matrix = columns.fit_transform([dict.fromkeys(sorted(one), 1.0) for one in found])
+    matrix.indices, matrix.indptr = matrix.indices.astype("int32"), matrix.indptr.astype("int32")
+    one = LogisticRegression(C=STRENGTH, solver="liblinear", dual=True, max_iter=300, random_state=1, tol=1e-3)
+    return columns, OneVsRestClassifier(one).fit(matrix, labels)
+
+
+def weights_of(columns: Any, classifier: Any) -> dict[str, list[float]]:
+    """The weights of each feature, by label; of `always` those that every sentence has."""
+    table = {"always": [float(one.intercept_[0]) for one in classifier.estimators_]}
+    coefficients = [one.coef_[0] for one in classifier.estimators_]
+    heavy = [
+        (max(abs(row[n]) for row in coefficients), name) for name, n in columns.vocabulary_.items()
+    ]
+    kept = sorted((weight, name) for weight, name in heavy if weight >= LEAST)[-MOST:]
+    for _, name in sorted(kept, key=lambda pair: pair[1]):
+        n = columns.vocabulary_[name]
+        table[name] = [float(row[n]) for row in coefficients]
+    return table
+
+
+def letter(weight: float) -> str:
+    """A weight as a letter."""
+    return chr(max(33, min(126, reader.ZERO + round(weight / reader.STEP))))
+
+
+def as_pack(data: Taught) -> reader.Pack:
+    """Learn from these sentences."""
+    columns, classifier = learn(data.found, data.labels)
+    table = weights_of(columns, classifier)
+    letters = {name: "".join(map(letter, row)).encode() for name, row in table.items()}
+    return reader.Pack(tuple(map(str, classifier.classes_)), frozenset(data.common), letters)
+
+
+def write(language: str, data: Taught) -> None:
+    """Write the pack of a language."""
+    made = as_pack(data)
+    body = {
+        "language": language,
+        "made_of": fingerprint(language),
+        "labels": made.labels,
+        "common": sorted(made.common),
+        "weights": {name: letters.decode() for name, letters in made.weights.items()},
+    }
+    text = json.dumps(body, ensure_ascii=False, indent=0)
+    (PACKS / f"{language}.json").write_text(text + "\n", encoding="utf-8")
+    print(f"{language}: {len(data.labels)} sentences, {len(made.weights)} features, {len(text) // 1000} kB", flush=True)
+
+
+def write_words() -> None:
+    """Write which languages with Latin letters have a word among their common ones, where that tells them apart."""
+    found: dict[str, list[str]] = {}
+    for language in detect.LATIN:
+        for word in reader.pack(language).common:
+            if word.isalpha() or "'" in word:
+                found.setdefault(word, []).append(language)
+    telling = {word: codes for word, codes in sorted(found.items()) if len(codes) <= 2}
+    (PACKS / "words.json").write_text(json.dumps(telling, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+
+
+def _made_of(language: str) -> str:
+    path = PACKS / f"{language}.json"
+    return str(json.loads(path.read_text(encoding="utf-8"))["made_of"]) if path.exists() else ""
+
+
+def fold(data: Taught, parts: int = 4) -> Iterator[str]:
+    """Tell how well it learns, as a pack: precision and recall of what lasts, and the share of right kinds."""
+    counts = Counter[str]()
+    for part in range(parts):
+        inside = [n for n, message in enumerate(data.messages) if message % parts != part]
+        made = as_pack(Taught([data.found[n] for n in inside], [data.labels[n] for n in inside], [], data.common))
+        for n, message in enumerate(data.messages):
+            if message % parts == part:
+                shares = dict(zip(made.labels, made.probabilities(data.found[n]), strict=True))
+                read = reader._reading(shares)
+                act, _, kind = data.labels[n].partition(":")
+                wanted = (kind or act) if (kind or act) in reader.LASTING else ""
+                kept = read.lasting >= 0.5
+                counts["sentences"] += 1
+                counts["acts"] += read.act == act
+                counts["wanted"] += bool(wanted)
+                counts["kept"] += kept
+                counts["both"] += bool(wanted) and kept
+                counts["kinds"] += bool(wanted) and kept and read.kind == wanted.replace("rule", "preference")
+    yield f"{counts['sentences']:,} sentences, act {counts['acts'] / counts['sentences']:.3f}"
+    yield f"precision {counts['both'] / counts['kept']:.3f} recall {counts['both'] / counts['wanted']:.3f}"
+    yield f"kind {counts['kinds'] / counts['both']:.3f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
