@@ -15,7 +15,7 @@ PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs statements stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow drawn lowest full build clean
+.PHONY: help demo test check docs statements packs stubs bench bench-full gate peers manuals sshd pooler peer interop postgres vectors crash crash-long slow drawn lowest full build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,10 @@ docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 
 statements: $(VENV)/.dev ## write the SQL of reading commands anew from the models
 	$(PYTHON_IN_VENV) scripts/statements.py
+
+packs: $(VENV)/.dev ## learn the packs of language/ anew from the sentences that are taught (installs scikit-learn)
+	$(PYTHON_IN_VENV) -m pip install -q scikit-learn
+	$(PYTHON_IN_VENV) scripts/language/teach.py
 
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py

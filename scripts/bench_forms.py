@@ -49,6 +49,7 @@ QUICK = {
     "triage": ["--n", "5000"],
     "turn_speed": ["--items", "1000", "--rounds", "10"],
     "vectors": ["--quick"],
+    "writing": ["--half", "open"],
 }
 """What is not here takes minutes however small: `trust` and `soak`."""
 LARGE = (

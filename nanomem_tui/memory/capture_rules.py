@@ -1,4 +1,5 @@
-"""How a message is read for memories: the heuristics of seeds 000 and 001, in English and Chinese, by sentence.
+"""How a message is read for memories, by sentence: in English and Chinese by the heuristics of seeds 000 and 001, in
+eight more languages by what `language` learned.
 
 Owns the words of explicit wishes (记住…, remember …, from now on, 以后都, 默认 …) and of the four kinds, with the
 confidence and importance that seed 001 gives them. Must not decide what is kept: it says what a sentence is.
@@ -10,10 +11,11 @@ from it?”), a sentence has to say it as a wish or a statement: a question is n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.language import detect, reader
 from nanomem_tui.memory import quotations
 from nanomem_tui.memory.capture_kinds import LEAD, kind_of, own_words
 from nanomem_tui.memory.simplified import simplified, straight
@@ -35,6 +37,11 @@ EPISODE_CHARS = 180
 EPISODE_WORDS = 5
 WIDE_PER_WORD = 1.6
 """Chinese, Japanese and Korean characters that say as much as a word of English."""
+
+BY_PATTERNS = ("en", "zh")
+"""The languages that are read by the patterns here."""
+KEEP = 0.45
+"""How likely a sentence of another has to be worth keeping (`language.reader`)."""
 
 _CLAUSES = re.compile(r"(?<=；)")
 _QUESTION = re.compile(
@@ -220,6 +227,23 @@ def _clauses(sentence: str) -> list[str]:
 
 def read(sentence: str) -> Said | None:
     """What a sentence says for memory, None when nothing."""
+    language = detect.language_of(sentence)
+    return _by_patterns(sentence) if language in BY_PATTERNS else next(_learned((sentence,), language), None)
+
+
+def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
+    """What the sentences of a message say for memory. A statement after a bare “remember this” is a wish."""
+    wished = ""
+    for part, reading in zip(parts, reader.read(parts, language), strict=True):
+        if reading.act == "remember" and reading.lasting < KEEP:
+            wished = part.strip()
+        elif reading.act != "forget" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
+            explicit = bool(wished) or reading.act in ("remember", "rule")
+            yield Said(part.strip(), reading.kind, explicit, wished or reading.act)
+            wished = ""
+
+
+def _by_patterns(sentence: str) -> Said | None:
     plain = _plain(sentence)
     if asks_to_forget(plain) or is_unwanted(plain):
         return None
@@ -277,7 +301,10 @@ def said_in(text: str) -> tuple[Said, ...]:
     """Everything that a message says for memory: the entries of a list that it asks to be remembered, then what its
     sentences say."""
     entries, rest = _listed(text)
-    return (*entries, *filter(None, map(read, sentences(rest))))
+    parts, language = sentences(rest), detect.language_of(rest)
+    if language in BY_PATTERNS:
+        return (*entries, *filter(None, map(_by_patterns, parts)))
+    return (*entries, *_learned(parts, language))
 
 
 def without_lists(text: str) -> str:
@@ -328,7 +355,10 @@ def forgets_all(sentence: str) -> bool:
 
 
 def episode(message: str) -> Said | None:
-    """The message as a compact event of the conversation (seed 001), None when it is small talk or only a question."""
+    """The message as a compact event of the conversation (seed 001), None when it is small talk or only a question, or
+    in a language of which every sentence is read."""
+    if detect.language_of(message) not in BY_PATTERNS:
+        return None
     line = " ".join(message.split())
     words = _WORDS.findall(line)
     wide = len(_WIDE.findall(line))

@@ -46,6 +46,13 @@ CHAPTERS = (
         ),
     ),
     Chapter(
+        "What it writes by itself",
+        "Messages that people wrote and labelled who had not seen the program. The sealed half is only measured, never "
+        "looked at.",
+        {"writing": qualities.writing},
+        (),
+    ),
+    Chapter(
         "Recall as a store grows",
         "The median of a question beside SQLite's full-text index on a file and tantivy in RAM.",
         {"recall_speed": speeds.recall_speed},

@@ -134,6 +134,19 @@ def pairs(found: Figures) -> Iterator[Measure]:
     yield Measure("recall on the same", row["recall"], SHARE, at_least=True)
 
 
+def writing(found: Figures) -> Iterator[Measure]:
+    """What turns keep of labelled messages."""
+    goals = {"en": (0.95, 0.93, 0.93), "zh": (0.95, 0.93, 0.93), "others": (0.85, 0.85, 0.85)}
+    shares = (("wanted ones kept", "wanted"), ("kept ones wanted", "kept"), ("right kind", "wanted ones kept"))
+    for half, languages in found["found"]["messages"].items():
+        for language, limits in goals.items():
+            counts = languages[language]
+            for (name, of), goal in zip(shares, limits, strict=True):
+                share = counts[name] / counts[of] if counts[of] else 0.0
+                what = f"{half}, {language}: {name} (of {counts[of]})"
+                yield Measure(what, share, SHARE, goal=goal, at_least=True)
+
+
 def trust(found: Figures) -> Iterator[Measure]:
     """What was lost or got through, of what was tried."""
     named = found["named"]

@@ -1,0 +1,46 @@
+"""Which language a text is in, told by its script and, for Latin letters, by the small words in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import lru_cache
+from importlib import resources
+
+from nanomem_tui.language.features import tokens
+
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u3400-\u9fff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+)
+_LETTER = re.compile(r"[^\W\d_]")
+LATIN = ("en", "de", "es", "fr", "pt", "it")
+
+
+def language_of(text: str) -> str:
+    """Return the code of the language that a text is most likely in; English where nothing tells.
+
+    >>> language_of("Ich wohne in Köln und arbeite bei der Bahn")
+    'de'
+    """
+    letters = len(_LETTER.findall(text)) or 1
+    for code, pattern in _SCRIPTS:
+        if len(pattern.findall(text)) > (0.05 if code == "ja" else 0.2) * letters:
+            return code
+    votes: Counter[str] = Counter()
+    for word in set(tokens(text)):
+        for code in _small_words().get(word, ()):
+            votes[code] += 1
+    best = max(votes.values(), default=0)
+    return next((code for code in LATIN if votes[code] == best), "en")
+
+
+@lru_cache(1)
+def _small_words() -> dict[str, list[str]]:
+    """The languages of each word that few languages share and that is common in one."""
+    file = resources.files(__package__).joinpath("packs", "words.json")
+    found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,106 @@
+"""What the sentences of a message are: read in ten languages by what people labelled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.language import reader
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.memory import capture_rules
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS = ("de", "es", "fr", "pt", "it", "ru", "ja", "ko")
+ACTS = {
+    "de": [("Ich wohne in Köln", "fact"), ("Wo wohne ich?", "question"), ("Danke dir!", "chatter")],
+    "es": [("Soy vegetariano", "fact"), ("¿Qué tiempo hace hoy?", "question"), ("muchas gracias", "chatter")],
+    "fr": [("J'habite à Lyon", "fact"), ("Quelle heure est-il ?", "question"), ("Merci beaucoup", "chatter")],
+    "pt": [("Moro em Lisboa", "fact"), ("Que horas são?", "question"), ("muito obrigado", "chatter")],
+    "it": [("Abito a Torino", "fact"), ("Che ore sono?", "question"), ("grazie mille", "chatter")],
+    "ru": [("Я живу в Казани", "fact"), ("Где я живу?", "question"), ("Спасибо большое", "chatter")],
+    "ja": [("東京に住んでいます", "fact"), ("今日の天気は？", "question"), ("ありがとう", "chatter")],
+    "ko": [("저는 서울에 살아요", "fact"), ("지금 몇 시야?", "question"), ("고마워요", "chatter")],
+}
+
+
+def labels(half: str) -> Iterator[dict[str, Any]]:
+    """The labelled messages of the eight languages."""
+    for language in OTHERS:
+        path = ROOT / "tests" / "data" / "language" / half / f"messages-{language}.jsonl"
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+@pytest.mark.parametrize(("language", "text", "act"), [(code, *row) for code, rows in ACTS.items() for row in rows])
+def test_a_plain_sentence_is_read_in_its_language(language: str, text: str, act: str) -> None:
+    [found] = reader.read((text,), language)
+    assert found.act == act
+    assert (found.lasting > 0.5) == (act == "fact")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Meine Schwester wohnt jetzt in Bremen", "de"),
+        ("mi hermana vive ahora en Sevilla", "es"),
+        ("ma sœur habite maintenant à Nantes", "fr"),
+        ("a minha irmã mora agora no Porto", "pt"),
+        ("mia sorella adesso abita a Bari", "it"),
+        ("моя сестра теперь живёт в Казани", "ru"),
+        ("妹は今札幌に住んでいます", "ja"),
+        ("제 여동생은 지금 부산에 살아요", "ko"),
+        ("我妹妹现在住在成都", "zh"),
+        ("my sister lives in Leeds now", "en"),
+        ("12:30", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_a_text_is_told_by_its_script_and_its_small_words(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_a_statement_after_a_bare_wish_is_wished() -> None:
+    [said] = capture_rules.said_in("Merk dir das mal. Finn hat heute seinen ersten Zahn verloren.")
+    assert (said.explicit, said.intent, "Finn" in said.text) == (True, "Merk dir das mal.", True)
+
+
+def test_a_rule_is_kept_as_what_a_person_asked_for() -> None:
+    [said] = capture_rules.said_in("Bitte antworte ab jetzt immer auf Deutsch.")
+    assert (said.kind, said.explicit) == ("preference", True)
+
+
+def test_most_of_what_careful_people_would_keep_is_kept_and_little_else() -> None:
+    counts = Counter[str]()
+    for label in labels("open"):
+        said = [one.text.lower() for one in capture_rules.said_in(label["text"])]
+        wanted = [[word.lower().split("|") for word in one["must"]] for one in label["keep"]]
+        fits = [[all(any(w in text for w in ways) for ways in must) for must in wanted] for text in said]
+        counts["wanted"] += len(wanted)
+        counts["found"] += sum(any(row[n] for row in fits) for n in range(len(wanted)))
+        counts["kept"] += len(said)
+        counts["right"] += sum(map(any, fits))
+    assert counts["found"] / counts["wanted"] > 0.8, counts
+    assert counts["right"] / counts["kept"] > 0.75, counts
+
+
+def test_a_pack_that_is_missing_is_that_of_english() -> None:
+    assert reader.pack("xx") is reader.pack("en")
+
+
+def test_every_pack_is_made_of_what_is_taught_now() -> None:
+    command = [sys.executable, "scripts/language/teach.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_label_that_is_taught_is_one_that_the_reader_knows() -> None:
+    for language in (*OTHERS, "en", "zh"):
+        acts = {label.partition(":")[0] for label in reader.pack(language).labels}
+        others = {"moment", "question", "order", "remember", "forget", "correction", "chatter", "quoted"}
+        assert acts == reader.LASTING | others
