@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language import detect, reader
+from nanomem_tui.language import detect, features, reader
 from nanomem_tui.memory import quotations
 from nanomem_tui.memory.capture_kinds import LEAD, kind_of, own_words
 from nanomem_tui.memory.simplified import simplified, straight
@@ -42,6 +42,8 @@ BY_PATTERNS = ("en", "zh")
 """The languages that are read by the patterns here."""
 KEEP = 0.45
 """How likely a sentence of another has to be worth keeping (`language.reader`)."""
+SHORT, SHORT_WIDE = 5, 12
+"""Words and marks, or wide characters, of a sentence that says little alone."""
 
 _CLAUSES = re.compile(r"(?<=；)")
 _QUESTION = re.compile(
@@ -232,15 +234,29 @@ def read(sentence: str) -> Said | None:
 
 
 def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
-    """What the sentences of a message say for memory. A statement after a bare “remember this” is a wish."""
-    wished = ""
+    """What the sentences of a message say for memory. A statement after a bare “remember this” is a wish; one that says
+    little alone goes with the one before it."""
+    wished, last = "", None
     for part, reading in zip(parts, reader.read(parts, language), strict=True):
+        said = None
         if reading.act == "remember" and reading.lasting < KEEP:
             wished = part.strip()
         elif reading.act != "forget" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
             explicit = bool(wished) or reading.act in ("remember", "rule")
-            yield Said(part.strip(), reading.kind, explicit, wished or reading.act)
+            said = Said(part.strip(), reading.kind, explicit, wished or reading.act)
             wished = ""
+        if said is not None and last is not None and (_is_short(part) or last.intent == said.intent == "rule"):
+            last = last._replace(text=f"{last.text} {said.text}")
+            continue
+        if last is not None:
+            yield last
+        last = said
+    if last is not None:
+        yield last
+
+
+def _is_short(part: str) -> bool:
+    return len(part) <= SHORT_WIDE if features.is_wide(part) else len(features.tokens(part)) <= SHORT
 
 
 def _by_patterns(sentence: str) -> Said | None:

@@ -104,3 +104,8 @@ def test_every_label_that_is_taught_is_one_that_the_reader_knows() -> None:
         acts = {label.partition(":")[0] for label in reader.pack(language).labels}
         others = {"moment", "question", "order", "remember", "forget", "correction", "chatter", "quoted"}
         assert acts == reader.LASTING | others
+
+
+def test_a_sentence_that_says_little_alone_goes_with_the_one_before_it() -> None:
+    [said] = capture_rules.said_in("Meine Schwester wohnt jetzt in Bremen. Seit Mai.")
+    assert said.text == "Meine Schwester wohnt jetzt in Bremen. Seit Mai."
