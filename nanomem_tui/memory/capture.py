@@ -102,7 +102,7 @@ class Captured(NamedTuple):
         return tuple(row for row in self.rows if row.why)
 
 
-def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Candidate]:
+def candidates(text: str, *, role: str = "user", settings: Settings, episodes: bool = True) -> list[Candidate]:
     """What a message of a role (user, assistant, tool) could add to memory; nothing where the settings say not to read
     it, or the message says not to remember it. Only a user can ask for something to be remembered."""
     if not reads(role, settings) or len(text) > MAX_MESSAGE or unwanted.is_unwanted(text):
@@ -111,6 +111,8 @@ def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Can
     for told in capture_rules.said_in(text):
         candidate = _candidate(told, role)
         found.setdefault(safety.normal(candidate.text), candidate)
+    if episodes and not found and role == "user" and (said := capture_rules.episode(text)) is not None:
+        found[said.text] = _candidate(said, role)
     return list(found.values())
 
 
@@ -207,19 +209,20 @@ def capture(
     *,
     role: str = "user",
     recalled: Collection[str] = (),
+    episodes: bool = True,
     seen: Callable[[list[Candidate]], list[Candidate]] = lambda given: given,
     now: datetime | None = None,
 ) -> Captured:
     """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
-    to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is asked
-    for that the audience does not have."""
+    to be remembered there is told. `episodes`: whether a message that says nothing else may be one; `seen`: the
+    candidates as the turn has them. Raises BadInput when a scope is asked for that the audience does not have."""
     if not reads(role, settings):
         return Captured()
     text = secrets.mask_start(text)
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if (channel := origin.audience.channel) not in settings.capture_channels:
         own = pasted.said(text) if role == "user" else text
-        wishes = [one for one in candidates(own, role=role, settings=settings) if one.explicit]
+        wishes = [one for one in candidates(own, role=role, settings=settings, episodes=False) if one.explicit]
         why = f"channel {channel} is not in capture_channels"
         barred = wishes or ([whole] if role == "user" else [])
         return Captured(dropped=tuple((one, why) for one in barred))
@@ -239,13 +242,13 @@ def capture(
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = capture_senders.held(origin.audience, settings)
     own, others = pasted.parts(text) if role == "user" else (text, "")
-    given = seen(candidates(own, role=role, settings=settings))
+    given = seen(candidates(own, role=role, settings=settings, episodes=episodes and not others))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
     if others:  # it says "I", and nobody knows who that is: a person looks at it
         reported = pasted.reports(text)
-        told = candidates(others, role=role, settings=settings)
+        told = candidates(others, role=role, settings=settings, episodes=False)
         if reported and not (given or told):
-            told = candidates(text, role=role, settings=settings)
+            told = candidates(text, role=role, settings=settings, episodes=episodes)
         why = pasted.REPORTED if reported else pasted.WHY
         theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
         verdicts = verdicts._replace(
