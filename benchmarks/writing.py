@@ -1,4 +1,4 @@
-"""What the memory writes by itself, beside what careful people said that it should (`tests/data/language`).
+"""What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
     python benchmarks/writing.py [messages] [--half open|sealed|both] [--show] [--json FILE]
 

@@ -1,5 +1,5 @@
 """What each sentence of a message is: a lasting statement and of what kind, a rule, a wish, a question, a task,
-chatter, words of others. Learned from sentences that people labelled, a pack of weights for each language (0102).
+chatter, words of others. Learned from labelled sentences, a pack of weights for each language (0102).
 
 A pack is JSON: `labels`, `common` words, and for each feature one letter a label, its weight. Nothing of a message is
 kept or sent anywhere.

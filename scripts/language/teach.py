@@ -1,4 +1,4 @@
-"""Makes the packs of `nanomem_tui/language` from sentences that people labelled (`taught/`).
+"""Makes the packs of `nanomem_tui/language` from labelled sentences (`taught/`).
 
     scripts/language/teach.py [LANGUAGE ...]         # needs scikit-learn: pip install scikit-learn
     scripts/language/teach.py --check                # whether each pack was made of what is taught now (exit code 1)

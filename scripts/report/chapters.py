@@ -47,7 +47,7 @@ CHAPTERS = (
     ),
     Chapter(
         "What it writes by itself",
-        "Messages that people wrote and labelled who had not seen the program. The sealed half is only measured, never "
+        "Messages that were written and labelled without sight of the program. The sealed half is only measured, never "
         "looked at.",
         {"writing": qualities.writing},
         (),

@@ -1,4 +1,4 @@
-"""What the sentences of a message are: read in ten languages by what people labelled."""
+"""What the sentences of a message are: read in ten languages by what was labelled."""
 
 from __future__ import annotations
 
