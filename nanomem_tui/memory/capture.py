@@ -11,6 +11,7 @@ that it could never be captured.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -37,6 +38,9 @@ RECALLED = "it was recalled"
 NO_WORDS = "it does not say what to remember"
 NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL, DISABLED, UNWANTED, TAKEN_BACK, RECALLED)
 """How the reasons begin that say nothing of the text."""
+TO_AN_ADDRESS = "tells the agent for good what to do with an address"
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.|\b[A-Z]{2}\d{2}[ \d]{10,}|\+?\d[\d ()/-]{8,}\d")
+"""A mail address, a link, an account or a telephone number."""
 EPSILON = 1e-9
 
 
@@ -190,6 +194,8 @@ def _held(
 ) -> Finding | None:
     """Why a person has to accept a candidate first."""
     whole = (0, len(candidate.text))
+    if candidate.intent == "rule" and _ADDRESS.search(candidate.text):
+        return Finding("injection", TO_AN_ADDRESS, whole)
     for finding in findings:
         if finding.quarantines:
             return finding

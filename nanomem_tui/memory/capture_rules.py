@@ -239,7 +239,9 @@ def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
     wished, last = "", None
     for part, reading in zip(parts, reader.read(parts, language), strict=True):
         said = None
-        if reading.act == "remember" and reading.lasting < KEEP:
+        if _only_leads(part):
+            pass
+        elif reading.act == "remember" and reading.lasting < KEEP:
             wished = part.strip()
         elif reading.act != "forget" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
             explicit = bool(wished) or reading.act in ("remember", "rule")
@@ -253,6 +255,13 @@ def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
         last = said
     if last is not None:
         yield last
+
+
+def _only_leads(part: str) -> bool:
+    """Whether a sentence only leads to what follows (“my sister wrote me:”), or is torn off the head of a mail."""
+    words = [token for token in features.tokens(part) if token.isalpha()]
+    is_torn = len(words) < 3 and not features.is_wide(part) and "0" in features.tokens(part)
+    return is_torn or part.rstrip().endswith((":", "："))
 
 
 def _is_short(part: str) -> bool:
