@@ -44,7 +44,7 @@ def main() -> int:
             shown = options.show and half == "open"
             for language, counts in PARTS[part](half, shown).items():
                 found.setdefault(part, {}).setdefault(half, {})[language] = counts
-                print(f"{part:9} {half:7} {language:6} " + "  ".join(told(counts)))
+                print(f"{part:9} {half:7} {language:6} " + "  ".join(format_shares(counts)))
     if options.json:
         body = {"benchmark": "writing", "seed": 0, "runs": 1, "found": found}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
@@ -58,8 +58,8 @@ def labels(half: str, kind: str) -> Iterator[Label]:
             yield json.loads(line)
 
 
-def told(counts: Counter[str]) -> Iterator[str]:
-    """The shares of one line: what is `a of b` beside each other."""
+def format_shares(counts: Counter[str]) -> Iterator[str]:
+    """Format each count as a share of what it is counted among."""
     for name in counts:
         if (of := OF.get(name)) is not None and counts[of]:
             yield f"{name} {counts[name] / counts[of]:.2f} ({counts[name]}/{counts[of]})"

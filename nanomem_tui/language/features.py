@@ -15,6 +15,7 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _CODE = re.compile(r"https?:|/\w+/|\w+\(\)|[{}<>=`]")
 _QUOTES = re.compile('["“”«»„「」『』]')
 _EMOJI = re.compile("[\U0001f300-\U0001faff]")
+_DIGIT = re.compile(r"\d")
 _LENGTHS = (1, 2, 4, 7, 12, 20)
 
 
@@ -85,5 +86,5 @@ def _of_form(sentence: str, words: int) -> Iterator[str]:
         yield "capital" if sentence[0].isupper() else "small"
     size = len(sentence) // 2 if is_wide(sentence) else words
     yield f"long {sum(size > length for length in _LENGTHS)}"
-    signs = (("quotes", _QUOTES), ("code", _CODE), ("emoji", _EMOJI), ("digits", re.compile(r"\d")))
+    signs = (("quotes", _QUOTES), ("code", _CODE), ("emoji", _EMOJI), ("digits", _DIGIT))
     yield from (name for name, pattern in signs if pattern.search(sentence))

@@ -259,8 +259,8 @@ def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
 
 def _only_leads(part: str) -> bool:
     """Whether a sentence only leads to what follows (“my sister wrote me:”), or is torn off the head of a mail."""
-    words = [token for token in features.tokens(part) if token.isalpha()]
-    is_torn = len(words) < 3 and not features.is_wide(part) and "0" in features.tokens(part)
+    tokens = features.tokens(part)
+    is_torn = sum(map(str.isalpha, tokens)) < 3 and "0" in tokens and not features.is_wide(part)
     return is_torn or part.rstrip().endswith((":", "："))
 
 

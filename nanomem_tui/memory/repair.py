@@ -22,10 +22,9 @@ def _nothing() -> None:
 
 class Repair(NamedTuple):
     """One thing that can be put right: what is wrong where, what is done, and `do`, which does it, and may return in
-    words what it did. `held`: why it has
-    to wait, "" when it need not. `aside`: it touches nothing of what is remembered. `alone`: it changes which memory
-    this is, and tells the log of that itself: nothing else is put right before. `changes`: what it does as changes of
-    an operation, which undo takes back, in place of `do`."""
+    words what it did. `held`: why it has to wait, "" when it need not. `aside`: it touches nothing of what is
+    remembered. `alone`: it changes which memory this is, and tells the log of that itself: nothing else is put right
+    before. `changes`: what it does as changes of an operation, which undo takes back, in place of `do`."""
 
     what: str
     where: str

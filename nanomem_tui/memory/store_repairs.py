@@ -41,10 +41,8 @@ def repairs(ws: Workspace) -> Iterator[Repair]:
             yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
             return
         if copies := recovery.damaged_copies():
-            what, how = (
-                f"{counted(len(copies), 'copy', 'copies')} of it damaged",
-                "made anew; the old goes to the quarantine",
-            )
+            what = f"{counted(len(copies), 'copy', 'copies')} of it damaged"
+            how = "made anew; the old goes to the quarantine"
             yield Repair(what, where, how, recovery.replace_damaged_copies, aside=True)
         if lines := recovery.unreadable_lines():
             what, how = f"{counted(len(lines), 'line')} cannot be read", "it is written anew from the database"

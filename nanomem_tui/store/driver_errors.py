@@ -6,7 +6,7 @@ import contextlib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from nanomem_tui import regular
@@ -80,6 +80,11 @@ def gone(path: Path) -> CorruptDatabase:
     """The error for a database that is not there any more, or has nothing in it."""
     what = "the database is gone" if not path.exists() else "the database is empty"
     return CorruptDatabase(what, str(path), "run `nanomem doctor`: `--fix` makes it anew from a copy")
+
+
+def are_anothers(tables: Collection[str]) -> bool:
+    """Whether a database with these tables is another program's."""
+    return bool(tables) and OUR_TABLES.isdisjoint(tables)
 
 
 def anothers(path: Path, table: str) -> CorruptDatabase:

@@ -71,7 +71,7 @@ def damage(database: SqliteDatabase) -> Iterator[str]:
             if not names:
                 yield "it is empty"
                 return
-            if not driver_errors.OUR_TABLES & set(names):
+            if driver_errors.are_anothers(names):
                 yield driver_errors.anothers(database.file, min(names)).what
                 return
             for table in models.METADATA.sorted_tables:

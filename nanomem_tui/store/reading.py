@@ -51,8 +51,6 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
 for one in every column takes as long as to read the row."""
 _NUL, _ESCAPE = "\0", "\U0010fffe"
 """A server takes no NUL in a text. It is stored as the escape and `0`, the escape itself as the escape and `1`."""
-
-
 _TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
@@ -90,7 +88,7 @@ class SqliteReading:
         if is_there and not self._is_made:
             with self.open():
                 names = {name for (name,) in self.each(_TABLE_NAMES)}
-            if names and not names & driver_errors.OUR_TABLES:
+            if driver_errors.are_anothers(names):
                 raise driver_errors.anothers(self.file, min(names))
             self._is_made = "meta" in names
         if is_there and self._is_made:
@@ -247,7 +245,7 @@ def is_anothers(file: Path) -> bool:
             names = {name for (name,) in connection.execute(_TABLE_NAMES)}
     except sqlite3.Error:
         return False
-    return bool(names) and not names & driver_errors.OUR_TABLES
+    return driver_errors.are_anothers(names)
 
 
 def _was_written(file: Path) -> bool:

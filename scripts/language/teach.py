@@ -113,9 +113,7 @@ def weights_of(columns: Any, classifier: Any) -> dict[str, list[float]]:
     """The weights of each feature, by label; of `always` those that every sentence has."""
     table = {"always": [float(one.intercept_[0]) for one in classifier.estimators_]}
     coefficients = [one.coef_[0] for one in classifier.estimators_]
-    heavy = [
-        (max(abs(row[n]) for row in coefficients), name) for name, n in columns.vocabulary_.items()
-    ]
+    heavy = [(max(abs(row[n]) for row in coefficients), name) for name, n in columns.vocabulary_.items()]
     kept = sorted((weight, name) for weight, name in heavy if weight >= LEAST)[-MOST:]
     for _, name in sorted(kept, key=lambda pair: pair[1]):
         n = columns.vocabulary_[name]
