@@ -398,11 +398,7 @@ class Parts(CurationParts):
         ours = own_sessions_folder(self.paths, self.id)
         given = (self.paths, self.sessions, self.perform, self.agent, self.settings, self.store.settle, spent, ours)
 
-        def is_undone(key: str) -> bool:
-            entries = self.store.journal.log(1_000, key=key)
-            return next((entry.undone for entry in entries if entry.operation.kind == made.KIND), False)
-
-        return made.Consolidator(*given, is_undone)
+        return made.Consolidator(*given, lambda key: self.store.journal.is_taken_back(made.KIND, key))
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

@@ -14,7 +14,7 @@ from typing import Any
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store.oplog import Journal, LogEntry
+from nanomem_tui.store.oplog import Journal, LogEntry, failed_in
 
 Raw = dict[str, Any]
 SHOWN = ("scoped", "facts")
@@ -116,9 +116,9 @@ def taken_back(journal: Journal, ids: set[str]) -> set[str]:
 def _last_words(entries: Sequence[LogEntry]) -> Iterator[tuple[str, bool]]:
     """(item, whether an undo made it as if it had never been) of every change that was done, newest first. What an
     undo put back as it was before says nothing, nor does what it took back."""
-    void = {entry.operation.undoes for entry in entries if entry.operation.kind == "void"}
+    failed = failed_in(entries)
     back: set[tuple[str, str]] = set()
-    for operation in (entry.operation for entry in entries if entry.operation.id not in void):
+    for operation in (entry.operation for entry in entries if entry.operation.id not in failed):
         for change in operation.changes:
             if change.layer != "item" or (operation.redoes or operation.id, change.key) in back:
                 continue

@@ -20,7 +20,7 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, exchange, forgotten, processes
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
 from nanomem_tui.store.forgotten import NOTHING, Forgotten
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.oplog import LogEntry, failed_in
 from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
@@ -336,10 +336,10 @@ class AgentFiles:
         """
         from nanomem_tui.store import exchange
 
-        void = {entry.operation.undoes for entry in entries if entry.operation.kind == "void"}
+        failed = failed_in(entries)
         logs: dict[str, list[bytes]] = {}
         for entry in entries:
-            if entry.operation.id in void or entry.operation.kind == "void":
+            if entry.operation.id in failed or entry.operation.kind == "void":
                 continue
             for name, line in exchange.audit_lines(entry.operation, tables):
                 logs.setdefault(name, []).append(line)

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import Conflict
+from nanomem_tui.memory.session_layer import SessionLayer
 from nanomem_tui.memory.turn_values import turn_end
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
@@ -199,6 +201,22 @@ def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: 
         said = messages(ws)
         assert [text for text in said if text.startswith("Noted")] == [f"Noted: City{n}." for n in range(50)]
         assert archived(ws) > 0
+
+
+def test_one_that_failed_because_the_session_went_on_was_not_taken_back_and_is_tried_again(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(ws, range(20))
+
+    def meanwhile(*_: Any) -> None:
+        raise Conflict("the session went on meanwhile", KEY)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SessionLayer, "apply", meanwhile)
+        assert ws.consolidator.consolidate_due() == []
+    assert archived(ws) == 0
+    assert len(ws.consolidator.consolidate_due()) == 1
+    assert archived(ws) > 0
 
 
 def test_the_schedule_does_it_and_says_so(place: Path) -> None:
