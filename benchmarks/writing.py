@@ -14,12 +14,13 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store.values import Item
@@ -92,7 +93,8 @@ def messages(half: str, show: bool) -> dict[str, Counter[str]]:
         if language not in ("en", "zh"):
             several.update(counts)
     order = [name for pair in OF.items() for name in reversed(pair)]
-    every = {**{name: found[name] for name in ("en", "zh") if name in found}, "others": several, "all": Counter[str]()}
+    every: dict[str, Counter[str]] = {**{name: found[name] for name in ("en", "zh") if name in found}}
+    every |= {"others": several, "all": Counter()}
     for name, counts in every.items():
         if name != "all":
             every["all"].update(counts)
@@ -105,7 +107,7 @@ def one_message(label: Label, folder: Path, counts: Counter[str]) -> list[str]:
     """Tell a new memory the messages of a label, and count what came of the last; what differs, in words."""
     (folder / "workspace" / "memory").mkdir(parents=True)
     differs: list[str] = []
-    with open_workspace(folder / "workspace") as ws:
+    with clock.at(datetime.fromisoformat(f"{label['said_at']}:00+00:00")), open_workspace(folder / "workspace") as ws:
         for text in label["before"]:
             say(ws, text, label["said_at"])
         before = {row.id: row for row in ws.items.all()}
@@ -157,7 +159,7 @@ def one_message(label: Label, folder: Path, counts: Counter[str]) -> list[str]:
 def lost(ws: Workspace, before: Iterable[Item], active: Iterable[Item]) -> set[str]:
     """The messages whose memories do not hold any more: gone, switched off, replaced, or proposed to go."""
     here = {row.id: row for row in active}
-    proposed = {target_of(row) for row in ws.items.all()}
+    proposed = {target_of(one.row) for one in ws.inbox.list()}
     found = set()
     for row in before:
         now = here.get(row.id)

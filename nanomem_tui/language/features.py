@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-VERSION = 1
+VERSION = 2
 """Changes when the features do: a pack of another version is made anew."""
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[^\w\s]|_")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -29,9 +29,16 @@ def tokens(text: str) -> list[str]:
     return ["0" if token[0].isdigit() else token.replace("’", "'").lower() for token in found]
 
 
+def parts(text: str) -> list[str]:
+    """Split a text into words, in Chinese and Japanese into all runs of one to three characters."""
+    if not is_wide(text):
+        return [token for token in tokens(text) if token[0].isalnum()]
+    return [text[at : at + length] for length in (1, 2, 3) for at in range(len(text) - length + 1)]
+
+
 def is_wide(text: str) -> bool:
     """Whether a text is written without spaces between words: Chinese or Japanese."""
-    return len(_WIDE.findall(text)) > 0.3 * len(text)
+    return len(_WIDE.findall(text)) > 0.15 * len(text)
 
 
 def features(sentences: Sequence[str], at: int, acts: Sequence[str], common: Collection[str]) -> set[str]:

@@ -1,8 +1,8 @@
 """What each sentence of a message is: a lasting statement and of what kind, a rule, a wish, a question, a task,
 chatter, words of others. Learned from labelled sentences, a pack of weights for each language (0102).
 
-A pack is JSON: `labels`, `common` words, and for each feature one letter a label, its weight. Nothing of a message is
-kept or sent anywhere.
+A pack is JSON: `labels`, the `common` words, those of wishes to forget, and for each feature one letter a label, its
+weight. Nothing of a message is kept or sent anywhere.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Pack(NamedTuple):
 
     labels: tuple[str, ...]
     common: frozenset[str]
+    forgetting: frozenset[str]
     weights: dict[str, bytes]
 
     def probabilities(self, found: set[str]) -> list[float]:
@@ -59,11 +60,16 @@ def pack(language: str) -> Pack:
         return pack("en")
     body = json.loads(file.read_text(encoding="utf-8"))
     weights = {name: letters.encode() for name, letters in body["weights"].items()}
-    return Pack(tuple(body["labels"]), frozenset(body["common"]), weights)
+    return Pack(tuple(body["labels"]), frozenset(body["common"]), frozenset(body["forgetting"]), weights)
 
 
 def read(sentences: Sequence[str], language: str) -> list[Reading]:
     """Return what each sentence of a message is. `language`: the code of a pack (`en`, `zh`)."""
+    return list(_read(tuple(sentences), language))
+
+
+@lru_cache(64)  # a message is asked several times in one turn
+def _read(sentences: tuple[str, ...], language: str) -> tuple[Reading, ...]:
     learned = pack(language)
     found: list[Reading] = []
     acts: list[str] = []
@@ -72,7 +78,7 @@ def read(sentences: Sequence[str], language: str) -> list[Reading]:
         best = dict(zip(learned.labels, shares, strict=True))
         found.append(_reading(best))
         acts.append(found[-1].act)
-    return found
+    return tuple(found)
 
 
 def _reading(shares: dict[str, float]) -> Reading:

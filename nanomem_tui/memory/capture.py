@@ -31,12 +31,11 @@ MAX_MESSAGE = 4_000
 """Characters of a message that is read; a longer one is something pasted, not something said."""
 TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
 UNWANTED = "asked not to be remembered"
-TAKEN_BACK = "taken back, not told"
-FORGET_ALL = "asked to forget everything: a person does that, by `nanomem memory prune --older-than-days 0`"
+TAKEN_BACK = "asked to be forgotten, not told; all that is known goes by `nanomem memory prune --older-than-days 0`"
 DISABLED = "known, and disabled by a person: `nanomem memory enable` makes it count again"
 RECALLED = "it was recalled"
 NO_WORDS = "it does not say what to remember"
-NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL, DISABLED, UNWANTED, TAKEN_BACK, RECALLED)
+NOT_SAFETY = ("channel ", NO_WORDS, DISABLED, UNWANTED, TAKEN_BACK, RECALLED)
 """How the reasons begin that say nothing of the text."""
 TO_AN_ADDRESS = "tells the agent for good what to do with an address"
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.|\b[A-Z]{2}\d{2}[ \d]{10,}|\+?\d[\d ()/-]{8,}\d")
@@ -106,7 +105,7 @@ class Captured(NamedTuple):
         return tuple(row for row in self.rows if row.why)
 
 
-def candidates(text: str, *, role: str = "user", settings: Settings, episodes: bool = True) -> list[Candidate]:
+def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Candidate]:
     """What a message of a role (user, assistant, tool) could add to memory; nothing where the settings say not to read
     it, or the message says not to remember it. Only a user can ask for something to be remembered."""
     if not reads(role, settings) or len(text) > MAX_MESSAGE or unwanted.is_unwanted(text):
@@ -115,8 +114,6 @@ def candidates(text: str, *, role: str = "user", settings: Settings, episodes: b
     for told in capture_rules.said_in(text):
         candidate = _candidate(told, role)
         found.setdefault(safety.normal(candidate.text), candidate)
-    if episodes and not found and role == "user" and (said := capture_rules.episode(text)) is not None:
-        found[said.text] = _candidate(said, role)
     return list(found.values())
 
 
@@ -215,20 +212,19 @@ def capture(
     *,
     role: str = "user",
     recalled: Collection[str] = (),
-    episodes: bool = True,
     seen: Callable[[list[Candidate]], list[Candidate]] = lambda given: given,
     now: datetime | None = None,
 ) -> Captured:
     """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
-    to be remembered there is told. `episodes`: whether a message that says nothing else may be one; `seen`: the
-    candidates as the turn has them. Raises BadInput when a scope is asked for that the audience does not have."""
+    to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is asked
+    for that the audience does not have."""
     if not reads(role, settings):
         return Captured()
     text = secrets.mask_start(text)
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if (channel := origin.audience.channel) not in settings.capture_channels:
         own = pasted.said(text) if role == "user" else text
-        wishes = [one for one in candidates(own, role=role, settings=settings, episodes=False) if one.explicit]
+        wishes = [one for one in candidates(own, role=role, settings=settings) if one.explicit]
         why = f"channel {channel} is not in capture_channels"
         barred = wishes or ([whole] if role == "user" else [])
         return Captured(dropped=tuple((one, why) for one in barred))
@@ -248,13 +244,13 @@ def capture(
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = capture_senders.held(origin.audience, settings)
     own, others = pasted.parts(text) if role == "user" else (text, "")
-    given = seen(candidates(own, role=role, settings=settings, episodes=episodes and not others))
+    given = seen(candidates(own, role=role, settings=settings))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
     if others:  # it says "I", and nobody knows who that is: a person looks at it
         reported = pasted.reports(text)
-        told = candidates(others, role=role, settings=settings, episodes=False)
+        told = candidates(others, role=role, settings=settings)
         if reported and not (given or told):
-            told = candidates(text, role=role, settings=settings, episodes=episodes)
+            told = candidates(text, role=role, settings=settings)
         why = pasted.REPORTED if reported else pasted.WHY
         theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
         verdicts = verdicts._replace(
@@ -279,9 +275,7 @@ def _told(text: str, role: str) -> list[tuple[str, str]]:
     """The sentences of a person that ask for something of the memory and add nothing to it, with the reason."""
     told = []
     for sentence in capture_rules.sentences(capture_rules.without_lists(text)) if role == "user" else ():
-        if capture_rules.forgets_all(sentence):
-            told.append((sentence, FORGET_ALL))
-        elif capture_rules.asks_to_forget(sentence):
+        if capture_rules.asks_to_forget(sentence):
             told.append((sentence, TAKEN_BACK))
         elif capture_rules.points_only(sentence):
             told.append((sentence, NO_WORDS))

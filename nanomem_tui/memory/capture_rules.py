@@ -1,8 +1,8 @@
-"""How a message is read for memories, by sentence: in English and Chinese by the heuristics of seeds 000 and 001, in
-eight more languages by what `language` learned.
+"""How a message is read for memories, sentence by sentence, by what `language` learned in ten languages.
 
-Owns the words of explicit wishes (记住…, remember …, from now on, 以后都, 默认 …) and of the four kinds, with the
-confidence and importance that seed 001 gives them. Must not decide what is kept: it says what a sentence is.
+Owns the words of explicit wishes in English and Chinese (记住…, remember …), of which only what they ask for is kept,
+and the confidence and importance that seed 001 gives the four kinds. Must not decide what is kept: it says what a
+sentence is.
 
 Where the seeds match a word anywhere (`always` in “great to see you, as always”; `remember` in “what do you remember
 from it?”), a sentence has to say it as a wish or a statement: a question is never one.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from nanomem_tui.language import detect, features, reader
 from nanomem_tui.memory import quotations
-from nanomem_tui.memory.capture_kinds import LEAD, kind_of, own_words
+from nanomem_tui.memory.capture_kinds import LEAD
 from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.memory.unwanted import is_unwanted
 from nanomem_tui.sentences import split
@@ -32,20 +32,15 @@ WEIGHTS = {
 EXPLICIT = (0.98, 0.95)
 """Confidence and importance of what a person asks to be remembered."""
 
-EPISODE = "User message: "
-EPISODE_CHARS = 180
-EPISODE_WORDS = 5
-WIDE_PER_WORD = 1.6
-"""Chinese, Japanese and Korean characters that say as much as a word of English."""
-
-BY_PATTERNS = ("en", "zh")
-"""The languages that are read by the patterns here."""
 KEEP = 0.45
-"""How likely a sentence of another has to be worth keeping (`language.reader`)."""
-SHORT, SHORT_WIDE = 5, 12
-"""Words and marks, or wide characters, of a sentence that says little alone."""
+"""How likely a sentence has to be worth keeping (`language.reader`)."""
+SURE = 0.9
+"""How likely the first clauses of a question or a task have to be."""
+FRAGMENT, SHORT = 3, 6
+"""Words and marks, or pairs of wide characters, of what says nothing alone (“Since May.”), and of what may not."""
 
 _CLAUSES = re.compile(r"(?<=；)")
+_COMMA = re.compile(r"[,，;]\s*")
 _QUESTION = re.compile(
     r"[?？]\s*[\"'”）)]*$|(?:吗|呢|么|嘛)[。！!.]*$|^(?:who|what|when|where|why|how|which|whose|do|does|did|is|are|was|"
     r"were|can|could|would|will|should|shall|may|have|has|had|am)\s+(?:i|you|we|he|she|it|they|the|this|that|there|my|"
@@ -76,38 +71,6 @@ _REMEMBER = re.compile(
     rf"(?:time|day)s?)\b)"
     r"(?:\s+this)?(?: down)?(?: for (?:me|later))?(?:\s*[:,，：]\s*|\s+that\s*[:,]?\s+|\s+)(?P<what>.+)",
     re.IGNORECASE | re.DOTALL,
-)
-GONE = r"(?:delete|erase|remove|drop|wipe|clear|purge|discard|scrub|get rid of)"
-KEPT = (
-    r"(?:memor(?:y|ies)|(?:what|everything|anything|all|whatever)(?: that)? (?:you|we) (?:\w+ )?(?:know|remember|have|"
-    r"learned|learnt|saved|stored|noted|kept|recorded)|(?:info(?:rmation)?|facts?|everything|anything|all)(?= "
-    r"(?:stored |saved )?(?:about|on|of|regarding|concerning)\b)|(?:info(?:rmation)?|data|facts?|notes?|records?|"
-    r"entries)(?= (?:that )?you (?:\w+ )?(?:know|remember|have|saved|stored|noted|kept)))"
-)
-GONE_ZH = r"(?:删除|删掉|删了|删去|清除|清空|抹掉|抹去|移除|去掉|忘掉|忘记|忘了)"
-KEPT_ZH = r"(?:记忆|记录|信息|资讯|内容|资料|印象|笔记|一切|所有|事情?)"
-MEMORY_ZH = r"(?:记忆|印象)"
-_PLEASE_ZH = r"^[\s,，]*(?:(?:请|麻烦|你|您|帮我|那就|还是|可以|能不能|能|现在|给我)[，,\s]*){0,5}"
-_FORGET = re.compile(
-    LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i(?:'d like| want| would like) you to )?"
-    rf"(?:please\s+|just\s+)*(?:forget\b|never ?mind\b|un-?remember\b|{GONE} (?:\w+ ){{0,3}}?{KEPT}\b)|"
-    rf"{_PLEASE_ZH}(?:把.{{1,30}})?(?:忘(?:掉|记|了)|算了|当我没说)|"
-    rf"{_PLEASE_ZH}(?:{GONE_ZH}(?:.{{0,40}}的)?(?:你)?(?:所有|全部)?(?:的)?{MEMORY_ZH}|{GONE_ZH}.{{0,4}}(?:关于|有关|"
-    rf"对于|记得)|(?:把|将|关于|有关).{{1,40}}{GONE_ZH})",
-    re.IGNORECASE,
-)
-_FORGET_ALL = re.compile(
-    LEAD + rf"(?:(?:can|could|would|will) you |i(?:'d like| want| would like) you to )?(?:please\s+|just\s+)*(?:forget|"
-    rf"{GONE}) "
-    r"(?:(?:absolutely |about )?(?:everything|all)|(?:all|the whole|your|my|the|our)(?: of)?(?: (?:your|my|the|our|"
-    r"saved|stored|whole|entire)){0,3} (?:memor(?:y|ies)|data|facts|notes))(?: (?:that )?(?:you|we)(?: \w+)?(?: "
-    r"(?:know|remember|have|learned|saved|stored)))?(?: (?:about|of|on) (?:me|us|everything|myself))?(?: (?:please|now|"
-    r"again))*\W*$|(?:what|all|everything|anything) (?:that )?you (?:know|remember|have(?: saved| stored)?|saved|"
-    r"stored) (?:about|of|on) (?:me|us)\W*$|"
-    rf"{_PLEASE_ZH}(?:把|将)?(?:{GONE_ZH})?(?:你)?(?:关于我的|有关我的|我的|对我的|记得的|知道的|保存的)?(?:一切|所有|"
-    rf"全部)(?:的)?(?:关于我的|我的)?{KEPT_ZH}?(?:都|全都|全)?(?:{GONE_ZH})?(?:了|吧|掉)*\W*$|"
-    rf"{_PLEASE_ZH}{GONE_ZH}(?:你)?(?:关于我的|有关我的|我的|对我的|你的)?(?:所有|全部|一切)?的?{MEMORY_ZH}[吧了]*\W*$",
-    re.IGNORECASE,
 )
 _POLITE = re.compile(
     LEAD + r"(?:can|could|would|will) you (?:please )?(?:remember|keep|note)\b(?! (?:when|what|how|me|my)\b)",
@@ -142,43 +105,11 @@ _BARE_HEAD = re.compile(
     re.IGNORECASE,
 )
 _ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
-_DO = (
-    r"(?:use|reply|answer|respond|write|send|call|include|keep|add|prefer|start|end|format|speak|ask|check|give|show|"
-    r"put|make|do|tell|remind|say|book|order|run|test|commit|explain|translate|be|avoid|begin|wrap|sign|cite|quote|"
-    r"save|store|round|convert|open|close|deploy|leave|take|set|pay|buy|choose|pick|go|let|mention|refer|review|"
-    r"confirm|follow|assume|treat|read|work|turn|bring|lock|back up|delete|stop|try|skip|stick|switch|warn|wait|notify|"
-    r"spell|address)"
-)
-"""What a person orders."""
-_STANDING = re.compile(
-    r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future,)(?!\w)|"
-    + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
-    + rf"(?:you (?:should|must) )?always {_DO}\b|"
-    + LEAD
-    + r"(?:next time|by default)[\s,:]+(?:(?:please|always|just|only|you (?:should|must))[\s,]+)*"
-    rf"(?:{_DO}|don't|do not|never)\b(?! (?:it|that) (?:is|was)\b)|{LEAD}(?:please )?(?:always "
-    rf")?{_DO}\b.{{1,80}}?\b(?:by default|next time)(?=\W*$)|"
-    r"\b(?:please|should|must) always \w+|^(?:please )?default to \b|\b(?:my|our) default (?:\w+ ){0,3}(?:is|should be|"
-    r"will be)\b|\bthe default (?:\w+ ){0,3}(?:should be|will be)\b|\bas (?:the|my|our) default\b|^(?:(?:请|麻烦|那|你|"
-    r"您|好的?|嗯|我们|大家)[，,\s]*){0,4}(?:(?:以后|今后|往后|从此|之后)(?:请|都|就|一律|统一|要|全部|只|"
-    r"请都)*(?:不要|别|不许|不用|用|使用|叫|称呼|回答|回复|说|写|给|把|按|先|发|默认|提醒|采用|改用|换成|跟|帮|在|"
-    r"每)(?!想|再说)|(?:以后|今后|往后|从此|之后)[^，。！？我你他她]{1,12}?(?:都|一律|统一|全部)(?:请|要)?(?:用|写|"
-    r"使用|采用|按|以|发|放|改成|换成|回答|回复|不要|别)|(?:下次|下回)(?:请|记得|一定|务必|都|就|要|你)*(?:先(?=问|"
-    r"告诉|确认|跟|和|给|让|提醒|检查|备份|通知|说)|别|不要|用|使用|叫|回答|回复|写|给我|提醒我|问我|按|把|"
-    r"[^，。！？我你他她]{1,10}?(?:提醒|先问|告诉|通知|叫)我)(?!想|再说)|"
-    r"长期(?!\w*(?:以来|来看|的)))|默认(?:情况下)?(?:请|都|要|就|，|,|\s)*(?:用|使用|采用|以|按|回答|回复|选|发|写|走|"
-    r"叫)|以后都|以后请|今后都|今后请|从现在起|从今以后|往后都|每次都(?=要|用|请|先|给)|一律(?=用|使用)",
-    re.IGNORECASE,
-)
-
 _REQUEST = re.compile(
     r"^(?:thanks|thank you|ok|okay|yes|no|sure|great|cool|hi|hello|hey|good (?:morning|night|evening)|bye|lol|好的?|"
     r"谢谢|你好|嗯|行|可以|收到|没问题|再见|早上好|晚安)\b[\s\w,!.，。！]{0,24}$",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]|[^\W_]+")
-_WIDE = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]")
-
 
 class Said(NamedTuple):
     """What a sentence is: the words to keep, the kind, whether a person asked for it, and which words showed that."""
@@ -229,25 +160,30 @@ def _clauses(sentence: str) -> list[str]:
 
 def read(sentence: str) -> Said | None:
     """What a sentence says for memory, None when nothing."""
-    language = detect.language_of(sentence)
-    return _by_patterns(sentence) if language in BY_PATTERNS else next(_learned((sentence,), language), None)
+    return next(_said((sentence,)), None)
 
 
-def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
+def kind_of(text: str) -> str:
+    """The kind of memory that a text would be: fact, preference, decision or episodic."""
+    return reader.read((text,), detect.language_of(text))[0].kind
+
+
+def says_something(sentence: str) -> bool:
+    """Whether a sentence alone, out of another's mouth, would be a memory or take one back."""
+    reading = reader.read((sentence,), detect.language_of(sentence))[0]
+    return reading.act in ("forget", "remember") or reading.lasting >= SURE
+
+
+def _said(parts: Sequence[str]) -> Iterator[Said]:
     """What the sentences of a message say for memory. A statement after a bare “remember this” is a wish; one that says
     little alone goes with the one before it."""
     wished, last = "", None
+    language = detect.language_of(" ".join(parts))
     for part, reading in zip(parts, reader.read(parts, language), strict=True):
-        said = None
-        if _only_leads(part):
-            pass
-        elif reading.act == "remember" and reading.lasting < KEEP:
-            wished = part.strip()
-        elif reading.act != "forget" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
-            explicit = bool(wished) or reading.act in ("remember", "rule")
-            said = Said(part.strip(), reading.kind, explicit, wished or reading.act)
-            wished = ""
-        if said is not None and last is not None and (_is_short(part) or last.intent == said.intent == "rule"):
+        said = _of(part, reading, wished)
+        only_wishes = points_only(part) or (reading.act == "remember" and reading.lasting < KEEP)
+        wished = part.strip() if only_wishes else "" if said is not None else wished
+        if said is not None and last is not None and (_is_tail(part, language) or last.intent == said.intent == "rule"):
             last = last._replace(text=f"{last.text} {said.text}")
             continue
         if last is not None:
@@ -257,6 +193,37 @@ def _learned(parts: Sequence[str], language: str) -> Iterator[Said]:
         yield last
 
 
+def _of(part: str, reading: reader.Reading, wished: str) -> Said | None:
+    """What one sentence says, as it was read. `wished`: the words before it that asked for it to be remembered."""
+    plain = _plain(part)
+    if _only_leads(part):
+        return None
+    wish = _wish(plain)
+    if wish is not None:
+        what = _wanted(wish, part)
+        intent = straight(part)[: wish.start("what")].strip(" :：,，")
+        return Said(what, kind_of(what), explicit=True, intent=intent) if what else None
+    if reading.act == "forget" or is_unwanted(plain):
+        return None
+    asks = part.endswith(("?", "？", "吗", "嗎")) and reading.act != "remember"
+    if asks or (reading.act in ("question", "order") and reading.lasting < KEEP):
+        return _before_a_question(part)
+    if reading.act != "quoted" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
+        explicit = bool(wished) or reading.act in ("remember", "rule")
+        return Said(part.strip(), reading.kind, explicit, wished or reading.act)
+    return None
+
+
+def _before_a_question(part: str) -> Said | None:
+    """The statement that a question or a task follows in the same sentence (“I don't eat pork, so what …?”)."""
+    for comma in reversed([*_COMMA.finditer(part)]):
+        head = part[: comma.start()].strip()
+        reading = reader.read((head,), detect.language_of(part))[0]
+        if reading.act in reader.LASTING and reading.lasting >= SURE:
+            return Said(head, reading.kind, reading.act == "rule", reading.act)
+    return None
+
+
 def _only_leads(part: str) -> bool:
     """Whether a sentence only leads to what follows (“my sister wrote me:”), or is torn off the head of a mail."""
     tokens = features.tokens(part)
@@ -264,28 +231,10 @@ def _only_leads(part: str) -> bool:
     return is_torn or part.rstrip().endswith((":", "："))
 
 
-def _is_short(part: str) -> bool:
-    return len(part) <= SHORT_WIDE if features.is_wide(part) else len(features.tokens(part)) <= SHORT
-
-
-def _by_patterns(sentence: str) -> Said | None:
-    plain = _plain(sentence)
-    if asks_to_forget(plain) or is_unwanted(plain):
-        return None
-    wish = _wish(plain)
-    if wish is not None:
-        what = _wanted(wish, sentence)
-        if not what:
-            return None
-        intent = straight(sentence)[: wish.start("what")].strip(" :：,，")
-        return Said(what, kind_of(what) or "fact", explicit=True, intent=intent)
-    if is_question(plain):
-        return None
-    standing = _STANDING.search(own_words(plain))  # not what another one says is to be
-    kind = kind_of(plain)
-    if standing is not None:
-        return Said(sentence.strip(), kind or "preference", explicit=True, intent=standing[0].strip(" ,;"))
-    return Said(sentence.strip(), kind, explicit=False, intent=kind) if kind else None
+def _is_tail(part: str, language: str) -> bool:
+    """Whether a sentence is short and says nothing that lasts without the one before it (“Twice a week.”)."""
+    size = len(part) // 2 if features.is_wide(part) else len(features.tokens(part))
+    return size <= FRAGMENT or (size <= SHORT and reader.read((part,), language)[0].lasting < KEEP)
 
 
 def _wish(sentence: str) -> re.Match[str] | None:
@@ -296,7 +245,7 @@ def _wish(sentence: str) -> re.Match[str] | None:
         return None if is_question(plain, polite=True) else _REMEMBER.match(plain)
     if _ASKED_ZH.search(plain) is None or _TAG_ZH.search(plain) is not None:
         return wish
-    return wish if wish["polite"] and kind_of(_wanted(wish, sentence)) else None
+    return wish if wish["polite"] and reader.read((_wanted(wish, sentence),), "zh")[0].lasting >= KEEP else None
 
 
 def _wanted(wish: re.Match[str], sentence: str) -> str:
@@ -326,10 +275,7 @@ def said_in(text: str) -> tuple[Said, ...]:
     """Everything that a message says for memory: the entries of a list that it asks to be remembered, then what its
     sentences say."""
     entries, rest = _listed(text)
-    parts, language = sentences(rest), detect.language_of(rest)
-    if language in BY_PATTERNS:
-        return (*entries, *filter(None, map(_by_patterns, parts)))
-    return (*entries, *_learned(parts, language))
+    return (*entries, *_said(sentences(rest)))
 
 
 def without_lists(text: str) -> str:
@@ -349,7 +295,7 @@ def _listed(text: str) -> tuple[tuple[Said, ...], str]:
         if head and plain and not plain.startswith(">") and marked in (None, mark is not None):
             marked = mark is not None
             entry = (line[mark.end() :] if mark else line).strip()
-            found.append(Said(entry, kind_of(entry) or "fact", explicit=True, intent=head))
+            found.append(Said(entry, kind_of(entry), explicit=True, intent=head))
         elif not (head and not plain and marked is not False):
             head, marked = (plain.rstrip(":："), None) if _asks_for_list(plain) else ("", None)
             rest += [] if head else [line]
@@ -370,30 +316,7 @@ def _asks_for_list(line: str) -> bool:
 
 def asks_to_forget(sentence: str) -> bool:
     """Whether a sentence takes something back: what it tells is not what is so."""
-    return _FORGET.match(_plain(sentence)) is not None
-
-
-def forgets_all(sentence: str) -> bool:
-    """Whether a sentence asks to forget everything that is remembered."""
-    plain = _plain(sentence)
-    return asks_to_forget(plain) and _FORGET_ALL.search(plain) is not None
-
-
-def episode(message: str) -> Said | None:
-    """The message as a compact event of the conversation (seed 001), None when it is small talk or only a question, or
-    in a language of which every sentence is read."""
-    if detect.language_of(message) not in BY_PATTERNS:
-        return None
-    line = " ".join(message.split())
-    words = _WORDS.findall(line)
-    wide = len(_WIDE.findall(line))
-    enough = len(words) - wide + wide / WIDE_PER_WORD >= EPISODE_WORDS
-    parts = sentences(message)
-    spoken = [part for part in parts if not is_question(part) and not _REQUEST.match(part)]
-    if not enough or not spoken or any(map(asks_to_forget, parts)):
-        return None
-    cut = line if len(line) <= EPISODE_CHARS else line[:EPISODE_CHARS].rstrip() + "…"
-    return Said(f"{EPISODE}{cut}", "episodic", explicit=False, intent="episodic")
+    return reader.read((sentence,), detect.language_of(sentence))[0].act == "forget"
 
 
 def is_small_talk(sentence: str) -> bool:

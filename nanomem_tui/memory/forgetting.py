@@ -1,18 +1,20 @@
 """What a person asks to be forgotten: which memory is meant, and its deletion as a proposal that waits in the inbox.
 
-Owns how such a wish is read (English and Chinese), how like a memory has to be, and what a proposal is: an item of the
+Owns how like a memory has to be, and what a proposal is: an item of the
 inbox that names the one to delete. Deletes nothing: accepting does, and that is undone as one change. Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
+from nanomem_tui.language import wishes
+from nanomem_tui.language.features import is_wide
 from nanomem_tui.memory import capture_kinds, capture_rules, replacing, unwanted
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
@@ -30,34 +32,6 @@ WHY = "a person asked to forget it"
 WHY_CORRECTED = "a person says what is so instead"
 WHY_PAST = "a person says that it is so no longer"
 
-_ABOUT = (
-    r"(?:(?:all|everything|anything)\s+)?(?:(?:about|of)\s+(?!it\b|that\b|this\b)|what i (?:said|told you) about\s+|"
-    r"the fact that\s+|that\s+)?"
-)
-_POLITE = r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i(?:'d like| want| would like) you to )?"
-_PLEASE = r"^[\s,，]*(?:(?:请|麻烦|你|帮我|那就|还是|可以|现在)[，,\s]*){0,4}"
-_LEAD = rf"{capture_kinds.LEAD}{_POLITE}(?:please\s+|just\s+)*"
-_FORGET = "忘[掉记](?:了|一下)?"
-_NO_MORE = "(?:别|不要|不用|请勿)再记(?:得|住|着|录)?"
-_GONE, _GONE_ZH, _KEPT, _KEPT_ZH = capture_rules.GONE, capture_rules.GONE_ZH, capture_rules.KEPT, capture_rules.KEPT_ZH
-_BY_YOU = r"(?: (?:that )?(?:you|we)(?: \w+)? \w+)?"
-_ALL_ZH = "(?:所有|全部|一切|这些|这条)"
-_TAKE_ZH = "(?:把|将|关于|有关)你?(?:所有|全部)?(?:关于|有关|对)?"
-_WISHES: tuple[str, ...] = (
-    rf"{_LEAD}(?:forget|un-?remember)\b[\s:,]+{_ABOUT}(?P<what>.+)",
-    (
-        rf"{_LEAD}{_GONE} (?:\w+ ){{0,3}}?{_KEPT}{_BY_YOU}(?: stored| saved)? (?:about|that|of|on|regarding|"
-        rf"concerning)\s+(?P<what>.+)"
-    ),
-    rf"{_LEAD}(?:do not|don't|stop|never) remember(?:ing)? (?:that |about )?(?P<what>.+?) (?:any ?more|any longer)\b",
-    rf"{_PLEASE}(?:{_FORGET}|{_NO_MORE})[\s:：，,]*(?:关于|我说过?的?)?(?P<what>.+)",
-    rf"{_PLEASE}{_GONE_ZH}(?:你|您)?的?{_ALL_ZH}?(?:关于|有关|记得的|知道的)(?P<what>.+?)的?{_ALL_ZH}?(?:{_KEPT_ZH}|$)",
-    (
-        rf"{_PLEASE}{_TAKE_ZH}(?P<what>[^，。]{{1,60}}?)(?:的{_ALL_ZH}?{_KEPT_ZH})?(?:都|给|全部|全都|从记忆(?:里|"
-        rf"中))*{_GONE_ZH}"
-    ),
-    rf"{_PLEASE}{_GONE_ZH}(?:你对)?(?P<what>[^，。]{{1,40}}?)的{_ALL_ZH}?{capture_rules.MEMORY_ZH}",
-)
 _NO_LONGER: tuple[str, ...] = (
     r"\b(?P<who>i|we|my(?: \w+){1,3}?)(?:'m| am| are| is)? no longer (?P<what>.+)",
     (
@@ -80,18 +54,6 @@ _LIKING = re.compile(
 _AGAINST = re.compile(
     r"\b(?:hate|dislike|don't|do not|not|never|avoid|can't|no longer|any ?more)\b|不|讨厌", re.IGNORECASE
 )
-_SIGNS = (
-    "forget", "remember", "memor", "know", "have", "忘", "记", "删", "清", "抹", "移除", "去掉",
-    "info", "data", "note", "fact", "everything", "stored",
-)  # fmt: skip
-"""What a wish has in it, one of them."""
-_NOTHING = re.compile(
-    r"(?:it|that|this|these|those|them|me|us|everything|all|anything|the last \w+|about (?:it|that|this)|"
-    r"(?:this|that|it|the) \w+ (?:message|one)|[这那它][\w]{0,4}|刚才.{0,6}|了)\W*$|"
-    r"(?:what (?:i|we|you)|to|how|when|where|who|why)\b",
-    re.IGNORECASE,
-)
-_ENDS = (" please", " now", " okay", " ok", " thanks", "吧", "了", "这件事", "的事", "谢谢")
 _PAST = frozenset(("old", "former", "previou"))
 """Tokens that say of a thing that it is no more: what was remembered of it did not say so."""
 _MARKS = " \t\n.!?。！？,，;；\"'”"
@@ -103,18 +65,10 @@ def target_of(row: object) -> str:
     return str(held.get("forgets", "")) if isinstance(held, dict) else ""
 
 
-def wish(sentence: str) -> str:
-    """What a sentence asks to be forgotten, in its words; empty when it asks for nothing, or does not say what."""
-    said = straight(sentence)
-    plain = simplified(said)
-    if not any(sign in plain.lower() for sign in _SIGNS) or capture_rules.forgets_all(plain):
-        return ""
-    for pattern in _compiled():
-        found = pattern.match(plain)
-        if found is not None:
-            what = _without_end(said[slice(*found.span("what"))])
-            return "" if _NOTHING.match(simplified(what)) else what
-    return ""
+def wish(sentence: str) -> list[list[str]]:
+    """What a sentence asks to be forgotten, as the words that name it, clause by clause; empty when it asks for
+    nothing, or names nothing."""
+    return wishes.named(sentence) if capture_rules.asks_to_forget(sentence) else []
 
 
 def no_longer(sentence: str) -> str:
@@ -129,8 +83,7 @@ def no_longer(sentence: str) -> str:
 
 def asks(text: str) -> bool:
     """Whether a message asks to forget something, everything, or to remember nothing: no correction of an answer."""
-    said = capture_rules.sentences(text)
-    return unwanted.is_unwanted(text) or any(wish(one) or capture_rules.forgets_all(one) for one in said)
+    return unwanted.is_unwanted(text) or any(map(capture_rules.asks_to_forget, capture_rules.sentences(text)))
 
 
 def contradicted(was: str, rows: Iterable[Item]) -> Item | None:
@@ -149,17 +102,21 @@ def _past() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _NO_LONGER)
 
 
-@lru_cache(1)
-def _compiled() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in _WISHES)
-
-
-def _without_end(what: str) -> str:
-    """What is asked, without the words of politeness behind it."""
-    bare = what.strip(_MARKS)
-    while ending := next((end for end in _ENDS if simplified(bare).lower().endswith(end)), ""):
-        bare = bare[: -len(ending)].rstrip(_MARKS)
-    return bare
+def named(clauses: Iterable[Sequence[str]], rows: Collection[Item]) -> list[Item]:
+    """The memories that hold most of the words of a clause: of several words the one that holds the most, of equal ones
+    the shortest and newest; of a single word all that hold it."""
+    found: dict[str, Item] = {}
+    for words in clauses:
+        wanted = [frozenset(tokens(word)) for word in words]
+        least = len(words) / 2 if is_wide("".join(words)) else len(words) / 2 + 0.1
+        near: list[tuple[int, int, str, Item]] = []
+        for row in rows:
+            held = frozenset(tokens(row.text))
+            if (shared := sum(bool(word) and word <= held for word in wanted)) >= least:
+                near.append((shared, -len(held), row.updated_at, row))
+        near.sort(key=lambda one: one[:3], reverse=True)
+        found |= {row.id: row for *_, row in (near if len(words) == 1 else near[:1])}
+    return list(found.values())
 
 
 def meant(what: str, rows: Iterable[Item]) -> Item | None:
@@ -190,11 +147,11 @@ def proposals(
     if not reads("user", settings) or audience.channel not in settings.capture_channels or len(text) > MAX_MESSAGE:
         return Captured()
     said = capture_rules.sentences(text)
-    asked = [(one, what) for one in said if (what := wish(one))]
-    past = [(one, was) for one in said if not wish(one) and (was := no_longer(one))]
+    asked = [(one, clauses) for one in said if (clauses := wish(one))]
+    past = [(one, was) for one in said if not capture_rules.asks_to_forget(one) and (was := no_longer(one))]
     keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked or past else ()
     active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
-    found = [(meant(what, active), WHY) for _, what in asked]
+    found: list[tuple[Item | None, str]] = [(row, WHY) for _, clauses in asked for row in named(clauses, active)]
     found += [(contradicted(was, (row for row in active if row.text != one)), WHY_PAST) for one, was in past]
     found += [(mend.item, WHY_CORRECTED) for mend in replacing.mends(text, origin, of_scope)]
     rows: dict[str, Row] = {}

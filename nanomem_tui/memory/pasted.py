@@ -151,7 +151,10 @@ def _without_rest(lines: list[str], told: list[str]) -> list[str]:
             return lines[:at]
         if at < last and _begins_others(line):
             told.append("\n".join(lines[at + 1 :]))
-            return lines[: at + 1]
+            if _MARKED.match(line) is None:
+                return lines[: at + 1]
+            is_wrapped = at > 0 and _MARKED.match(f"{lines[at - 1]} {line}") is not None
+            return lines[: at - is_wrapped]
         work = _WORKED_ON.match(line)
         if work is not None and not _OWN.search(work[0]):
             return [*lines[:at], line[: work.end()]]
@@ -188,9 +191,7 @@ def _without_quoted(text: str, told: list[str]) -> str:
 def _speaks(quoted: str) -> bool:
     """Whether something quoted would be a memory, or take one back, had a person said it. What is as long as that is no
     word of one's own in any case."""
-    if len(quoted) > LONG or capture_rules.said_in(quoted):
-        return True
-    return any(map(capture_rules.asks_to_forget, capture_rules.sentences(quoted)))
+    return len(quoted) > LONG or any(map(capture_rules.says_something, capture_rules.sentences(quoted)))
 
 
 @lru_cache(64)

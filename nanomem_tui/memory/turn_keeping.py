@@ -186,7 +186,7 @@ class Keeper:
                 continue
             found = capture.capture(
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
-                role=role, recalled=recalled, episodes=not teaches, now=clock.past(given.at),
+                role=role, recalled=recalled, now=clock.past(given.at),
                 seen=seen if role == "user" else list,
             )  # fmt: skip
             parts = [found]

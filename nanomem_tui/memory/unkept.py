@@ -16,8 +16,7 @@ OFF = "capturing is off (capture_enabled)"
 QUESTION = "a question"
 SMALL_TALK = "small talk"
 QUOTED = "quoted, not said"
-TOO_SHORT = "too short to be an event, and no preference, fact or decision"
-NOTHING = "no preference, fact or decision"
+NOTHING = "no preference, fact, decision or event that will matter"
 NO_WORDS = "no words"
 MOST = 20
 """Sentences of one message that are reported one by one."""
@@ -39,11 +38,10 @@ def reasons(text: str, known: Collection[str], settings: Settings, *, forgets: b
 def _reasons(text: str, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
     own, others = pasted.parts(text)
     said = [frozenset(tokens(one)) for one in known]
-    episode = capture_rules.episode(text)
     for sentence in capture_rules.sentences(own):
         if _is_known(sentence, said) or (forgets and _asks_to_forget(sentence)):
             continue
-        yield sentence, _reason(sentence, is_episode=episode is not None)
+        yield sentence, _reason(sentence)
     for line in (line.strip() for line in own.splitlines()):
         if line.startswith(">") and not _is_known(line, said):
             yield line, QUOTED
@@ -51,14 +49,14 @@ def _reasons(text: str, known: Collection[str], *, forgets: bool) -> Iterator[tu
         yield others.strip(), pasted.WHY
 
 
-def _reason(sentence: str, *, is_episode: bool) -> str:
+def _reason(sentence: str) -> str:
     if _WORD.search(sentence) is None:
         return NO_WORDS
     if capture_rules.is_question(sentence):
         return QUESTION
     if capture_rules.is_small_talk(sentence):
         return SMALL_TALK
-    return NOTHING if is_episode else TOO_SHORT
+    return NOTHING
 
 
 def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:

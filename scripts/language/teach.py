@@ -28,9 +28,24 @@ TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"
 LANGUAGES = ("en", "zh", "de", "es", "fr", "pt", "it", "ru", "ja", "ko")
 COMMON = 180
+BARE, TIMES = ("-7", "-8"), 2
+"""The ends of the names of files with short, bare sentences and near misses, and how often each of them counts."""
 STRENGTH = 3.0
 LEAST, MOST = 0.1, 50_000
 """A feature stays when one of its weights is that large, and is among so many of a language that weigh most."""
+
+
+LIFT, SEEN, RUN_SEEN = 2.5, 4, 8
+"""How much oftener a word of wishes to forget stands there than elsewhere; how often at least; a run of Chinese."""
+
+
+THINGS = frozenset(
+    "address age alarm boss brother's code dad's date diagnosis divorce drinking email gate health hospital job key "
+    "marriage money name number plate salary story street tax weight adresse numéro dirección hermano número endereço "
+    "nome адрес номер 주소는 집 名字 名 地址 址 婚 病 生日 生 钱 密 码 妈 住 价 体重 重 名前 年収 彼 番号 号 "
+    "誕生 転職 職 所".split()
+)
+"""What people often ask to be forgotten: it names what is meant, and says nothing of the wish."""
 
 
 class Taught(NamedTuple):
@@ -40,6 +55,7 @@ class Taught(NamedTuple):
     labels: list[str]
     messages: list[int]
     common: list[str]
+    forgetting: list[str]
 
 
 def main() -> int:
@@ -66,7 +82,8 @@ def main() -> int:
 def lines(language: str) -> Iterator[dict[str, Any]]:
     """The labelled messages of a language, in the order of files and lines."""
     for path in sorted(TAUGHT.glob(f"{language}*.jsonl")):
-        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield {"times": TIMES if path.stem.endswith(BARE) else 1, **json.loads(line)}
 
 
 def fingerprint(language: str) -> str:
@@ -82,11 +99,11 @@ def taught(language: str) -> Taught:
         sentences = [one["text"] for one in line["sentences"]]
         if (key := "\n".join(sentences).lower()) not in seen:
             seen.add(key)
-            messages.append((sentences, [one["label"] for one in line["sentences"]]))
+            messages += [(sentences, [one["label"] for one in line["sentences"]])] * line["times"]
     random.Random(1).shuffle(messages)
     counted = Counter(word for sentences, _ in messages for one in sentences for word in set(features.tokens(one)))
     common = sorted(word for word, _ in counted.most_common(COMMON))
-    result = Taught([], [], [], common)
+    result = Taught([], [], [], common, list(words_of_forgetting(messages)))
     for number, (sentences, labels) in enumerate(messages):
         acts = [label.partition(":")[0] for label in labels]
         for at, label in enumerate(labels):
@@ -94,6 +111,24 @@ def taught(language: str) -> Taught:
             result.labels.append(label)
             result.messages.append(number)
     return result
+
+
+def words_of_forgetting(messages: Iterable[tuple[list[str], list[str]]]) -> Iterator[str]:
+    """The words, in Chinese and Japanese runs of characters, that wishes to forget have far oftener than the rest."""
+    everywhere, asked, counts = Counter[str](), Counter[str](), Counter[bool]()
+    for sentences, labels in messages:
+        for sentence, label in zip(sentences, labels, strict=True):
+            words = set(features.parts(sentence))
+            everywhere.update(words)
+            counts[label == "forget"] += 1
+            if label == "forget":
+                asked.update(words)
+    often = LIFT * counts[True] / counts.total()
+    for word, count in sorted(asked.items()):
+        least = RUN_SEEN if features.is_wide(word) else SEEN
+        is_thing = any(one in THINGS for one in (word, *(word if features.is_wide(word) else ())))
+        if word[0].isalnum() and not is_thing and count >= max(least, often * everywhere[word]):
+            yield word
 
 
 def learn(found: Iterable[set[str]], labels: list[str]) -> tuple[Any, Any]:
@@ -131,7 +166,8 @@ def as_pack(data: Taught) -> reader.Pack:
     columns, classifier = learn(data.found, data.labels)
     table = weights_of(columns, classifier)
     letters = {name: "".join(map(letter, row)).encode() for name, row in table.items()}
-    return reader.Pack(tuple(map(str, classifier.classes_)), frozenset(data.common), letters)
+    labels = tuple(map(str, classifier.classes_))
+    return reader.Pack(labels, frozenset(data.common), frozenset(data.forgetting), letters)
 
 
 def write(language: str, data: Taught) -> None:
@@ -142,6 +178,7 @@ def write(language: str, data: Taught) -> None:
         "made_of": fingerprint(language),
         "labels": made.labels,
         "common": sorted(made.common),
+        "forgetting": sorted(made.forgetting),
         "weights": {name: letters.decode() for name, letters in made.weights.items()},
     }
     text = json.dumps(body, ensure_ascii=False, indent=0)
@@ -170,7 +207,7 @@ def fold(data: Taught, parts: int = 4) -> Iterator[str]:
     counts = Counter[str]()
     for part in range(parts):
         inside = [n for n, message in enumerate(data.messages) if message % parts != part]
-        made = as_pack(Taught([data.found[n] for n in inside], [data.labels[n] for n in inside], [], data.common))
+        made = as_pack(data._replace(found=[data.found[n] for n in inside], labels=[data.labels[n] for n in inside]))
         for n, message in enumerate(data.messages):
             if message % parts == part:
                 shares = dict(zip(made.labels, made.probabilities(data.found[n]), strict=True))

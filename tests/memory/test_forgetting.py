@@ -9,7 +9,6 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory.forgetting import meant, wish
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.values import Item
@@ -34,51 +33,45 @@ def waiting(ws: Workspace) -> list[str]:
     return [one.text for one in ws.inbox.list()]
 
 
+KNOWN = (
+    "I live in Porto", "I smoke a pipe", "my name is Anna", "Anna has a dog called Max", "I like green tea",
+    "my salary is 4,150 a month", "my therapist is Dr. Ahn, Mondays at 17:00", "our trip to Berlin is in May",
+    "我住在上海", "我喜欢靠窗的座位", "我的狗叫旺财", "我的生日是五月三号",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("message", "what"),
+    ("message", "meant"),
     [
-        ("forget that I live in Porto", "I live in Porto"),
-        ("Actually, please forget my name is Anna!", "my name is Anna"),
-        ("Can you forget about my old address?", "my old address"),
-        ("I want you to forget that I smoke", "I smoke"),
-        ("Delete my memories about Berlin please.", "Berlin"),
-        ("Don\u2019t remember my address anymore", "my address"),
-        ("忘掉我喜欢靠窗的座位", "我喜欢靠窗的座位"),
-        ("请忘记我住在上海这件事。", "我住在上海"),
-        ("别再记得我的地址了", "我的地址"),
-        ("把我的生日忘掉吧", "我的生日"),
-        ("Delete what you know about my dog", "my dog"),
-        ("Please erase everything you remember about Berlin.", "Berlin"),
-        ("Remove all the information about my job", "my job"),
-        ("请删除关于我的狗的记忆", "我的狗"),
-        ("把关于我的狗的记忆删掉", "我的狗"),
-        ("删掉你记得的我的地址", "我的地址"),
-        ("Forget everything about Anna", "Anna"),
-        *((nothing, "") for nothing in (
-            "delete the file notes.txt", "Please delete all data in the table", "删除文件里的内容", "Forget everything",
-            "forget everything you know about me", "删除所有记忆", "忘掉一切",
-            "forget it", "Forget about it.", "never mind", "Actually, forget what I said, I like tea",
-            "I forgot my keys", "Do not forget my birthday", "Did you forget my birthday?", "forget to call",
+        ("forget that I live in Porto", ["I live in Porto"]),
+        ("I want you to forget that I smoke", ["I smoke a pipe"]),
+        ("erase that about the smoking please", ["I smoke a pipe"]),
+        ("Delete my memories about Berlin please.", ["our trip to Berlin is in May"]),
+        ("Forget everything about Anna", ["my name is Anna", "Anna has a dog called Max"]),
+        ("forget what I said about my salary", ["my salary is 4,150 a month"]),
+        ("I'd rather you didn't keep the bit about my therapist", ["my therapist is Dr. Ahn, Mondays at 17:00"]),
+        ("Delete what you know about the dog", ["Anna has a dog called Max"]),
+        ("忘掉我喜欢靠窗的座位", ["我喜欢靠窗的座位"]),
+        ("请忘记我住在上海这件事。", ["我住在上海"]),
+        ("把我的生日忘掉吧", ["我的生日是五月三号"]),
+        ("请删除关于我的狗的记忆", ["我的狗叫旺财"]),
+        ("forget that I like black tea", []), ("忘记我住在北京这件事", []), ("forget that I live in Rome", []),
+        *((nothing, []) for nothing in (
+            "delete the file notes.txt", "Please delete all data in the table", "forget it", "Forget about it.",
+            "I forgot my keys", "Do not forget my birthday", "Did you forget my birthday?",
             "remember that I forget names",
-            "别忘了我对花生过敏", "不要忘记我住在上海", "忘记这个", "别再记了", "算了",
+            "别忘了我对花生过敏", "不要忘记我住在上海", "忘记这个", "算了",
         )),
     ],
 )  # fmt: skip
-def test_a_wish_says_what_is_to_be_forgotten(message: str, what: str) -> None:
-    assert wish(message) == what
-
-
-def test_the_one_memory_that_holds_the_words_is_meant_and_none_that_is_merely_like_it() -> None:
-    rows = [Item(str(number), text) for number, text in enumerate((
-        "I like green tea in the morning, and a long walk", "I like green tea", "我住在上海", "I live in Berlin",
-    ))]  # fmt: skip
-    found = {what: row.id if (row := meant(what, rows)) else None for what in (
-        "I like green tea", "that I like black tea", "我住在上海", "我住在北京", "I live in Porto", "the", "",
-    )}  # fmt: skip
-    assert found == {
-        "I like green tea": "1", "that I like black tea": None, "我住在上海": "2", "我住在北京": None,
-        "I live in Porto": None, "the": None, "": None,
-    }  # fmt: skip
+def test_what_is_asked_to_be_forgotten_is_the_memory_that_it_names_and_none_that_is_merely_like_it(
+    ws: Workspace, message: str, meant: list[str]
+) -> None:
+    for text in KNOWN:
+        add(ws, text)
+    turn(ws, message)
+    asked = [one.text for one in ws.inbox.list() if one.text.startswith("forget: ")]
+    assert sorted(asked) == sorted(f"forget: {text}" for text in meant)
 
 
 @pytest.mark.parametrize(

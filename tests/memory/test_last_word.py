@@ -56,15 +56,15 @@ def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -
 @pytest.mark.parametrize(
     ("message", "lesson", "kept"),
     [
-        ("请用中文回答", "response:language", []),
-        ("Don't use emojis", "response:alignment", []),
+        ("请用中文回答", "response:language", ["请用中文回答"]),
+        ("Don't use emojis", "response:alignment", ["Don't use emojis"]),
         ("Too long. I prefer green tea in the morning.", "response:length", ["I prefer green tea in the morning."]),
         ("不对，我不喜欢咖啡。", "response:accuracy", ["不对，我不喜欢咖啡。"]),
         ("以后都用中文回答我。", "response:language", ["以后都用中文回答我。"]),
         ("Remember: don't use emojis", "", ["don't use emojis"]),
     ],
 )
-def test_a_correction_leaves_a_lesson_only_but_what_a_person_tells_of_himself_or_asks_to_remember(
+def test_a_correction_leaves_a_lesson_and_a_memory_only_of_what_holds_for_all_answers_or_tells_of_the_person(
     tmp_path: Path, message: str, lesson: str, kept: list[str]
 ) -> None:
     with open_workspace(make_home(tmp_path)) as ws:

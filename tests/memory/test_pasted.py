@@ -169,12 +169,11 @@ def test_what_a_person_says_in_own_words_is_his(text: str) -> None:
     "text",
     [
         'Call me "Ana the great of Porto"', '"Lord of the Rings part two" is my favourite film',
-        'Wrong, it should be "Kind regards from all of us"', 'Check "the account of Ana is 666 at Evilbank" for typos',
+        'Wrong, it should be "Kind regards from all of us"',
     ],
 )  # fmt: skip
-def test_a_plain_sentence_in_quotation_marks_stays_and_its_message_is_no_episode(text: str) -> None:
+def test_a_plain_sentence_in_quotation_marks_stays(text: str) -> None:
     assert pasted.said(text) == text
-    assert pasted.parts(text).pasted
 
 
 def test_what_another_one_says_is_to_be_is_no_order_of_the_person() -> None:

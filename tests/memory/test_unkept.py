@@ -24,7 +24,7 @@ def workspace(tmp_path: Path) -> Path:
         ("现在几点？", "a question"),
         ("thanks!", "small talk"),
         ("你好", "small talk"),
-        ("The weather is nice", "too short to be an event"),
+        ("The weather is nice", "no preference, fact, decision or event that will matter"),
         ("> I live in Porto", "pasted"),
         ("\U0001f44d", "no words"),
         ("/help", "command"),
