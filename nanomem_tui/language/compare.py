@@ -16,13 +16,18 @@ from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.pair_features import Aligned, align, of_evidence, of_pair, rivals
+from nanomem_tui.language.evidence_features import of_evidence, unsaid
+from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
 from nanomem_tui.language.statement import Statement, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
+
+
+UNSAID = 0.2
+"""How sure it is at most that an entry says a line where a rule says that it does not."""
 
 
 class Comparison(NamedTuple):
@@ -96,11 +101,8 @@ def holds(entry: str, line: str) -> float:
     """Return how surely an entry says plainly what a line says, from 0 to 1; `least_holding` is enough to write it."""
     entry, line = entry[: 10 * LONGEST], line[:LONGEST]
     language = language_of_both(entry, line)
-    whole, wanted = statement(entry, language), statement(line, language)
     share = pack("evidence").shares(of_evidence(entry, line, language))["true"]
-    if align(whole, wanted).values_right:
-        return min(share, 0.1)  # a number, date or address that the entry does not give
-    return share
+    return min(share, UNSAID) if unsaid(entry, line, language) else share
 
 
 def least_holding() -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
@@ -18,7 +19,7 @@ from nanomem_tui.language.values import Value, values
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*[\d]*|\w*\d\w*")
-_RUN = re.compile(r"[\u3400-\u9fff々]|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[A-Za-zÀ-ÿ][\w.-]*|\d\w*")
+_RUN = re.compile(r"[\u3400-\u9fff々]|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9_.-]*")
 _ELISION = re.compile(
     r"\b(?:l|d|j|m|t|s|n|c|qu|un|all|dell|nell|sull|dall|quest|jusqu|lorsqu)['’](?=\w)", re.IGNORECASE
 )
@@ -165,7 +166,7 @@ def statement(text: str, language: str = "") -> Statement:
         frozenset(marks),
         denials,
         frozenset(who),
-        _subject(tokens, who, plain),
+        _subject(tokens, who, plain, language),
         found,
         asks,
     )
@@ -182,13 +183,28 @@ def _plain(text: str, language: str) -> str:
     return text.strip()
 
 
-def _subject(tokens: list[Token], who: list[str], plain: str) -> str:
-    """Whom or what a statement is about: `me`, `kin:…`, a name, or its first word."""
-    if tokens and (tokens[0].notions[:1] or ("",))[0].startswith("kin:") and tokens[0].at < 24:
-        return tokens[0].notions[0]
-    if who and who[0] in ("me", "you"):
-        return who[0]
-    return f"name {tokens[0].stem}" if tokens and plain[:1].isupper() and tokens[0].at < 2 else ""
+def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> str:
+    """Whom or what a statement is about: `me`, `kin:…`, `he` for somebody named or called he or she, or nothing known."""
+    first = min(tokens, key=lambda token: token.at, default=None)
+    if first is not None and first.notions and first.notions[0].startswith(("kin:", "pet:")) and first.at < 16:
+        return first.notions[0]
+    opening = plain[:40].lower()
+    if "me" in who and (language in UNSPACED or _is_early(opening, language)):
+        return "me"
+    word = opening.split(" ", 1)[0].strip(",.:")
+    if word in _THIRD or opening[:1] in "他她彼":
+        return "he"
+    if first is not None and first.at < 2 and not first.notions and language not in UNSPACED and plain[:1].isupper():
+        return "name"
+    return "me" if "me" in who else ""
+
+
+def _is_early(opening: str, language: str) -> bool:
+    """Whether one of the first three words is of the speaker."""
+    return any("who:me" in _meaning(word, language) for word in _WORD.findall(opening)[:3])
+
+
+_THIRD = frozenset("he she they his her their er sie seine ihre ihr él ella su il elle ils son sa ele ela seu sua lui lei он она они его её ее их".split())
 
 
 def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:
@@ -227,12 +243,17 @@ def _stem(word: str, language: str) -> str:
 
         return stem(word)
     if language == "ko":
-        return _KOREAN_END.sub("", word) if len(word) > 2 else word
+        while len(word) > 2 and (shorter := _KOREAN_END.sub("", word)) != word and shorter:
+            word = shorter
+        return word
+    if not word.isascii() and word[0] < "\u0400":
+        return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
     return word
 
 
 _KOREAN_END = re.compile(
-    r"(?:에서는|에서|에게|한테|으로|까지|부터|마다|이랑|하고|라고|은|는|이|가|을|를|에|의|로|와|과|도|만|랑)$"
+    r"(?:에서는|에서|에게|한테|으로|까지|부터|마다|이랑|하고|라고|입니다|이에요|예요|이다|이야|이고|습니다|니다|어요|아요|해요|했다|한다|하다|된다|됐다"
+    r"|은|는|이|가|을|를|에|의|로|와|과|도|만|랑|다|요)$"
 )
 
 

@@ -23,6 +23,9 @@ _CJK_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000,
 _CJK = "零〇一二两兩三四五六七八九十百千万萬亿億"
 _COUNTERS = frozenset("个個只隻条條本张張台臺辆輛件次名位杯瓶层層楼樓间間人匹枚冊回階号號代倍篇家道块塊")
 """Characters that count things behind a number."""
+UNSPACED_DATES = ("zh", "ja", "ko")
+"""Languages in which 1/17 is the 17th of January."""
+_KOREAN_COUNTERS = ("명", "개", "번", "살", "시", "달", "마리", "대", "권", "잔", "병", "채", "시간")
 _AMBIGUOUS_MONTHS = frozenset("may march mar mai sept set sep dec jan abr".split())
 _SCAN = re.compile(
     rf"""(?P<url>https?://[^\s,;)，。]*[^\s.,;:!?)，。])
@@ -31,6 +34,7 @@ _SCAN = re.compile(
     |(?P<iso>(?:19|20)\d\d[-/]\d\d?[-/]\d\d?)
     |(?P<cjkdate>(?:\d{{4}}\s*[年년]\s*)?(?:\d\d?|[{_CJK}]+)\s*[月월](?:\s*(?:\d\d?|[{_CJK}]+)\s*[日号號일])?)
     |(?P<dmy>\d\d?[./-]\d\d?[./-](?:\d{{4}}|\d\d)\b)
+    |(?P<dm>\d\d?\.\d\d?\.(?!\d)|(?<![\d/])\d\d?/\d\d?(?![\d/]))
     |(?P<version>\bv\d+(?:\.\d+)*\b|\d+\.\d+\.\d+(?:[.-]\w+)*)
     |(?P<phone>(?:\+\d|\b0\d)[\d ()/-]{{5,}}\d)
     |(?P<clock>\d\d?(?:[:：]|h(?=\d\d))\d\d(?:\s*[ap]\.?m\b)?|\d\d?\s*[ap]\.?m\b|\d\d?\.\d\d\s*Uhr|\d\d?\s*Uhr(?:\s*\d\d)?)
@@ -61,6 +65,10 @@ _LATE = re.compile(
     r"\s*(?:pm\b|p\.m|in the (?:afternoon|evening)|at night|nachmittags|abends|am (?:nachmittag|abend)"
     r"|de la (?:tarde|noche)|da (?:tarde|noite)|del pomeriggio|di sera|de l['’]après-midi|du soir|вечера|дня)",
     re.IGNORECASE,
+)
+_CLOCK_BEHIND = re.compile(
+    _LATE.pattern + r"|\s*(?:o'clock|am\b|uhr\b|in the morning|morgens|früh\b|de la mañana|da manhã|del mattino|di mattina"
+    r"|du matin|утра)", re.IGNORECASE
 )
 _LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
@@ -117,7 +125,7 @@ def values(text: str, language: str = "") -> list[Value]:
         elif kind == "cjknumber":
             value = _of_cjk(text, match, known)
         elif kind != "code":
-            value = _special(str(kind), match, text)
+            value = _special(str(kind), match, text, language)
         if value is not None:
             found.append(value)
             at = max(at, value.end)
@@ -199,7 +207,7 @@ def _clock(minutes: float, hour: float, text: str, start: int, end: int) -> Valu
     return Value("clock", (minutes % 720, late), float(hour), start, end)
 
 
-def _special(kind: str, match: re.Match[str], text: str) -> Value | None:
+def _special(kind: str, match: re.Match[str], text: str, language: str) -> Value | None:
     """What has a form of its own."""
     start, end, written = match.start(), match.end(), match[0]
     if kind in ("url", "mail", "host", "version"):
@@ -222,9 +230,14 @@ def _special(kind: str, match: re.Match[str], text: str) -> Value | None:
         month, day = numbers[0], numbers[1] if len(numbers) > 1 else None
     elif kind == "iso":
         year, month, day = numbers
+    elif kind == "dm":
+        year, (first, last) = None, numbers
+        day, month = (first, last) if "." in written or first > 12 else (last, first)
+        if "/" in written and language not in UNSPACED_DATES:
+            return None
     else:
         day, month, year = numbers
-        year += 2000 if year < 100 else 0
+        year += 2000 if year is not None and year < 100 else 0
         if month > 12 >= day:
             day, month = month, day
     if not 1 <= month <= 12 or (day is not None and day > 31):
@@ -249,9 +262,10 @@ def _of_word(
         return Value("date", (None, month, None), None, match.start(), match.end())
     number = numbers.get(word)
     if number is None and language == "ko":
-        number = numbers.get(word[:2]) if len(word) > 2 and word[2:] in known["units"] else None
-        if number is not None:
-            return _of_number(text, match.start(), match.start() + 2, float(number), known)
+        for size in (4, 3, 2, 1):  # a number with its counter and an ending
+            part = word[:size]
+            if size < len(word) and part in numbers and (size > 1 or word[size:].startswith(_KOREAN_COUNTERS)):
+                return _of_number(text, match.start(), match.start() + size, float(numbers[part]), known)
     if number is None and len(word) > 6 and language in ("de", "it"):
         return _long_number(text, match, numbers, known)
     if number is None:
@@ -324,6 +338,8 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
         if unit is not None:
             return Value(unit[0], unit[1], unit[2], start, stop)
         break
+    if number <= 12 and (found := _CLOCK_BEHIND.match(text, end)):
+        return _clock(number * 60, number, text, start, end if _LATE.match(text, end) else found.end())
     if money:
         return Value(f"money {money}", number, number, start, end)
     if _ORDINAL.match(text, end):

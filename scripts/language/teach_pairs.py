@@ -18,18 +18,21 @@ import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nanomem_tui.language import compare, pair_features  # noqa: E402
+from nanomem_tui.language import compare, evidence_features, pair_features  # noqa: E402
 from nanomem_tui.language.statement import statement  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"
-STRENGTH = {"pairs": 0.15, "evidence": 0.15}
+STRENGTH = {"pairs": 0.15, "evidence": 0.05}
+OTHERS = 0.5
+"""How much what else the items show counts, beside the items."""
 LEAST = 0.01
 """A feature stays when one of its weights is that large."""
 WANTED = {"same": 0.95, "newer": 0.95, "denial": 0.95}
@@ -96,30 +99,34 @@ def taught(name: str) -> Taught:
     result = Taught([], [], [], [])
     for line in items:
         one, other = _texts(name, line)
-        result.found.append(features_of(name, one, other))
+        result.found.append(_features_of(name, one, other))
         result.labels.append(line["relation"] if name == "pairs" else str(line["holds"]).lower())
         result.languages.append(line["lang"])
         result.texts.append((one, other))
     return result
 
 
-def features_of(name: str, one: str, other: str) -> set[str]:
+@lru_cache(50_000)
+def _features_of(name: str, one: str, other: str) -> set[str]:
     """The features of two texts, in the language that they are found to be in."""
     language = compare.language_of_both(one, other)
     if name == "pairs":
         return pair_features.of_pair(statement(one, language), statement(other, language))
-    return pair_features.of_evidence(one, other, language)
+    return evidence_features.of_evidence(one, other, language)
 
 
-def learn(name: str, found: Sequence[set[str]], labels: Sequence[str]) -> compare.Pack:
-    """Learn from these items."""
+def learn(name: str, data: Taught) -> compare.Pack:
+    """Learn from these items, and half as much from what else they show."""
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
+    more, labels = others(name, data)
+    found = [*data.found, *more]
     seen = Counter(feature for one in found for feature in one)
     columns = DictVectorizer()
     matrix = columns.fit_transform([dict.fromkeys(sorted(f for f in one if seen[f] > 1), 1.0) for one in found])
-    model = LogisticRegression(C=STRENGTH[name], max_iter=500, tol=1e-3).fit(matrix, labels)
+    weighs = [1.0] * len(data.labels) + [OTHERS] * len(labels)
+    model = LogisticRegression(C=STRENGTH[name], max_iter=800, tol=1e-3).fit(matrix, [*data.labels, *labels], weighs)
     names = tuple(map(str, model.classes_))
     rows, bias = model.coef_, model.intercept_
     if len(names) == 2:  # one row tells both apart
@@ -132,18 +139,40 @@ def learn(name: str, found: Sequence[set[str]], labels: Sequence[str]) -> compar
     return compare.Pack(names, {}, weights, tuple(round(float(one), 3) for one in bias), "")
 
 
+def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
+    """What else the items show: turned round, two statements are still the same or different; and a statement that is
+    the same as another holds on its strength, one of another relation does not."""
+    found: list[set[str]] = []
+    labels: list[str] = []
+    if name == "pairs":
+        for (one, other), label in zip(data.texts, data.labels, strict=True):
+            if label in ("same", "different"):
+                found.append(_features_of(name, other, one))
+                labels.append(label)
+    else:
+        for line in lines("pairs"):
+            if line["relation"] != "unsure":
+                found.append(_features_of(name, line["a"], line["b"]))
+                labels.append(str(line["relation"] == "same").lower())
+    return found, labels
+
+
 def folded(name: str, data: Taught, parts: int = 4) -> list[dict[str, float]]:
     """The shares of each item, read by what the other parts taught."""
     result: list[dict[str, float]] = [{} for _ in data.labels]
     for part in range(parts):
         inside = [n for n in range(len(data.labels)) if n % parts != part]
-        made = learn(name, [data.found[n] for n in inside], [data.labels[n] for n in inside])
+        made = learn(name, Taught(*([column[n] for n in inside] for column in data)))
         for n in range(part, len(data.labels), parts):
-            result[n] = made.shares(data.found[n])
+            one, other = data.texts[n]
+            language = compare.language_of_both(one, other)
+            shares = made.shares(data.found[n])
             if name == "pairs":
-                language = compare.language_of_both(*data.texts[n])
-                one, other = (statement(text, language) for text in data.texts[n])
-                result[n] = compare.ruled(one, other, result[n])
+                shares = compare.ruled(statement(one, language), statement(other, language), shares)
+            elif evidence_features.unsaid(one, other, language):
+                shares = {"true": min(shares["true"], compare.UNSAID)}
+                shares["false"] = 1 - shares["true"]
+            result[n] = shares
     return result
 
 
@@ -198,13 +227,17 @@ def report(name: str, data: Taught, shares: Sequence[dict[str, float]], least: d
         told = [one["true"] >= least["true"] for one in shares]
         true = [label == "true" for label in data.labels]
         right = sum(a and b for a, b in zip(told, true, strict=True))
+        for least_share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8):
+            kept = [ok for one, ok in zip(shares, true, strict=True) if one["true"] >= least_share]
+            false = len(kept) - sum(kept)
+            found.append(f"at {least_share}: recall {sum(kept) / sum(true):.2f} false {false / (len(true) - sum(true)):.3f}")
         found.append(f"holds: precision {right / (sum(told) or 1):.3f} recall {right / sum(true):.3f}")
     return found
 
 
 def write(name: str, data: Taught, least: dict[str, float]) -> None:
     """Write a pack."""
-    made = learn(name, data.found, data.labels)
+    made = learn(name, data)
     body = {
         "made_of": fingerprint(name),
         "labels": made.labels,
