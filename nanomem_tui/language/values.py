@@ -71,6 +71,7 @@ _CLOCK_BEHIND = re.compile(
     r"|du matin|утра)", re.IGNORECASE
 )
 _LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
+_THOUSANDS = re.compile(r"\s?(\d)[천千]")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
 _LINK = re.compile(
     r"(?:\s*(?:st|nd|rd|th|er|º|°|\.)?\s+(?:of |de |do |di |d['’])?|\s*(?:st|nd|rd|th|\.)\s*)([^\W\d_]+)"
@@ -124,12 +125,25 @@ def values(text: str, language: str = "") -> list[Value]:
             value = _of_number(text, start, at, number_of(match[0]), known)
         elif kind == "cjknumber":
             value = _of_cjk(text, match, known)
+        elif kind == "dm" and not _is_day(match[0], language):
+            number = re.match(r"\d+(?:\.\d+)?", match[0])
+            assert number is not None
+            value = _of_number(text, start, start + number.end(), number_of(number[0]), known)
+            at = start + number.end()
         elif kind != "code":
             value = _special(str(kind), match, text, language)
         if value is not None:
             found.append(value)
             at = max(at, value.end)
     return sorted([*found, *taken], key=lambda one: one.start) if taken else found
+
+
+def _is_day(written: str, language: str) -> bool:
+    """Whether two numbers with a mark between them are a day and a month: 4.3. in German, 1/17 in Japanese."""
+    if "/" in written:
+        return language in UNSPACED_DATES
+    day, month = written.split(".")[:2]
+    return 1 <= int(month) <= 12 and 1 <= int(day) <= 31 and (language in ("de", "ru") or len(day) == len(month) == 2)
 
 
 def number_of(written: str) -> float:
@@ -233,8 +247,6 @@ def _special(kind: str, match: re.Match[str], text: str, language: str) -> Value
     elif kind == "dm":
         year, (first, last) = None, numbers
         day, month = (first, last) if "." in written or first > 12 else (last, first)
-        if "/" in written and language not in UNSPACED_DATES:
-            return None
     else:
         day, month, year = numbers
         year += 2000 if year is not None and year < 100 else 0
@@ -252,7 +264,7 @@ def _of_word(
     word = match[0].lower()
     month = known["months"].get(word)
     if month is not None and not (word in numbers and language == "fr"):
-        if found := _AFTER_MONTH.match(text, match.end()):
+        if (found := _AFTER_MONTH.match(text, match.end())) and int(found[1]) <= 31:
             year = int(found[2]) if found[2] else None
             return Value("date", (year, month, int(found[1])), None, match.start(), found.end())
         if found := _YEAR.match(text, match.end()):
@@ -333,6 +345,8 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
         scale = known["scales"].get(word.lower()) or (word[0] in "万萬千亿億百만천억백" and known["scales"][word[0]])
         if scale:
             number, end = number * scale, found.start(1) + (len(word) if word.lower() in known["scales"] else 1)
+            if scale == 10_000 and (rest := _THOUSANDS.match(text, end)):
+                number, end = number + float(rest[1]) * 1000, rest.end()
             continue
         unit, stop = _unit(text, found, number, known)
         if unit is not None:
