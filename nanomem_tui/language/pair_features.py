@@ -128,6 +128,10 @@ def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[st
     yield f"subjects {about}"
     yield f"subjects {about} {level}"
     yield from _of_letters(one, other, level)
+    yield from _of_ends(one, other, found, level)
+    doubt = _doubt(one, other)
+    yield f"doubt {doubt} {level}"
+    yield f"doubt {doubt} values {values[0] if values else ''}"
     who = people(one, other)
     yield f"people {who}"
     yield f"people {who} {level}"
@@ -226,6 +230,28 @@ def people(one: Statement, other: Statement) -> str:
     if ours or theirs:
         return f"kin {state_of(bool(ours), bool(theirs))} me {state_of('me' in one.who, 'me' in other.who)}"
     return f"me {state_of('me' in one.who, 'me' in other.who)}"
+
+
+def _doubt(one: Statement, other: Statement) -> str:
+    """Whether the later statement leaves it open, or tells of one time."""
+    if other.asks or {"hedge", "hearsay"} & (other.marks - one.marks):
+        return "open"
+    if {"once", "past", "some"} & (other.marks - one.marks):
+        return "once now" if "now" in other.marks else "once"
+    return "now" if {"now", "change"} & (other.marks - one.marks) else ""
+
+
+def _of_ends(one: Statement, other: Statement, found: Aligned, level: str) -> Iterator[str]:
+    """Whether the first and the last word of each has its like in the other: the first tells what it is about."""
+    told = []
+    for side, alone in ((one, found.left), (other, found.right)):
+        ordered = sorted(side.tokens, key=lambda token: token.at)
+        there = {token.at for token in alone}
+        told.append((bool(ordered) and ordered[0].at in there, bool(ordered) and ordered[-1].at in there))
+    yield f"first {told[0][0]} {told[1][0]}"
+    yield f"first {told[0][0]} {told[1][0]} last {told[0][1]} {told[1][1]}"
+    yield f"first {told[0][0]} {told[1][0]} {level}"
+    yield f"first {told[0][0]} values {len(found.values_left) > 0} {len(found.values_right) > 0}"
 
 
 def subjects(one: Statement, other: Statement) -> str:

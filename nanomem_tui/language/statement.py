@@ -32,11 +32,16 @@ _SHORT = (
 _MORE = {"fr": "plus", "pt": "mais", "it": "più", "es": "más", "de": "mehr", "ru": "больше", "en": "longer"}
 """The word that makes `no longer` of a denial."""
 _FALSE_CJK = (
-    "别人 不错 不同 不过 不但 不仅 未来 特别 分别 差不多 区别 性别 不锈钢 不好意思 没关系 个别 级别 无线 对不起 告别 "
+    "别人 不错 不同 不过， 不但 不仅 未来 特别 分别 差不多 区别 性别 不锈钢 不好意思 没关系 个别 级别 无线 对不起 告别 "
     "别墅 无锡 未婚 要不 不少 少ない 危ない つまらない まず 必ず いずれ ずっと 少なく 無料 無線 無印 未来 今年 みずほ "
     "しずく みず すず たなか 先生 新潟 新宿 新幹線 新聞 上海 今井 大学生 家人 大家 专家 国家 国会 新加坡 新疆 了解 新竹"
 ).split()
 """Words in which a character does not mean what it means alone."""
+
+
+_DENYING = frozenset("不没沒")
+_OBJECTS = frozenset("me us mir mich uns mí moi mim nos ci mi m мне меня нам нас мной".split())
+"""Words of the speaker that are no subject."""
 
 
 class Token(NamedTuple):
@@ -94,6 +99,8 @@ def _words(language: str) -> _Words:
                 if language == "ko" and len(word) > 1:
                     tables[2][word] = (*tables[2].get(word, ()), notion)
             tables[at][word] = (*tables[at].get(word, ()), notion)
+            if language == "zh" and notion.startswith("mark:") and len(word) > 1 and not _DENYING.isdisjoint(word):
+                tables[at][word] = tuple({*tables[at][word], "mark:not"})
     if unspaced:
         tables[3].update(dict.fromkeys(_FALSE_CJK, ()))
     ordered = sorted(tables[3], key=len, reverse=True)
@@ -201,7 +208,7 @@ def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> 
 
 def _is_early(opening: str, language: str) -> bool:
     """Whether one of the first three words is of the speaker."""
-    return any("who:me" in _meaning(word, language) for word in _WORD.findall(opening)[:3])
+    return any("who:me" in _meaning(word, language) and word not in _OBJECTS for word in _WORD.findall(opening)[:3])
 
 
 _THIRD = frozenset("he she they his her their er sie seine ihre ihr él ella su il elle ils son sa ele ela seu sua lui lei он она они его её ее их".split())

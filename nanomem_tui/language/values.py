@@ -418,6 +418,8 @@ def equal(one: Value, other: Value) -> bool:
         if isinstance(one.base, float) and isinstance(other.base, float):
             return abs(one.base - other.base) <= 1e-6 * max(1.0, abs(one.base))
         return bool(one.base == other.base)
+    if "clock" in (one.kind, other.kind) and (one if one.kind == "clock" else other).base[0] % 60:
+        return False
     if "number" in (one.kind, other.kind) or {one.kind, other.kind} == {"clock", "time"}:
         return one.amount is not None and one.amount == other.amount
     return False

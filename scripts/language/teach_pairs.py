@@ -31,6 +31,8 @@ from nanomem_tui.language.statement import statement  # noqa: E402
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"
 STRENGTH = {"pairs": 0.15, "evidence": 0.05}
+RARE = {"unsure": 1.6, "denial": 1.2}
+"""How much what is taught seldom counts."""
 OTHERS = 0.5
 """How much what else the items show counts, beside the items."""
 LEAST = 0.01
@@ -125,7 +127,7 @@ def learn(name: str, data: Taught) -> compare.Pack:
     seen = Counter(feature for one in found for feature in one)
     columns = DictVectorizer()
     matrix = columns.fit_transform([dict.fromkeys(sorted(f for f in one if seen[f] > 1), 1.0) for one in found])
-    weighs = [1.0] * len(data.labels) + [OTHERS] * len(labels)
+    weighs = [RARE.get(label, 1.0) for label in data.labels] + [OTHERS] * len(labels)
     model = LogisticRegression(C=STRENGTH[name], max_iter=800, tol=1e-3).fit(matrix, [*data.labels, *labels], weighs)
     names = tuple(map(str, model.classes_))
     rows, bias = model.coef_, model.intercept_
