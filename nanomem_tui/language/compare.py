@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
-from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.evidence_features import of_evidence, unsaid
 from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
-from nanomem_tui.language.statement import Statement, statement
+from nanomem_tui.language.statement import Statement, familiarity, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
+_LETTERS = re.compile(r"[^\W\d_]+")
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
 
@@ -112,8 +114,17 @@ def least_holding() -> float:
 
 @lru_cache(4096)
 def language_of_both(a: str, b: str) -> str:
-    """The language that two texts are compared in."""
-    return language_of(f"{a} {b}")
+    """The language that two texts are compared in: of those with Latin letters the one most of whose words are known."""
+    text = f"{a} {b}"
+    code = language_of(text)
+    if code not in LATIN:
+        return code
+    known = dict.fromkeys(LATIN, 0.0)
+    for word in _LETTERS.findall(text.lower()):
+        for language in LATIN:
+            known[language] += familiarity(word, language)
+    known[code] += 0.9
+    return max(LATIN, key=known.__getitem__)
 
 
 def ruled(one: Statement, other: Statement, shares: dict[str, float]) -> dict[str, float]:

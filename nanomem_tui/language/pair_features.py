@@ -16,7 +16,7 @@ VERSION = 1
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
     "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "future", "once", "wrong", "asked",
-    "consider", "if", "except", "all", "some", "ai",
+    "consider", "new", "if", "except", "all", "some", "ai",
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
 """Groups of words of which each excludes the others."""
@@ -128,6 +128,9 @@ def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[st
     yield f"subjects {about}"
     yield f"subjects {about} {level}"
     yield from _of_letters(one, other, level)
+    groups = {notion.partition(":")[0] for token in found.right for notion in token.notions}
+    is_new = bool(found.values_right) or bool(groups & {*_TELLING, "color"})
+    yield f"new {is_new} denied {denied} ended {ended} {len(found.right) > 0}"
     yield from _of_ends(one, other, found, level)
     doubt = _doubt(one, other)
     yield f"doubt {doubt} {level}"

@@ -29,6 +29,7 @@ _SHORT = (
     (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
     (re.compile(r"['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE), " "),
 )
+_NUMBER_SIGN = re.compile(r"\b(?:no|nr|n|núm|№)\.?\s?[°º]?\s?(?=\d)", re.IGNORECASE)
 _MORE = {"fr": "plus", "pt": "mais", "it": "più", "es": "más", "de": "mehr", "ru": "больше", "en": "longer"}
 """The word that makes `no longer` of a denial."""
 _FALSE_CJK = (
@@ -136,6 +137,15 @@ def _meaning(word: str, language: str) -> tuple[str, ...]:
     return ()
 
 
+@lru_cache(16384)
+def familiarity(word: str, language: str) -> float:
+    """How much a word shows that a text is in a language: most as a small word of it."""
+    known = _words(language)
+    if word in known.small:
+        return 1.0
+    return 0.7 if word in known.whole else 0.4 if _meaning(word, language) else 0.0
+
+
 @lru_cache(4096)  # one memory is compared with many
 def statement(text: str, language: str = "") -> Statement:
     """Read a statement. `language`: the code of its language, found out when empty."""
@@ -182,6 +192,7 @@ def statement(text: str, language: str = "") -> Statement:
 def _plain(text: str, language: str) -> str:
     """The text with its short forms written out."""
     text = text.replace("’", "'").replace("**", "").replace("`", "")
+    text = _NUMBER_SIGN.sub("", text)
     if language == "en":
         for pattern, written in _SHORT:
             text = pattern.sub(written, text)
@@ -199,7 +210,7 @@ def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> 
     if "me" in who and (language in UNSPACED or _is_early(opening, language)):
         return "me"
     word = opening.split(" ", 1)[0].strip(",.:")
-    if word in _THIRD or opening[:1] in "他她彼":
+    if word in _THIRD.get(language, "").split() or opening[:1] in ("他", "她", "彼"):
         return "he"
     if first is not None and first.at < 2 and not first.notions and language not in UNSPACED and plain[:1].isupper():
         return "name"
@@ -211,7 +222,11 @@ def _is_early(opening: str, language: str) -> bool:
     return any("who:me" in _meaning(word, language) and word not in _OBJECTS for word in _WORD.findall(opening)[:3])
 
 
-_THIRD = frozenset("he she they his her their er sie seine ihre ihr él ella su il elle ils son sa ele ela seu sua lui lei он она они его её ее их".split())
+_THIRD = {
+    "en": "he she they his her their", "de": "er sie seine ihre ihr sein", "es": "él ella su sus", "fr": "il elle ils elles son sa",
+    "pt": "ele ela eles elas seu sua", "it": "lui lei loro suo sua", "ru": "он она они его её ее их",
+}  # fmt: skip
+"""Words for somebody that is not named, by language."""
 
 
 def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:

@@ -72,6 +72,7 @@ _CLOCK_BEHIND = re.compile(
 )
 _LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
 _THOUSANDS = re.compile(r"\s?(\d)[천千]")
+_AND_HALF = re.compile(r" (?:and a half|y medi[oa]|e mei[oa]|e mezz[oa]|et demie?|с половиной)\b|半(?!径)| 반\b")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
 _LINK = re.compile(
     r"(?:\s*(?:st|nd|rd|th|er|º|°|\.)?\s+(?:of |de |do |di |d['’])?|\s*(?:st|nd|rd|th|\.)\s*)([^\W\d_]+)"
@@ -345,10 +346,14 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
         scale = known["scales"].get(word.lower()) or (word[0] in "万萬千亿億百만천억백" and known["scales"][word[0]])
         if scale:
             number, end = number * scale, found.start(1) + (len(word) if word.lower() in known["scales"] else 1)
-            if scale == 10_000 and (rest := _THOUSANDS.match(text, end)):
-                number, end = number + float(rest[1]) * 1000, rest.end()
+            if scale >= 10_000 and (rest := _THOUSANDS.match(text, end)):
+                number, end = number + float(rest[1]) * scale / 10, rest.end()
             continue
+        if word[0] in "年년" and 1900 <= number <= 2099:
+            break
         unit, stop = _unit(text, found, number, known)
+        if unit is not None and (half := _AND_HALF.match(text, stop)) and unit[0] != "clock":
+            return Value(unit[0], round(unit[1] * (number + 0.5) / number, 6), number + 0.5, start, half.end())
         if unit is not None:
             return Value(unit[0], unit[1], unit[2], start, stop)
         break
