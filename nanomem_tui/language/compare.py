@@ -17,7 +17,7 @@ from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language.detect import LATIN, language_of
-from nanomem_tui.language.evidence_features import of_evidence, unsaid
+from nanomem_tui.language.evidence_features import ceiling, of_evidence
 from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
 from nanomem_tui.language.statement import Statement, familiarity, statement
 
@@ -26,10 +26,6 @@ RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _LETTERS = re.compile(r"[^\W\d_]+")
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
-
-
-UNSAID = 0.2
-"""How sure it is at most that an entry says a line where a rule says that it does not."""
 
 
 class Comparison(NamedTuple):
@@ -104,7 +100,7 @@ def holds(entry: str, line: str) -> float:
     entry, line = entry[: 10 * LONGEST], line[:LONGEST]
     language = language_of_both(entry, line)
     share = pack("evidence").shares(of_evidence(entry, line, language))["true"]
-    return min(share, UNSAID) if unsaid(entry, line, language) else share
+    return min(share, ceiling(entry, line, language))
 
 
 def least_holding() -> float:

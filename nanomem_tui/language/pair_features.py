@@ -15,7 +15,7 @@ from nanomem_tui.language.values import Value, match_values
 VERSION = 1
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
-    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "future", "once", "wrong", "asked",
+    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "formerly", "future", "once", "wrong", "asked",
     "consider", "new", "if", "except", "all", "some", "ai",
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")

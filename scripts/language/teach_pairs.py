@@ -171,9 +171,9 @@ def folded(name: str, data: Taught, parts: int = 4) -> list[dict[str, float]]:
             shares = made.shares(data.found[n])
             if name == "pairs":
                 shares = compare.ruled(statement(one, language), statement(other, language), shares)
-            elif evidence_features.unsaid(one, other, language):
-                shares = {"true": min(shares["true"], compare.UNSAID)}
-                shares["false"] = 1 - shares["true"]
+            else:
+                share = min(shares["true"], evidence_features.ceiling(one, other, language))
+                shares = {"true": share, "false": 1 - share}
             result[n] = shares
     return result
 
