@@ -80,8 +80,9 @@ def compared(a: str, b: str) -> Comparison:
     shares = shares_of(a, b)
     best = max(RELATIONS, key=lambda relation: shares.get(relation, 0.0))
     if shares[best] < pack("pairs").least.get(best, 0.0):
-        rest = max(("different", "unsure"), key=lambda relation: shares.get(relation, 0.0))
-        return Comparison("different" if rest == "different" else "unsure", shares[rest])
+        if shares["different"] < 0.5:
+            return Comparison("unsure", 1 - shares["different"])
+        return Comparison("different", shares["different"])
     return Comparison(best, shares[best])
 
 

@@ -127,6 +127,8 @@ def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[st
     about = subjects(one, other)
     yield f"subjects {about}"
     yield f"subjects {about} {level}"
+    if one.subject == "me" and other.subject == "name" and "me" in other.who:
+        yield "roles"
     yield from _of_letters(one, other, level)
     groups = {notion.partition(":")[0] for token in found.right for notion in token.notions}
     is_new = bool(found.values_right) or bool(groups & {*_TELLING, "color"})
@@ -239,9 +241,10 @@ def _doubt(one: Statement, other: Statement) -> str:
     """Whether the later statement leaves it open, or tells of one time."""
     if other.asks or {"hedge", "hearsay"} & (other.marks - one.marks):
         return "open"
+    turned = bool({"now", "change"} & (other.marks - one.marks))
     if {"once", "past", "some"} & (other.marks - one.marks):
-        return "once now" if "now" in other.marks else "once"
-    return "now" if {"now", "change"} & (other.marks - one.marks) else ""
+        return "once now" if turned else "once"
+    return "now" if turned else ""
 
 
 def _of_ends(one: Statement, other: Statement, found: Aligned, level: str) -> Iterator[str]:
