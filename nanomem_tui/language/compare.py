@@ -130,7 +130,7 @@ def ruled(one: Statement, other: Statement, shares: dict[str, float]) -> dict[st
     barred: set[str] = set()
     if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
         barred.add("same")
-    if _is_of_others(one, other):
+    if _is_of_others(one, other) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
     if not barred:
         return shares
@@ -150,6 +150,13 @@ def _is_denied_once(one: Statement, other: Statement) -> bool:
 def _has_other_value(found: Aligned) -> bool:
     """Whether a value of the one stands against another value of its kind."""
     return any(rivals(ours, theirs) for ours in found.values_left for theirs in found.values_right)
+
+
+def _is_turned(one: Statement, other: Statement, found: Aligned) -> bool:
+    """Whether the same is told the other way round: I owe Lars, Lars owes me."""
+    if {one.subject == "me", other.subject == "me"} != {True, False} or not {"me"} <= one.who & other.who:
+        return False
+    return any("do:owe" in ours.notions for ours, _ in found.both)
 
 
 def _is_of_others(one: Statement, other: Statement) -> bool:

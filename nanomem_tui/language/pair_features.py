@@ -140,7 +140,7 @@ def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[st
     who = people(one, other)
     yield f"people {who}"
     yield f"people {who} {level}"
-    yield from _of_words(found, level)
+    yield from _of_words(found, level, denied)
     if one.asks or other.asks:
         yield f"asks {state_of(one.asks, other.asks)}"
     yield f"unspaced {one.language in UNSPACED} {level}"
@@ -277,7 +277,7 @@ def _of_letters(one: Statement, other: Statement, level: str) -> Iterator[str]:
     yield f"ratio {int(whole // 20)} {level}"
 
 
-def _of_words(found: Aligned, level: str) -> Iterator[str]:
+def _of_words(found: Aligned, level: str, denied: str) -> Iterator[str]:
     """What the words are that only one has: by what they mean, and as they are."""
     groups: list[set[str]] = [set(), set()]
     names = [0, 0]
@@ -291,6 +291,7 @@ def _of_words(found: Aligned, level: str) -> Iterator[str]:
                 names[at] += token.is_name
     for group in groups[0] & groups[1]:
         yield f"swap {group}"
+        yield f"swap {group} denied {denied}"
         yield f"swap {group} {level}"
     for at, side in enumerate("ab"):
         yield from (f"only {side} {group}" for group in groups[at] - groups[1 - at] if group in _TELLING)
