@@ -111,7 +111,7 @@ def least_holding() -> float:
 
 @lru_cache(4096)
 def language_of_both(a: str, b: str) -> str:
-    """The language that two texts are compared in: of those with Latin letters the one most of whose words are known."""
+    """Return the language of two texts: with Latin letters the one of which most of their words are known."""
     text = f"{a} {b}"
     code = language_of(text)
     if code not in LATIN:

@@ -1,5 +1,5 @@
-"""What of an entry of the archive and a line shows whether the entry says plainly what the line says: how much of the line
-stands in one clause of it, of whom, with which values, and what the clause says beside it (asked, maybe, if, not).
+"""What shows whether an entry of the archive says plainly what a line says: how much of the line stands in one clause,
+of whom, with which values, and what the clause says beside it (asked, maybe, if, not).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
 
 _CLAUSE = re.compile(
-    r"[,:](?!\d)|[;，；：、。！？—–\n]+|(?<=[.!?])\s|\s-\s|\s(?:but|aber|sondern|pero|sino|mais|mas|ma|но|а|while|whereas|because|weil)\s|但|不过|지만 "
+    r"[,:](?!\d)|[;，；：、。！？—–\n]+|(?<=[.!?])\s|\s-\s|\s(?:but|aber|sondern|pero|sino|mais|mas|ma"
+    r"|но|а|while|whereas|because|weil)\s|但|不过|지만 "
 )
 
 
@@ -104,8 +105,8 @@ UNSAID, OPEN = 0.2, 0.6
 
 
 def ceiling(entry: str, line: str, language: str) -> float:
-    """Return how sure it can be at most that an entry says a line: little where the line has a value that the entry does
-    not give or gives of another thing, leaves out a denial, makes a question a fact or is of somebody else."""
+    """Return how sure it can be at most that an entry says a line: little where the line has a value that the entry
+    does not give or gives of another thing, leaves out a denial, makes a question a fact or is of somebody else."""
     whole, wanted = statement(entry, language), statement(line, language)
     if align(whole, wanted).values_right:
         return UNSAID
@@ -123,7 +124,10 @@ def ceiling(entry: str, line: str, language: str) -> float:
     family = {who for who in clause.who if who.startswith("kin:")}
     if covered and wanted.subject == "me" and family and not family & wanted.who and clause.subject in family:
         return UNSAID
-    if not wanted.marks & {"asked", "consider", "hedge", "future", "if"} and {"asked", "consider", "hedge"} & clause.marks:
+    if (
+        not wanted.marks & {"asked", "consider", "hedge", "future", "if"}
+        and {"asked", "consider", "hedge"} & clause.marks
+    ):
         return UNSAID if covered else OPEN
     left_out = {"if", "formerly"} & (clause.marks - wanted.marks)
     return OPEN if left_out and not wanted.marks & {"past", "end", "except", "now"} else 1.0
@@ -135,7 +139,9 @@ def _is_of_another(parts: Sequence[Statement], fits: Sequence[Aligned], wanted: 
     with_value = [fit for fit in fits if fit.values_both]
     if any(fit.both for fit in with_value):
         return False
-    return any(fit.both and _has_rival(part, wanted) for part, fit in zip(parts, fits, strict=True) if not fit.values_both)
+    return any(
+        fit.both and _has_rival(part, wanted) for part, fit in zip(parts, fits, strict=True) if not fit.values_both
+    )
 
 
 def _has_rival(clause: Statement, wanted: Statement) -> bool:

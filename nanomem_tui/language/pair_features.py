@@ -15,13 +15,15 @@ from nanomem_tui.language.values import Value, match_values
 VERSION = 1
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
-    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "formerly", "future", "once", "wrong", "asked",
-    "consider", "new", "if", "except", "all", "some", "ai",
+    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "formerly", "future", "once", "wrong",
+    "asked", "consider", "new", "if", "except", "all", "some", "ai",
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
 """Groups of words of which each excludes the others."""
 LIGHT = frozenset({"do:have", "do:please", "do:want", "do:make", "do:keep", "do:call", "do:run_in"})
 """What words mean that say little about what a statement is of."""
+
+
 class Aligned(NamedTuple):
     """The words of two statements held together: what only the one has, what only the other has, and the pairs."""
 

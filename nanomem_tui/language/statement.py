@@ -202,7 +202,7 @@ def _plain(text: str, language: str) -> str:
 
 
 def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> str:
-    """Whom or what a statement is about: `me`, `kin:…`, `he` for somebody named or called he or she, or nothing known."""
+    """Whom a statement is about: `me`, `kin:…`, `he` for he or she, `name` for a first word in capitals, or nothing."""
     first = min(tokens, key=lambda token: token.at, default=None)
     if first is not None and first.notions and first.notions[0].startswith(("kin:", "pet:")) and first.at < 16:
         return first.notions[0]
@@ -223,8 +223,9 @@ def _is_early(opening: str, language: str) -> bool:
 
 
 _THIRD = {
-    "en": "he she they his her their", "de": "er sie seine ihre ihr sein", "es": "él ella su sus", "fr": "il elle ils elles son sa",
-    "pt": "ele ela eles elas seu sua", "it": "lui lei loro suo sua", "ru": "он она они его её ее их",
+    "en": "he she they his her their", "de": "er sie seine ihre ihr sein", "es": "él ella su sus",
+    "fr": "il elle ils elles son sa", "pt": "ele ela eles elas seu sua", "it": "lui lei loro suo sua",
+    "ru": "он она они его её ее их",
 }  # fmt: skip
 """Words for somebody that is not named, by language."""
 

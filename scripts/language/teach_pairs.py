@@ -40,8 +40,8 @@ LEAST = 0.01
 WANTED = {"same": 0.95, "newer": 0.95, "denial": 0.95}
 """The precision that the least share of each relation is chosen for."""
 LEAST_EVIDENCE = 0.65
-"""How sure it has to be that an entry says a line. What is taught is nothing but near misses: of those that do not hold,
-a seventh is as sure."""
+"""How sure it has to be that an entry says a line. What is taught is nothing but near misses: of those that do not
+hold, one in seven is as sure."""
 
 
 class Taught(NamedTuple):
@@ -226,7 +226,9 @@ def report(name: str, data: Taught, shares: Sequence[dict[str, float]], least: d
         for least_share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8):
             kept = [ok for one, ok in zip(shares, true, strict=True) if one["true"] >= least_share]
             false = len(kept) - sum(kept)
-            found.append(f"at {least_share}: recall {sum(kept) / sum(true):.2f} false {false / (len(true) - sum(true)):.3f}")
+            found.append(
+                f"at {least_share}: recall {sum(kept) / sum(true):.2f} false {false / (len(true) - sum(true)):.3f}"
+            )
         found.append(f"holds: precision {right / (sum(told) or 1):.3f} recall {right / sum(true):.3f}")
     return found
 
