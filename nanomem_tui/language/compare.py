@@ -156,7 +156,7 @@ def _is_turned(one: Statement, other: Statement, found: Aligned) -> bool:
     """Whether the same is told the other way round: I owe Lars, Lars owes me."""
     if {one.subject == "me", other.subject == "me"} != {True, False} or not {"me"} <= one.who & other.who:
         return False
-    return any("do:owe" in ours.notions for ours, _ in found.both)
+    return any({"do:owe", "do:lend"} & {*ours.notions} for ours, _ in found.both)
 
 
 def _is_of_others(one: Statement, other: Statement) -> bool:

@@ -129,8 +129,11 @@ def ceiling(entry: str, line: str, language: str) -> float:
         and {"asked", "consider", "hedge"} & clause.marks
     ):
         return UNSAID if covered else OPEN
-    left_out = {"if", "formerly"} & (clause.marks - wanted.marks)
-    return OPEN if left_out and not wanted.marks & {"past", "end", "except", "now"} else 1.0
+    whole_of_it = max((statement(part, language) for part in sentences(entry)), key=lambda part: _covered(part, wanted))
+    left_out = {"provided", "formerly", "consider", "hedge"} & (whole_of_it.marks - wanted.marks - {"if"})
+    return (
+        OPEN if left_out and "if" not in wanted.marks and not wanted.marks & {"past", "end", "except", "now"} else 1.0
+    )
 
 
 def _is_of_another(parts: Sequence[Statement], fits: Sequence[Aligned], wanted: Statement) -> bool:

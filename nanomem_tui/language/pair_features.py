@@ -223,7 +223,9 @@ def _of_values(found: Aligned) -> list[str]:
 
 
 def rivals(one: Value, other: Value) -> bool:
-    """Whether two values that differ are of one kind."""
+    """Whether two values that differ are of one kind, or the same number of two units."""
+    if one.amount is not None and one.amount == other.amount:
+        return True
     kinds = {one.kind.split()[0], other.kind.split()[0]}
     return len(kinds) == 1 or "number" in kinds or kinds == {"clock", "time"}
 

@@ -174,6 +174,8 @@ def statement(text: str, language: str = "") -> Statement:
         marks = [mark for mark in marks if mark != "end" or " plus" not in plain.lower()] if denials == 0 else marks
     if denials and language in _MORE and re.search(rf"\b{_MORE[language]}\b", plain.lower()):
         marks.append("end")
+    if "change" in marks and "formerly" not in marks:
+        marks = [mark for mark in marks if mark != "past"]  # it was moved
     asks = text.rstrip().endswith(("?", "？"))
     normal = re.sub(r"[\W_]+", "" if language in UNSPACED else " ", plain.lower()).strip()
     return Statement(

@@ -33,15 +33,17 @@ PACKS = ROOT / "nanomem_tui" / "language" / "packs"
 STRENGTH = {"pairs": 0.15, "evidence": 0.05}
 RARE = {"unsure": 1.6, "denial": 1.2}
 """How much what is taught seldom counts."""
-OTHERS = 0.5
+OTHERS = {"pairs": 0.5, "evidence": 0.25}
 """How much what else the items show counts, beside the items."""
+OPEN = frozenset({"asked", "consider", "hedge", "if", "hearsay", "wrong", "formerly"})
+"""What leaves open whether it is so."""
 LEAST = 0.01
 """A feature stays when one of its weights is that large."""
 WANTED = {"same": 0.95, "newer": 0.95, "denial": 0.95}
 """The precision that the least share of each relation is chosen for."""
-LEAST_EVIDENCE = 0.65
+LEAST_EVIDENCE = 0.7
 """How sure it has to be that an entry says a line. What is taught is nothing but near misses: of those that do not
-hold, one in seven is as sure."""
+hold, one in eight is as sure."""
 
 
 class Taught(NamedTuple):
@@ -120,7 +122,7 @@ def _features_of(name: str, one: str, other: str) -> set[str]:
 
 
 def learn(name: str, data: Taught) -> compare.Pack:
-    """Learn from these items, and half as much from what else they show."""
+    """Learn from these items, and less from what else they show."""
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -129,7 +131,7 @@ def learn(name: str, data: Taught) -> compare.Pack:
     seen = Counter(feature for one in found for feature in one)
     columns = DictVectorizer()
     matrix = columns.fit_transform([dict.fromkeys(sorted(f for f in one if seen[f] > 1), 1.0) for one in found])
-    weighs = [RARE.get(label, 1.0) for label in data.labels] + [OTHERS] * len(labels)
+    weighs = [RARE.get(label, 1.0) for label in data.labels] + [OTHERS[name]] * len(labels)
     model = LogisticRegression(C=STRENGTH[name], max_iter=800, tol=1e-3).fit(matrix, [*data.labels, *labels], weighs)
     names = tuple(map(str, model.classes_))
     rows, bias = model.coef_, model.intercept_
@@ -144,8 +146,9 @@ def learn(name: str, data: Taught) -> compare.Pack:
 
 
 def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
-    """What else the items show: turned round, two statements are still the same or different; and a statement that is
-    the same as another holds on its strength, one of another relation does not."""
+    """What else the items show. Turned round, two statements are still the same or different. A statement that is the
+    same as another holds on its strength, one of another relation does not; a clause holds on the strength of the entry
+    that it is of, and what is said of something else does not."""
     found: list[set[str]] = []
     labels: list[str] = []
     if name == "pairs":
@@ -154,10 +157,27 @@ def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
                 found.append(_features_of(name, other, one))
                 labels.append(label)
     else:
-        for line in lines("pairs"):
+        statements: dict[str, list[str]] = defaultdict(list)
+        for n, line in enumerate(lines("pairs")):
             if line["relation"] != "unsure":
-                found.append(_features_of(name, line["a"], line["b"]))
+                before = statements[line["lang"]]
+                entry = f"{before[n % len(before)].rstrip('.。')}. {line['a']}" if before and n % 2 else line["a"]
+                found.append(_features_of(name, entry, line["b"]))
                 labels.append(str(line["relation"] == "same").lower())
+                before.append(line["b"])
+        for n, ((entry, line), label) in enumerate(zip(data.texts, data.labels, strict=True)):
+            language = compare.language_of_both(entry, line)
+            before = statements[language]
+            if label == "true":  # a line holds on the strength of itself, among others
+                found.append(_features_of(name, f"{before[n % len(before)].rstrip('.。')}. {line}", line))
+                labels.append(label)
+            for part in evidence_features.clauses(entry):  # and so does a clause that leaves nothing open
+                read = statement(part, language)
+                if len(read.tokens) > 2 and not read.marks & OPEN and not read.denials:
+                    found.append(_features_of(name, entry, part.strip()))
+                    labels.append("true")
+            found.append(_features_of(name, entry, before[(7 * n) % len(before)]))
+            labels.append("false")
     return found, labels
 
 

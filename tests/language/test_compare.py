@@ -29,7 +29,7 @@ SURE = [
     ("We deploy with Jenkins.", "since March we deploy with Argo instead of Jenkins", "newer"),
     ("Der Kurs ist am Montag.", "Der Kurs wurde auf Mittwoch verlegt.", "newer"),
     ("El alquiler es de 600 €.", "Desde enero el alquiler sube a 650 €.", "newer"),
-    ("Le cours est le lundi.", "Le cours est passé au jeudi.", "newer"),
+    ("Le cours de judo est le lundi.", "Depuis mars, le cours de judo est le jeudi.", "newer"),
     ("O aluguel é de 900 reais.", "O aluguel passou para 980 reais.", "newer"),
     ("Репетиция по средам.", "Репетицию перенесли на пятницу.", "newer"),
     # not so, and nothing in its place
@@ -143,8 +143,11 @@ def test_shares_are_between_nothing_and_one() -> None:
 
 
 HELD = [
-    ("User moved the blog from Hugo to Astro on Friday. Asked about old links.", "The blog moved to Astro."),
-    ("Her sister keeps bees, she herself repairs clocks.", "She repairs clocks."),
+    ("Club: the fee goes up to 85 in July. Then talked about the boat.", "The club fee goes up to 85 in July."),
+    (
+        "Long talk about the kitchen. In the end they settled on oak for the floor.",
+        "They settled on oak for the floor.",
+    ),
     ("Das Fest wurde auf den 10. Mai verlegt, sagt Anna.", "Das Fest ist am 10. Mai."),
     ("用户：我们决定日志保留30天。", "日志保留30天"),
 ]

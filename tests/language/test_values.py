@@ -76,7 +76,9 @@ def test_a_bare_number_may_be_any_amount_with_that_number() -> None:
     assert equal(bare, amount)
 
 
-@pytest.mark.parametrize("text", ["web3 and B2B", "we meet on weekdays", "周一到周五上课", "maybe she may come", "第一次"])
+@pytest.mark.parametrize(
+    "text", ["web3 and B2B", "we meet on weekdays", "周一到周五上课", "maybe she may come", "第一次"]
+)
 def test_what_is_no_value_gives_none(text: str) -> None:
     assert values(text) == []
 
@@ -88,7 +90,23 @@ def test_a_value_tells_where_it_stands() -> None:
 
 def test_any_text_is_read() -> None:
     chance = random.Random(7)
-    pieces = [*"0123456789.,:/-+€$%° ", "一", "十", "万", "点", "半", "年", "月", "日", "half past", "²", "٣", "pm", "Uhr", "März"]
+    pieces = [
+        *"0123456789.,:/-+€$%° ",
+        "一",
+        "十",
+        "万",
+        "点",
+        "半",
+        "年",
+        "月",
+        "日",
+        "half past",
+        "²",
+        "٣",
+        "pm",
+        "Uhr",
+        "März",
+    ]
     for _ in range(3000):
         text = "".join(chance.choice(pieces) for _ in range(chance.randrange(1, 14)))
         for one in values(text, chance.choice(["en", "de", "zh", "ja", "ko", "fr"])):
