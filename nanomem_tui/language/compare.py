@@ -19,10 +19,13 @@ from typing import Literal, NamedTuple, get_args
 from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.evidence_features import ceiling, of_evidence
 from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
-from nanomem_tui.language.statement import Statement, familiarity, statement
+from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
+_ARTICLES = frozenset(
+    "the a an der die das den dem el la los las le les l un une una il lo gli o os as um uma ein eine".split()
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
@@ -91,9 +94,10 @@ def shares_of(a: str, b: str) -> dict[str, float]:
     a, b = a[:LONGEST], b[:LONGEST]
     language = language_of_both(a, b)
     one, other = statement(a, language), statement(b, language)
-    if one.normal == other.normal and one.values == other.values and one.asks == other.asks:
+    if one.asks == other.asks and _is_written_alike(one, other):
         return {relation: float(relation == "same") for relation in RELATIONS}
-    return ruled(one, other, pack("pairs").shares(of_pair(one, other)))
+    found = align(one, other)
+    return ruled(one, other, found, pack("pairs").shares(of_pair(one, other, found)))
 
 
 def holds(entry: str, line: str) -> float:
@@ -124,9 +128,8 @@ def language_of_both(a: str, b: str) -> str:
     return max(LATIN, key=known.__getitem__)
 
 
-def ruled(one: Statement, other: Statement, shares: dict[str, float]) -> dict[str, float]:
-    """The shares without what can certainly not be."""
-    found = align(one, other)
+def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, float]) -> dict[str, float]:
+    """Return the shares without what can certainly not be."""
     barred: set[str] = set()
     if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
         barred.add("same")
@@ -137,6 +140,20 @@ def ruled(one: Statement, other: Statement, shares: dict[str, float]) -> dict[st
     left = {relation: 0.0 if relation in barred else share for relation, share in shares.items()}
     whole = sum(left.values()) or 1.0
     return {relation: share / whole for relation, share in left.items()}
+
+
+def _is_written_alike(one: Statement, other: Statement) -> bool:
+    """Whether two statements have the same words in the same order, but for articles and the speaker."""
+    if one.normal == other.normal:
+        return [value.base for value in one.values] == [value.base for value in other.values]
+    if one.language in UNSPACED or one.marks != other.marks:
+        return False
+    left, right = ([word for word in side.normal.split() if not _is_silent(word, side)] for side in (one, other))
+    return left == right and bool(left)
+
+
+def _is_silent(word: str, side: Statement) -> bool:
+    return word in _ARTICLES or (is_of_speaker(word, side.language) and side.subject in ("me", ""))
 
 
 def _is_denied_once(one: Statement, other: Statement) -> bool:

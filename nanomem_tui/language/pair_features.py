@@ -96,9 +96,8 @@ def _forms(a: str, b: str) -> bool:
     return len(short) >= 4 and short in long and len(long) > 6
 
 
-def of_pair(one: Statement, other: Statement) -> set[str]:
-    """Return the features of two statements, `other` said later."""
-    found = align(one, other)
+def of_pair(one: Statement, other: Statement, found: Aligned) -> set[str]:
+    """Return the features of two statements, `other` said later. `found`: the two held together (`align`)."""
     return set(features_of(one, other, found))
 
 

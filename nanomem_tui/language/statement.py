@@ -18,6 +18,7 @@ from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
+LONGEST_WORD = 8
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*[\d]*|\w*\d\w*")
 _RUN = re.compile(r"[\u3400-\u9fff々]|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9_.-]*")
 _ELISION = re.compile(
@@ -43,6 +44,11 @@ _FALSE_CJK = (
 _DENYING = frozenset("不没沒")
 _OBJECTS = frozenset("me us mir mich uns mí moi mim nos ci mi m мне меня нам нас мной".split())
 """Words of the speaker that are no subject."""
+
+
+_POSSESSIVES = frozenset(
+    "my our mein meine unser mi mis mon ma mes notre nos meu minha mio mia mój мой моя моё мои наш".split()
+)
 
 
 class Token(NamedTuple):
@@ -105,12 +111,13 @@ def _words(language: str) -> _Words:
     if unspaced:
         tables[3].update(dict.fromkeys(_FALSE_CJK, ()))
     ordered = sorted(tables[3], key=len, reverse=True)
-    if unspaced:
-        pattern = "|".join(map(re.escape, ordered))
-    else:
+    pattern = ""
+    if not unspaced:
         pattern = r"(?<!\w)(?:" + "|".join(map(re.escape, ordered)) + r")(?!\w)"
     small = frozenset(body["small"].get(language, "").split())
-    return _Words(tables[0], tables[1], tables[2], re.compile(pattern if ordered else r"(?!)"), tables[3], small)
+    return _Words(
+        tables[0], tables[1], tables[2], re.compile(pattern if ordered and pattern else r"(?!)"), tables[3], small
+    )
 
 
 @lru_cache(1)
@@ -135,6 +142,11 @@ def _meaning(word: str, language: str) -> tuple[str, ...]:
             if (found := known.ends.get(word[-length:]) or known.ends.get(word[:length])) is not None:
                 return found
     return ()
+
+
+def is_of_speaker(word: str, language: str) -> bool:
+    """Whether a word stands for the speaker: I, we, user."""
+    return word not in _POSSESSIVES and "who:me" in _meaning(word, language)
 
 
 @lru_cache(16384)
@@ -282,18 +294,27 @@ _KOREAN_END = re.compile(
 )
 
 
+def _phrases(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+    """The longest known words of a text without spaces, from its beginning on."""
+    at = 0
+    while at < len(text):
+        size = next((size for size in range(LONGEST_WORD, 0, -1) if text[at : at + size] in known), 0)
+        if size:
+            yield at, text[at : at + size]
+        at += size or 1
+
+
 def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:
     """The words and characters of a Chinese or Japanese text, without those in values."""
     known = _words(language)
     spans = [(one.start, one.end) for one in found]
     rest, at = [], 0
-    for match in known.phrases.finditer(text):
-        if any(start <= match.start() < end for start, end in spans):
+    for start, word in _phrases(text, known.of_phrase):
+        if any(left <= start < right for left, right in spans):
             continue
-        notions = known.of_phrase[match[0]]
-        rest.append((at, match.start()))
-        at = match.end()
-        yield match[0], notions, False, match.start()
+        rest.append((at, start))
+        at = start + len(word)
+        yield word, known.of_phrase[word], False, start
     rest.append((at, len(text)))
     for start, end in rest:
         for match in _RUN.finditer(text, start, end):

@@ -117,7 +117,8 @@ def _features_of(name: str, one: str, other: str) -> set[str]:
     """The features of two texts, in the language that they are found to be in."""
     language = compare.language_of_both(one, other)
     if name == "pairs":
-        return pair_features.of_pair(statement(one, language), statement(other, language))
+        ours, theirs = statement(one, language), statement(other, language)
+        return pair_features.of_pair(ours, theirs, pair_features.align(ours, theirs))
     return evidence_features.of_evidence(one, other, language)
 
 
@@ -192,7 +193,8 @@ def folded(name: str, data: Taught, parts: int = 4) -> list[dict[str, float]]:
             language = compare.language_of_both(one, other)
             shares = made.shares(data.found[n])
             if name == "pairs":
-                shares = compare.ruled(statement(one, language), statement(other, language), shares)
+                ours, theirs = statement(one, language), statement(other, language)
+                shares = compare.ruled(ours, theirs, pair_features.align(ours, theirs), shares)
             else:
                 share = min(shares["true"], evidence_features.ceiling(one, other, language))
                 shares = {"true": share, "false": 1 - share}

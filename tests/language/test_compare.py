@@ -29,7 +29,7 @@ SURE = [
     ("We deploy with Jenkins.", "since March we deploy with Argo instead of Jenkins", "newer"),
     ("Der Kurs ist am Montag.", "Der Kurs wurde auf Mittwoch verlegt.", "newer"),
     ("El alquiler es de 600 €.", "Desde enero el alquiler sube a 650 €.", "newer"),
-    ("Le cours de judo est le lundi.", "Depuis mars, le cours de judo est le jeudi.", "newer"),
+    ("Le loyer est de 600 €.", "Depuis mars le loyer est de 650 €.", "newer"),
     ("O aluguel é de 900 reais.", "O aluguel passou para 980 reais.", "newer"),
     ("Репетиция по средам.", "Репетицию перенесли на пятницу.", "newer"),
     # not so, and nothing in its place
