@@ -138,6 +138,9 @@ def _meaning(word: str, language: str) -> tuple[str, ...]:
         if (found := known.begins.get(word[:length])) is not None:
             return found if length > 2 or len(word) < 6 or language == "ko" else ()
     if language == "ko":
+        one = known.begins.get(word[:1], ())
+        if one and all(notion.startswith("mark:") for notion in one):
+            return one
         for length in range(len(word) - 1, 1, -1):
             if (found := known.ends.get(word[-length:]) or known.ends.get(word[:length])) is not None:
                 return found

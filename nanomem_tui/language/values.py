@@ -67,6 +67,7 @@ _CLOCK_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
+_TEN_THOUSANDS = re.compile(r"\s?(\d+)([천千])?[만万萬]")
 _THOUSANDS = re.compile(r"\s?(\d)[천千]")
 _AND_HALF = re.compile(r" (?:and a half|y medi[oa]|e mei[oa]|e mezz[oa]|et demie?|с половиной)\b|半(?!径)| 반\b")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
@@ -283,7 +284,9 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
         scale = known["scales"].get(word.lower()) or (word[0] in "万萬千亿億百만천억백" and known["scales"][word[0]])
         if scale:
             number, end = number * scale, found.start(1) + (len(word) if word.lower() in known["scales"] else 1)
-            if scale >= 10_000 and (rest := _THOUSANDS.match(text, end)):
+            if scale == 10**8 and (rest := _TEN_THOUSANDS.match(text, end)):
+                number, end = number + float(rest[1]) * (1000 if rest[2] else 1) * 10_000, rest.end()
+            elif scale >= 10_000 and (rest := _THOUSANDS.match(text, end)):
                 number, end = number + float(rest[1]) * scale / 10, rest.end()
             continue
         if word[0] in "年년" and 1900 <= number <= 2099:
