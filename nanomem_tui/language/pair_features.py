@@ -15,8 +15,8 @@ from nanomem_tui.language.values import Value, match_values
 VERSION = 1
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
-    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "formerly", "future", "once", "wrong",
-    "asked", "consider", "new", "if", "except", "all", "some", "ai",
+    "not", "lack", "end", "change", "now", "lately", "also", "hedge", "hearsay", "past", "formerly", "future", "once",
+    "wrong", "asked", "consider", "new", "if", "except", "all", "some", "ai",
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
 """Groups of words of which each excludes the others."""
@@ -157,14 +157,18 @@ def step(share: float) -> int:
 
 def shares(found: Aligned) -> tuple[float, float]:
     """How much of each statement the other has, in words and values."""
-    both = sum(0.3 if LIGHT & {*ours.notions} else 1.0 for ours, _ in found.both) + found.values_both
+    both = weight([ours for ours, _ in found.both]) + found.values_both
     ours = weight(found.left) + len(found.values_left) + both
     theirs = weight(found.right) + len(found.values_right) + both
     return both / (ours or 1), both / (theirs or 1)
 
 
 def weight(tokens: Sequence[Token]) -> float:
-    return sum(0.3 if LIGHT & {*token.notions} else 1.0 for token in tokens)
+    """How much words tell: a character of a script without spaces is half a word."""
+    return sum(
+        0.3 if not LIGHT.isdisjoint(token.notions) else 1.0 if token.notions or len(token.stem) > 1 else 0.5
+        for token in tokens
+    )
 
 
 def level_of(found: Aligned) -> str:

@@ -323,7 +323,7 @@ def _unit(text: str, found: re.Match[str], number: float, known: dict[str, Any])
         return (value.kind, value.base, number), value.end
     for length in range(len(word), 0, -1):
         part = word[:length]
-        if length < len(word) and not _may_cut(part):
+        if length < len(word) and not _may_cut(part) and word[length] < "\u3040":
             continue
         if part in known["money"]:
             return (f"money {known['money'][part]}", number, number), start + length

@@ -3,7 +3,7 @@ archive (`packs/evidence.json`), from labelled pairs (`taught/pairs-*.jsonl`, `t
 
     scripts/language/teach_pairs.py              # needs scikit-learn: pip install scikit-learn
     scripts/language/teach_pairs.py --check      # whether each pack was made of what is taught now (exit code 1)
-    scripts/language/teach_pairs.py --fold       # how well it learns: each quarter read by what three others taught
+    scripts/language/teach_pairs.py --fold       # how well it learns: each eighth read by what the others taught
 
 One logistic regression over all languages: what is no word (how much is shared, which values are equal, who it is
 about, what is denied) is learned from every language for each. Least shares are chosen on the folds.
@@ -182,7 +182,7 @@ def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
     return found, labels
 
 
-def folded(name: str, data: Taught, parts: int = 4) -> list[dict[str, float]]:
+def folded(name: str, data: Taught, parts: int = 8) -> list[dict[str, float]]:
     """The shares of each item, read by what the other parts taught."""
     result: list[dict[str, float]] = [{} for _ in data.labels]
     for part in range(parts):
