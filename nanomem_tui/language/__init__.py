@@ -1,1 +1,1 @@
-"""Language: what the sentences of a message are. One reader for all parts; a pack of data for each language."""
+"""Language: what the sentences of a message are, what values a text gives, and how two statements stand to each other."""

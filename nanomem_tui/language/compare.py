@@ -26,6 +26,7 @@ RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _ARTICLES = frozenset(
     "the a an der die das den dem el la los las le les l un une una il lo gli o os as um uma ein eine".split()
 )
+_I = frozenset("i ich yo je eu io я 나는 저는 난 내가 제가".split())
 _LETTERS = re.compile(r"[^\W\d_]+")
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
@@ -180,4 +181,14 @@ def _is_of_others(one: Statement, other: Statement) -> bool:
     """Whether the statements are about different people of a family or round it."""
     ours = {who for who in one.who if who.startswith("kin:")}
     theirs = {who for who in other.who if who.startswith("kin:")}
-    return bool(ours and theirs and not ours & theirs)
+    if ours and theirs:
+        return not ours & theirs
+    pairs = ((one, other), (other, one))
+    return any(kin.subject.startswith("kin:") and me.subject == "me" and _says_i(me) for kin, me in pairs)
+
+
+def _says_i(side: Statement) -> bool:
+    """Whether a statement begins with I: it is of the speaker alone."""
+    if side.language == "zh":
+        return side.normal.startswith("我") and not side.normal.startswith(("我们", "我家", "我的"))
+    return side.normal.split(" ", 1)[0] in _I or side.normal.startswith(("私は", "僕は"))

@@ -41,9 +41,9 @@ LEAST = 0.01
 """A feature stays when one of its weights is that large."""
 WANTED = {"same": 0.97, "newer": 0.95, "denial": 0.95}
 """The precision that the least share of each relation is chosen for."""
-LEAST_EVIDENCE = 0.75
+LEAST_EVIDENCE = 0.8
 """How sure it has to be that an entry says a line. What is taught is nothing but near misses: of those that do not
-hold, one in twelve is as sure."""
+hold, one in twenty is as sure."""
 
 
 class Taught(NamedTuple):
