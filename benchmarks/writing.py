@@ -76,6 +76,7 @@ OF = {
     "kept ones wanted": "kept",
     "right kind": "wanted ones kept",
     "older given up": "replaced",
+    "stays": "to stay",
     "forgotten": "to forget",
     "taught": "to teach",
     "lessons wanted": "lessons",
@@ -129,6 +130,7 @@ def one_message(label: Label, folder: Path, counts: Counter[str]) -> list[str]:
         kept = [row for row in active if row.id not in before or row.text != before[row.id].text]
         taught = [row for row in ws.lessons.all() if row.id not in lessons_before]
         gone = lost(ws, before.values(), active)
+        rest = [row.text for row in before.values()]
     wanted = label["keep"]
     counts["wanted"] += len(wanted)
     counts["kept"] += len(kept)
@@ -152,6 +154,10 @@ def one_message(label: Label, folder: Path, counts: Counter[str]) -> list[str]:
             counts["older given up"] += one["replaces"] in gone
             if one["replaces"] not in gone:
                 differs.append(f"   still: {one['replaces']}")
+    stays = [text for text in rest if text not in {*label["forgets"], *(one["replaces"] for one in wanted)}]
+    counts["to stay"] += len(stays)
+    counts["stays"] += sum(text not in gone for text in stays)
+    differs += [f"   gone: {text}" for text in stays if text in gone]
     for text in label["forgets"]:
         counts["to forget"] += 1
         counts["forgotten"] += text in gone

@@ -25,6 +25,8 @@ from nanomem_tui.memory import (
     replacing,
     safety,
     secrets,
+    superseded,
+    superseding,
     unkept,
 )
 from nanomem_tui.memory.pending import Pending
@@ -36,7 +38,7 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import AnyRow, Item, Lesson, Record
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row
 from nanomem_tui.text import counted
 
 
@@ -79,13 +81,14 @@ class Draft:
         return row if isinstance(row, Item) and not row.is_deleted else None
 
     def twin(self, scope_key: str, text: str) -> Item | None:
-        """The item of a scope that says the same as a text, as it will be."""
+        """The item of a scope that says the same as a text, as it will be; not one that another took the place of."""
         wanted = safety.normal(text)
         for row in self._rows.values():
             if isinstance(row, Item) and row.scope_key == scope_key and safety.normal(row.text) == wanted:
                 return row
         found = self._twins.find(scope_key, text)
-        return self.item(found.id) if found is not None else None
+        item = self.item(found.id) if found is not None else None
+        return None if item is not None and superseded.mark_of(item) is not None else item
 
     def lesson(self, key: str) -> Lesson | None:
         """The lesson as it will be; None when there is none, or it is deleted."""
@@ -174,8 +177,16 @@ class Keeper:
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            return replacing.mended(rest, replacing.mends(pasted.said(given.text), origin, self._twins.of_scope))
+            mends = replacing.mends(pasted.said(given.text), origin, self._twins.of_scope)
+            known = superseding.of_speaker(origin, self._twins.of_scope) if rest else []
+            after = []
+            for one in replacing.mended(rest, mends):
+                wrong = [mend.item for mend in mends if mend.text == one.text]
+                over[one.text] = wrong or superseding.given_up(one.text, known)
+                after.append(superseding.in_place(one, over[one.text]))
+            return after
 
+        over: dict[str, list[Item]] = {}
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn, given.said_on)
         recalled = [hit.item.text for hit in shown.given]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
@@ -189,6 +200,9 @@ class Keeper:
                 role=role, recalled=recalled, now=clock.past(given.at),
                 seen=seen if role == "user" else list,
             )  # fmt: skip
+            if role == "user":
+                rows = (_in_place(draft, row, over.get(row.item.text, ())) for row in found.rows)
+                found = found._replace(rows=tuple(rows))
             parts = [found]
             if role == "user":
                 of_scope, twin = self._twins.of_scope, draft.twin
@@ -300,6 +314,18 @@ class Keeper:
         """What this chat corrected before, by its lessons."""
         rows = (row for row in draft.lessons().values() if row.source == "user_feedback" and not row.is_deleted)
         return frozenset(row.trigger for row in rows if row.session_key == given.state_key and not row.waits)
+
+
+def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.Row:
+    """The row of something new, over the memories that it takes the place of; what waits for a person does not yet."""
+    if row.why or row.before is not None:
+        return row
+    item: Row = row.item
+    for old in over:
+        draft.put("item", superseded.superseded(old, item, "item", "outdated", row.item.updated_at))
+        item = superseded.standing(item, old.id)
+    assert isinstance(item, Item)
+    return row._replace(item=item)
 
 
 def _use(draft: Draft, shown: Begun) -> int:

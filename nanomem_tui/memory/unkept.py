@@ -66,4 +66,4 @@ def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
 
 
 def _asks_to_forget(sentence: str) -> bool:
-    return bool(forgetting.wish(sentence) or forgetting.no_longer(sentence))
+    return bool(forgetting.wish(sentence))

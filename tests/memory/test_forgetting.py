@@ -9,6 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import superseded
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.values import Item
@@ -100,24 +101,57 @@ def test_it_waits_and_goes_when_a_person_accepts_and_both_come_back(ws: Workspac
     ("memory", "message"),
     [
         ("I love jazz", "I no longer love jazz"),
-        ("I like tea", "I no longer prefer tea"),
         ("我喜欢黑咖啡", "我不再喜欢黑咖啡了"),
         ("I live in Porto", "I don't live in Porto anymore"),
         ("我住在上海", "我已经不住在上海了"),
         ("I eat meat", "I've stopped eating meat"),
+        ("I live in Porto", "I moved to Lisbon last week"),
+        ("my phone number is 555 0101", "my new phone number is 555 0199"),
+        ("I work at Acme", "I now work at Initech"),
+        ("Ich wohne in Kassel", "Ich wohne jetzt in Greifswald"),
+        ("我住在苏州", "我搬到南通了"),
     ],
 )
-def test_what_is_so_no_longer_is_proposed_to_be_forgotten_and_never_itself(
+def test_what_is_so_no_longer_gives_way_to_what_is_so_now_and_comes_back_with_an_undo(
     ws: Workspace, memory: str, message: str
 ) -> None:
     key = add(ws, memory, kind="preference")
-    [held] = [one for one in turn(ws, message).quarantined if isinstance(one.item, Item)]
-    assert (held.item.text, held.why) == (f"forget: {memory}", "a person says that it is so no longer")
-    [one] = ws.inbox.list()
-    ws.inbox.accept([one.id])
-    assert key not in {row.id for row in ws.items.all()}
+    ended = turn(ws, message)
+    [new] = [one.item for one in ended.saved]
+    old = ws.items.get(key)
+    assert not old.enabled, "it is kept, and never given to an agent"
+    assert superseded.mark_of(old).by == new.id
+    ws.undo(ws.log(1)[0].operation.id)
+    assert (ws.items.get(key).enabled, superseded.mark_of(ws.items.get(key))) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        ("I live in Porto", "Rita has a dog and lives in Zurich"),
+        ("I like green tea", "I like jazz"),
+        ("I have a dog", "I have a cat too"),
+        ("my sister lives in Oslo", "my brother lives in Rome"),
+        ("I speak German", "I speak a bit of Greek as well"),
+        ("我喜欢喝茶", "我也喜欢喝咖啡"),
+    ],
+)
+def test_what_holds_beside_it_gives_way_to_nothing(ws: Workspace, memory: str, message: str) -> None:
+    key = add(ws, memory)
     turn(ws, message)
-    assert waiting(ws) == [], "what says so is not what is to be forgotten"
+    assert ws.items.get(key).enabled
+
+
+def test_what_a_person_pinned_stays_and_what_is_so_again_is_remembered_again(ws: Workspace) -> None:
+    pinned = add(ws, "I live in Porto")
+    ws.items.set_pinned([pinned], True)
+    turn(ws, "I moved to Lisbon last week")
+    assert ws.items.get(pinned).enabled
+    ws.items.delete([pinned])
+    turn(ws, "I live in Porto again")
+    turn(ws, "I moved to Lisbon last week")
+    here = [row.text for row in ws.items.all() if row.enabled]
+    assert "I moved to Lisbon last week" in here
 
 
 @pytest.mark.parametrize(
