@@ -134,6 +134,8 @@ def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, fl
     barred: set[str] = set()
     if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
         barred.add("same")
+    if not found.both and not found.values_both:
+        barred.update(("same", "denial"))
     if _is_of_others(one, other) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
     if not barred:
