@@ -1,1 +1,1 @@
-"""Language: what the sentences of a message are, what values a text gives, and how two statements stand to each other."""
+"""Language: what the sentences of a message are, which values a text gives, how two statements stand to each other."""

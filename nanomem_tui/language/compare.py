@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.evidence_features import ceiling, of_evidence
-from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
+from nanomem_tui.language.pair_features import LIGHT, Aligned, align, of_pair, rivals
 from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
@@ -134,6 +134,10 @@ def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, fl
     barred: set[str] = set()
     if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
         barred.add("same")
+    if not found.both and not found.values_both:
+        barred.update(("same", "denial"))
+    if found.left and found.right and all(LIGHT & {*ours.notions} for ours, _ in found.both):
+        barred.add("same")  # a number alone makes no two statements one
     if _is_of_others(one, other) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
     if not barred:

@@ -17,7 +17,7 @@ from nanomem_tui.store.values import Item
 
 KNOWN, NEAR = 500, 40
 """How many memories of a person, the newest first, are looked at; and how many of them, the nearest, are compared."""
-LIKELY, SURE = 0.6, 0.8
+LIKELY, SURE = 0.55, 0.8
 """How likely an old memory has to be no longer so, to give way; and one that has no word in common with the new."""
 LASTING = ("fact", "preference")
 
