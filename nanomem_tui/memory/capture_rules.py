@@ -174,6 +174,11 @@ def says_something(sentence: str) -> bool:
     return reading.act in ("forget", "remember") or reading.lasting >= SURE
 
 
+def rules_in(text: str) -> list[str]:
+    """List the sentences of a message that say how the assistant has to behave from now on."""
+    return [said.text for said in said_in(text) if said.intent == "rule"]
+
+
 def _said(parts: Sequence[str]) -> Iterator[Said]:
     """What the sentences of a message say for memory. A statement after a bare “remember this” is a wish; one that says
     little alone goes with the one before it."""

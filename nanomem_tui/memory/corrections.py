@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.memory import capture_rules
 from nanomem_tui.memory.correction_words import IN_LANGUAGE, LANGUAGES, LANGUAGES_ZH, LEAD, WORDS
 from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.settings import Settings
@@ -124,6 +125,14 @@ _ONLY_WRONG = re.compile(
     r"啊|吧|呀|呢|了|的|嗯|哎|唉|喂|呃|又)[\W_]*)+",
     re.IGNORECASE,
 )
+_THIS_ONE = re.compile(
+    r"(?:(?:no|nope|wrong|hm+|ok(?:ay)?|please|make it|(?:a )?(?:bit|little)|much|even|still|way|too long|too short)\W+)*"
+    r"(?:shorter|longer|briefer)(?:\W+(?:please|thanks))*\W*|(?:不对|不是|请|再|还要|要|更|能|可以|稍微)*[\s，,]*"
+    r"(?:短|长|详细)(?:一?点儿?|一?些)(?:吧|呢|的|吗)?\W*|.*\bfor this (?:\w+ )?(?:one|caption|time|text|answer|post|mail|"
+    r"title|summary)\W*",
+    re.IGNORECASE,
+)
+"""What asks that the last answer be another, and no other answer."""
 NOTHING_BETTER = "a correction that does not say what would be better"
 
 _EMPTY_WORDS = (
@@ -156,12 +165,27 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
     line = simplified(said)
     found = _PREFIX.match(line) if settings.feedback_require_prefix else _anywhere().search(line)
     if found is None or _is_none(line, found):
+        if rules := " ".join(capture_rules.rules_in(text)):
+            return Correction(_about_all_answers(simplified(rules)), rules, is_standing=True)
         standing = _of_all_answers(line)
         return Correction(standing, said, is_standing=True) if standing else None
-    trigger = next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
+    trigger = _about(line)
     if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _NO.match(line):
         return None
-    return Correction(trigger, said, is_empty=len(line) < 100 and _ONLY_WRONG.fullmatch(line) is not None)
+    is_empty = any(pattern.fullmatch(line) for pattern in (_ONLY_WRONG, _THIS_ONE)) if len(line) < 100 else False
+    return Correction(trigger, said, is_empty=is_empty)
+
+
+def _about_all_answers(rule: str) -> str:
+    """What a rule is about; one that only names a language (“write French letters to the office”) is not about that of
+    the answers."""
+    trigger = _of_all_answers(rule) or _about(rule)
+    is_of_answers = trigger != "response:language" or _IN_LANGUAGE.search(rule) is not None
+    return trigger if is_of_answers else "response:alignment"
+
+
+def _about(line: str) -> str:
+    return next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
 
 
 def _is_none(line: str, found: re.Match[str]) -> bool:

@@ -68,7 +68,7 @@ TEACHES = """
     Don't use emojis when you write to my boss. | In English, please | in German!
     Use Spanish, I don't understand English
     Speak French with me | reply in Italian, not in English | way too verbose | too technical for me | too long tbh
-    Shorter please | longer answers please | be brief | More concise, thanks | make it shorter
+    longer answers please | be brief | More concise, thanks
     Be more concise. I'm busy.
     keep it short | keep answers short: three sentences at most | keep your replies simple | no more jokes please
     I said use tabs | I said no emojis | I asked for Python, not Java | I didn't ask for code | Incorrect: it is 42
@@ -77,7 +77,7 @@ TEACHES = """
     Answer in German, ok? | Don't apologise all the time | never say I'm welcome | No, use spaces
     你记错了，是周三 | 回答简短一点 | 请把回答写得详细一点 | 别用表情符号了 | 不对 请用中文 | 不对，太长了 | 太啰嗦了
     太长了
-    我说的不是这个，是蓝色的那个 | 请用中文回答 | 用英文回复我 | 不是蓝色，是红色 | 短一点 | 说重点 | 详细一点吧
+    我说的不是这个，是蓝色的那个 | 请用中文回答 | 用英文回复我 | 不是蓝色，是红色 | 说重点
     不要再道歉了
     请用繁体中文 | 请用粤语回答 | 请用中文好吗？ | 回答太长了，简短一点。 | 不对，我说的是红色的那个。 | 请简短回答
     应该是周三
@@ -98,6 +98,12 @@ def test_a_correction_teaches(text: str) -> None:
     found = detect(text, Settings(), "An answer of some length that was given before.")
     assert found is not None
     assert (found.text, found.is_empty) == (text, False)
+
+
+@pytest.mark.parametrize("text", ["Shorter please", "make it shorter", "短一点", "再短一点", "详细一点吧", "longer!"])
+def test_what_is_asked_of_one_answer_teaches_nothing_for_good(text: str) -> None:
+    found = detect(text, Settings(), "An answer of some length that was given before.")
+    assert found is None or found.is_empty
 
 
 @pytest.mark.parametrize(

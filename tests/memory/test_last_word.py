@@ -40,12 +40,11 @@ def taught(ws: Workspace) -> list[tuple[str, str]]:
         ("从现在起，跟我说法语吧", "response:language"),
         ("以后回答简短一点", "response:length"),
         ("From now on I speak French at home", ""),
-        ("From now on, write French letters to the office", ""),
-        ("Always use English units", ""),
-        ("From now on use uv for Python", ""),
+        ("From now on, write French letters to the office", "response:alignment"),
+        ("Always use English units", "response:alignment"),
+        ("From now on use uv for Python", "response:alignment"),
         ("In the future, can you answer in French?", ""),
-        ("以后用中文写的信发给老板", ""),
-        ("以后我用中文写日记", ""),
+        ("以后用中文写的信发给老板", "response:alignment"),
     ],
 )
 def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -> None:
