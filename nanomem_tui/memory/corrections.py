@@ -126,10 +126,11 @@ _ONLY_WRONG = re.compile(
     re.IGNORECASE,
 )
 _THIS_ONE = re.compile(
-    r"(?:(?:no|nope|wrong|hm+|ok(?:ay)?|please|make it|(?:a )?(?:bit|little)|much|even|still|way|too long|too short)\W+)*"
+    r"(?:(?:no|nope|wrong|hm+|ok(?:ay)?|please|make it|(?:a )?(?:bit|little)|much|even|still|way|too long|too short)"
+    r"\W+)*"
     r"(?:shorter|longer|briefer)(?:\W+(?:please|thanks))*\W*|(?:不对|不是|请|再|还要|要|更|能|可以|稍微)*[\s，,]*"
-    r"(?:短|长|详细)(?:一?点儿?|一?些)(?:吧|呢|的|吗)?\W*|.*\bfor this (?:\w+ )?(?:one|caption|time|text|answer|post|mail|"
-    r"title|summary)\W*",
+    r"(?:短|长|详细)(?:一?点儿?|一?些)(?:吧|呢|的|吗)?\W*|.*\bfor this (?:\w+ )?(?:one|caption|time|text|answer|post|"
+    r"mail|title|summary)\W*",
     re.IGNORECASE,
 )
 """What asks that the last answer be another, and no other answer."""

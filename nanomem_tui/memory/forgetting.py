@@ -1,6 +1,7 @@
 """What a person asks to be forgotten: which memory is meant, and its deletion as a proposal that waits in the inbox.
 
-Owns how like a memory has to be, and what a proposal is: an item of the inbox that names the one to delete. Deletes nothing: accepting does, and that is undone as one change. Pure.
+Owns how like a memory has to be, and what a proposal is: an item of the inbox that names the one to delete. Deletes
+nothing: accepting does, and that is undone as one change. Pure.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn
 from tests.store.homes import make_home
