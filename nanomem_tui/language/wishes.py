@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from nanomem_tui.language import detect, features, reader
 
@@ -10,12 +11,19 @@ _CLAUSE = re.compile(r"[,;:，；：、。!！?？\n]+")
 _RUN = re.compile(r"[^\W_]+")
 
 
-def named(wish: str) -> list[list[str]]:
+class Name(NamedTuple):
+    """A word that names what is meant; whether it is rare in its language, so that it names one thing."""
+
+    word: str
+    is_rare: bool = False
+
+
+def named(wish: str) -> list[list[Name]]:
     """Return for each clause of a wish to forget the words that name what is meant; in Chinese and Japanese runs of two
     characters, else single ones. Where every word stands in such wishes anyhow, those that are no small words.
 
     >>> named("scratch the note about my therapist")
-    [['therapist']]
+    [[Name(word='therapist', is_rare=True)]]
     """
     language = detect.language_of(wish)
     learned = reader.pack(language)
@@ -26,7 +34,7 @@ def named(wish: str) -> list[list[str]]:
             for one in clauses
         ]
         if any(found):
-            return [words for words in found if words]
+            return [[Name(word, word not in learned.weights) for word in words] for words in found if words]
     return []
 
 

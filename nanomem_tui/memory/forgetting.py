@@ -33,7 +33,7 @@ def target_of(row: object) -> str:
     return str(held.get("forgets", "")) if isinstance(held, dict) else ""
 
 
-def wish(sentence: str) -> list[list[str]]:
+def wish(sentence: str) -> list[list[wishes.Name]]:
     """What a sentence asks to be forgotten, as the words that name it, clause by clause; empty when it asks for
     nothing, or names nothing."""
     return wishes.named(sentence) if capture_rules.asks_to_forget(sentence) else []
@@ -44,20 +44,21 @@ def asks(text: str) -> bool:
     return unwanted.is_unwanted(text) or any(map(capture_rules.asks_to_forget, capture_rules.sentences(text)))
 
 
-def named(clauses: Iterable[Sequence[str]], rows: Collection[Item]) -> list[Item]:
-    """The memories that hold most of the words of a clause: of several words the one that holds the most, of equal ones
-    the shortest and newest; of a single word all that hold it."""
+def named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
+    """The memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare one:
+    of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all."""
     found: dict[str, Item] = {}
-    for words in clauses:
-        wanted = [frozenset(tokens(word)) for word in words]
-        least = len(words) / 2 if is_wide("".join(words)) else len(words) / 2 + 0.1
+    for names in clauses:
+        wanted = [(frozenset(tokens(name.word)), 1 + name.is_rare) for name in names]
+        half = sum(weight for _, weight in wanted) / 2
         near: list[tuple[int, int, str, Item]] = []
         for row in rows:
             held = frozenset(tokens(row.text))
-            if (shared := sum(bool(word) and word <= held for word in wanted)) >= least:
-                near.append((shared, -len(held), row.updated_at, row))
+            shared = [weight for word, weight in wanted if word and word <= held]
+            if shared and (sum(shared) > half or (sum(shared) == half and (max(shared) > 1 or is_wide(names[0].word)))):
+                near.append((sum(shared), -len(held), row.updated_at, row))
         near.sort(key=lambda one: one[:3], reverse=True)
-        found |= {row.id: row for *_, row in (near if len(words) == 1 else near[:1])}
+        found |= {row.id: row for *_, row in (near if len(names) == 1 else near[:1])}
     return list(found.values())
 
 
