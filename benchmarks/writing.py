@@ -285,8 +285,8 @@ def source_of(edit: LineEdit, rows: list[Label]) -> Label | None:
     share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if edit.op == "replace":  # a value that changed may have few words of the line that brought it
         olds = [row for row in near if row["old"] and row["old"].strip() == edit.old.strip()]
-        fitting = [row for row in olds if holds(edit.new, row)]
-        best = fitting[0] if fitting else best
+        fitting = [pair for pair in shares if pair[1] in olds and holds(edit.new, pair[1])]
+        best = max(fitting, key=lambda pair: pair[0])[1] if fitting else best
     return best if share > 0.1 or edit.op == "replace" else None
 
 

@@ -1,8 +1,8 @@
 """The rules Dreamer: turns new history entries into edits of lines without any model, the same way each time.
 
-A fact that is known is left alone; one that says more than a line, or contradicts it, takes that line's place; a new
-one goes to the end of the section that fits. Steps that are left go to copies and to lines that say they are over.
-Nothing else is touched. Must not read files or apply edits for good.
+What a line says already is left alone; what is newer takes the place of the line that it can mean, and of no other; what
+is new goes where lines are alike. What is not sure waits for a person. Steps that are left go to copies and to lines that
+say they are over. Must not read files or apply edits for good.
 """
 
 from __future__ import annotations
@@ -10,56 +10,43 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from nanomem_tui import dates
-from nanomem_tui.dream import corrected, details, rivals
-from nanomem_tui.dream.claims import as_it_is, claim_of, denials, ended, main_part, old_value, parts_of, settled
+from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
-from nanomem_tui.dream.edits import TITLES, LineEdit
-from nanomem_tui.dream.facts import Fact, Skipped, facts_of, is_speech, route
+from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.facts import USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
-from nanomem_tui.dream.later import Archive
-from nanomem_tui.dream.lines import Line, Lines, Part
-from nanomem_tui.dream.polarity import negations
-from nanomem_tui.dream.tidy import tidied
-from nanomem_tui.dream.wording import forms
+from nanomem_tui.dream.known import Known, Lines, telling
+from nanomem_tui.dream.places import Outline, stems
+from nanomem_tui.dream.rewrite import corrected_value, rewritten
+from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.language.compare import compared, shares_of
+from nanomem_tui.language.values import values
 from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
 
-_SECTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("SOUL.md", "style"): ("communication", "style", "core principles", "principles", "tone", "voice", "沟通", "风格"),
-    ("USER.md", "preference"): ("preference", "偏好", "喜好"),
-    ("USER.md", "health"): ("health", "健康", "diet", "饮食"),
-    ("USER.md", "identity"): ("identity", "basic information", "user information", "profile", "about", "身份", "基本"),
-    ("memory/MEMORY.md", "decision"): ("decision", "决定", "决策", "project", "项目"),
-    ("memory/MEMORY.md", "infrastructure"): ("infrastructure", "servers", "基础设施", "project", "项目"),
-    ("memory/MEMORY.md", "project"): ("project", "项目"),
-    ("memory/MEMORY.md", "preference"): ("preference", "偏好"),
-    ("memory/MEMORY.md", "identity"): ("user information", "people"),
-    ("memory/MEMORY.md", "people"): ("people", "contacts", "人物"),
-}
-_GENERAL = ("notes", "facts", "misc", "other", "general", "basic information", "identity", "备注", "其他", "笔记")
-_NEW_TITLES: Mapping[tuple[str, str], str] = {
-    ("SOUL.md", "style"): "Communication Style",
-    ("USER.md", "preference"): "Preferences",
-    ("USER.md", "health"): "Health",
-    ("USER.md", "identity"): "Identity",
-    ("memory/MEMORY.md", "decision"): "Decisions",
-    ("memory/MEMORY.md", "infrastructure"): "Infrastructure",
-    ("memory/MEMORY.md", "project"): "Project Context",
-    ("memory/MEMORY.md", "people"): "People",
-}
-_NOBODY = frozenset(details.words("the user users person now currently anymore"))
-_COMMON = frozenset(details.words("the project user information important notes context general work my our"))
+_SAME = 0.25  # how sure it has to be that a line is repeated, by what is said and how many words are shared
+_NEWER, _MAYBE = 0.4, 0.3  # … that it is given up; that a person is asked
+_OWNER = re.compile(r"(?m)^\s*[-*+]\s+\**(?:Name|姓名|名字|Имя|Nombre|Nome|Nom|名前|이름)\**\s*[:：]\**\s*(\S+)")
+
+
+class Verdict(NamedTuple):
+    """What a fact is to the lines that are there: the line it repeats, or changes, or those it may mean."""
+
+    same: Known | None = None
+    changes: Known | None = None
+    maybe: tuple[Known, ...] = ()
 
 
 class RulesDreamer:
     """The default Dreamer: offline, deterministic, the smallest edits.
 
-    `archive` is the whole history as far as it is known: what a later entry says again, corrects or outdates is not
-    taken back by an older one. `limits` are those of the guards behind it: what they refuse changes no line for the
-    entries that follow, so that one Dream over many entries ends like many over a few each.
+    `archive` is the whole history as far as it is known: what a later entry says is not taken back by an older one.
+    `limits` are those of the guards behind it: what they refuse changes no line for the entries that follow, so that
+    one Dream over many entries ends like many over a few each.
     """
 
     name = "rules"
@@ -86,19 +73,15 @@ class RulesDreamer:
             watch("looking for copies and lines that are over")
             cleared = work.clear(entries[-1].cursor, steps)
         skipped: list[Skipped] = []
-        held = work.held
         for entry in entries:
-            facts, left_out = facts_of(entry)
+            facts, left_out = facts_of(entry, work.owner)
             skipped += left_out
             for fact in facts:
-                known = work.known(fact) if fact.held else work.remember(fact)
-                if fact.held and not known:
-                    held.append(Refusal(work.new_line(fact), fact.held))
-                elif known:
-                    skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark, fact=True))
+                if why := work.remember(fact):
+                    skipped.append(Skipped(fact.cursor, fact.text, why, fact.mark, fact=True))
         edits = work.edits
         room = max(0, steps - (len(edits) - cleared)) if cleared else 0
-        return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped), refused=tuple(held))
+        return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped), refused=tuple(work.held))
 
 
 class _Work:
@@ -113,218 +96,117 @@ class _Work:
     ) -> None:
         self.edits: list[LineEdit] = []
         self.held: list[Refusal] = []
-        self._lines = Lines(files)
-        self._archive = Archive(archive or entries)
-        self._gate = Gate(files, evidence_of(entries), limits, self._archive.today)
+        self.files = dict(files)
+        found = _OWNER.search(files.get(USER, ""))
+        self.owner = found[1].strip("*") if found else ""
+        self._archive = sorted(archive or entries, key=lambda entry: (entry.cursor, entry.line))
+        self._today = day_of(self._archive)
+        self._gate = Gate(files, evidence_of(entries), limits, self._today)
         self._refused: set[tuple[str, str, str]] = set()
+        self._later: list[Fact] | None = None
+        self._read()
+
+    def _read(self) -> None:
+        self._lines, self._outline = Lines(self.files), Outline(self.files, self.owner)
 
     def clear(self, cursor: int, most: int) -> int:
         """Remove copies and lines that are over, at most `most`; returns how many edits that takes."""
-        for edit in islice(tidied(self._lines.files, cursor, self._archive.today), most):
+        for edit in islice(tidied(self.files, cursor, self._today), most):
             self._make(edit)
         return len(self.edits)
 
-    def _make(self, edit: LineEdit) -> None:
+    def _make(self, edit: LineEdit) -> str:
+        key = (edit.file, edit.old, edit.new)
+        if key in self._refused:
+            return "another entry asks for the same, which was refused"
         self.edits.append(edit)
         if self._gate.admit(edit):  # it is left to the guards to say so; for what follows the line is as it was
-            self._refused.add((edit.file, edit.old, edit.new))
+            self._refused.add(key)
         else:
-            self._lines.make(edit, self._gate.files)
-
-    def known(self, fact: Fact) -> str:
-        """Which line says what the fact says; "" when none does."""
-        for line in self._lines.alike(fact.text):
-            if details.says(fact.text, line.text) and self._is_of(line, fact):
-                return rivals.known(line)
+            self.files = dict(self._gate.files)
+            self._read()
         return ""
-
-    def _is_of(self, line: Line, fact: Fact) -> bool:
-        """Whether a line is said of whom the fact is: of nobody else by what it stands under, or where it would go."""
-        if rivals.of_the_same(self._lines, line, fact):
-            return True
-        home = self.new_line(fact)
-        return line.file == home.file and self._lines.stands_in(line, home.section)
 
     def remember(self, fact: Fact) -> str:
-        """Make the edit that the fact asks for; returns why there is none."""
-        plain = fact.text
-        if known := self.known(fact):
-            return known
-        file, _ = route(fact)
-        found = self._contradicted(fact, file)
-        if isinstance(found, str):
-            return found
-        if found is not None:
-            line, new, superseded = found
-            if self._archive.repeats(fact, line, superseded):
-                return f"a later entry says what stands in {line.file}:{line.number}"
-            return self._ask(_replace(line, new, fact, superseded, "contradicts"))
-        if denied := self._denied(fact):
-            return self._take_back(fact, denied)
-        for line in self._lines.sharing(details.words(plain)):
-            if line.file == file and _says_more(fact, line) and rivals.of_the_same(self._lines, line, fact):
-                return self._ask(_replace(line, plain, fact, "", "says more"))
-        return self._outdated(fact) or self._add(fact, file)
-
-    def _add(self, fact: Fact, file: str) -> str:
-        """Add the line of a fact. Of one line that it may contradict a person is asked whether it goes; where it may
-        contradict more than one, or one that says more, it waits itself."""
-        edit = self.new_line(fact)
-        beside = [line for line in rivals.beside(self._lines, fact, file) if not self._said_later(fact, line)]
-        if len(beside) > 1 or any(len(parts_of(line.text)) > 1 for line in beside):
-            told = " and ".join(f"“{secrets.mask(line.text)}”" for line in beside)
-            self.held.append(Refusal(edit, f"it may contradict {told}"))
+        """Make the edit that the fact asks for, or hold it for a person; returns why there is neither."""
+        found = self._verdict(fact)
+        if found.same is not None:
+            return f"known: {found.same.file}:{found.same.number}"
+        if fact.held:
+            self.held.append(Refusal(self._new_line(fact), fact.held))
             return ""
-        why = self._ask(edit)
-        if not why and beside and (edit.file, edit.old, edit.new) not in self._refused:
-            old = beside[0]
-            gone = LineEdit(
-                "remove", old.file, line=old.number, old=old.whole, evidence=(fact.cursor,), why="contradicted"
-            )
-            self.held.append(Refusal(gone, f"entry {fact.cursor} may contradict it: {fact.text}"))
-        return why
+        if why := self._outdated(fact, found):
+            return why
+        if found.changes is not None:
+            return self._change(fact, found.changes)
+        if found.maybe:
+            told = " and ".join(f"“{secrets.mask(line.text)}”" for line in found.maybe[:2])
+            self.held.append(Refusal(self._new_line(fact), f"it may contradict {told}"))
+            return ""
+        return self._make(self._new_line(fact))
 
-    def _said_later(self, fact: Fact, line: Line) -> bool:
-        claim = claim_of(line.text)
-        return self._archive.repeats(fact, line, claim.value if claim else line.text)
+    def _verdict(self, fact: Fact) -> Verdict:
+        """Hold a fact against the lines with the same words."""
+        wrong = fold(corrected_value(fact.text))
+        kinds = {value.kind for value in values(fact.text)}
+        newer: list[tuple[float, Known]] = []
+        for line, alike in self._lines.near(fact.text, self.owner):
+            if fold(line.text) == fold(fact.text):
+                return Verdict(same=line)
+            shares = shares_of(line.statement, fact.text)
+            if (shares["same"] > 0.3 and shares["same"] * alike >= _SAME) or (shares["same"] > 0.7 and alike > 0.2):
+                return Verdict(same=line)
+            named = bool(wrong) and details.holds(fold(line.text), wrong)
+            weight = alike + (0.4 if named else 0.0)
+            weight *= 1.3 if kinds & {value.kind for value in values(line.statement)} else 1.0
+            if self._is_of(line, fact) and (line.field or len(stems(line.statement)) > 1):
+                newer.append(((shares["newer"] + shares["denial"]) * weight, line))
+        newer.sort(key=lambda pair: -pair[0])
+        likely = [line for score, line in newer if score >= _NEWER and score >= 0.8 * newer[0][0]]
+        if len(likely) == 1:
+            return Verdict(changes=likely[0])
+        return Verdict(maybe=tuple(likely or (line for score, line in newer if score >= _MAYBE)))
 
-    def new_line(self, fact: Fact) -> LineEdit:
+    def _is_of(self, line: Known, fact: Fact) -> bool:
+        """Whether a line is not said of somebody else by what it stands under."""
+        over = telling(line)
+        return not over or bool(over & details.words(f"{fact.under} {fact.text}")) or len(
+            stems(line.statement) & stems(fact.text)
+        ) > 1
+
+    def _change(self, fact: Fact, line: Known) -> str:
+        new, lost = rewritten(line, fact.text)
+        if new == line.whole:
+            return f"known: {line.file}:{line.number}"
+        edit = LineEdit(
+            "replace", line.file, line=line.number, old=line.whole, new=new, evidence=(fact.cursor,), supersedes=lost,
+            why=f"{fact.mark or 'unmarked'}: newer",
+        )  # fmt: skip
+        return self._make(edit)
+
+    def _new_line(self, fact: Fact) -> LineEdit:
         """The edit that puts the fact at the end of the section that fits."""
-        file, topic = route(fact)
-        section = _section(self._lines.parts(file), fact.text, file, topic)
-        why = fact.mark or "unmarked"
-        return LineEdit("add", file, section, new=f"- {fact.text}", evidence=(fact.cursor,), why=why)
+        file, section = self._outline.place(fact)
+        return LineEdit(
+            "add", file, section, new=f"- {fact.text}", evidence=(fact.cursor,), why=fact.mark or "unmarked"
+        )  # fmt: skip
 
-    def _ask(self, edit: LineEdit) -> str:
-        if (edit.file, edit.old, edit.new) in self._refused:
-            return "another entry asks for the same, which was refused"
-        self._make(edit)
+    def _outdated(self, fact: Fact, found: Verdict) -> str:
+        """Why a line would be wrong already: it is over, or a later entry says otherwise."""
+        if dates.is_over(fact.text, self._today):
+            return f"over since before {self._today}"
+        if found.changes is None:
+            return ""
+        words = stems(found.changes.statement)
+        for later in self._after(fact.cursor):
+            if len(words & stems(later.text)) > 1 and compared(later.text, found.changes.statement).relation == "same":
+                return f"a later entry says what stands in {found.changes.file}:{found.changes.number}"
         return ""
 
-    def _outdated(self, fact: Fact) -> str:
-        """Why a new line would be wrong already: a later entry says otherwise, or it is over."""
-        if dates.is_over(fact.text, self._archive.today):
-            return f"over since before {self._archive.today}"
-        for later in self._archive.corrections(fact):
-            said = as_it_is(later.text)
-            if any(details.says(one, line.text) for one in (said, later.text) for line in self._lines.alike(said)):
-                return f"entry {later.cursor} corrects it"
-        return ""
-
-    def _contradicted(self, fact: Fact, file: str) -> tuple[Line, str, str] | str | None:
-        """(line, its new text, the value it loses) when the fact takes a line's place; why not when the line says it.
-
-        Only a line gives way that says another value of the same, of the same one; see `rivals` and `corrected`."""
-        claim = None if fact.person else claim_of(settled(fact.text))
-        wrong = old_value(fact.text) if fact.mark == "correction" else ""
-        found = rivals.other_value(self._lines, fact, claim, wrong, file) if claim is not None else None
-        return found or self._corrected(fact) or rivals.other_amount(self._lines, fact, file)
-
-    def _corrected(self, fact: Fact) -> tuple[Line, str, str] | str | None:
-        """The only line that holds what the fact says is so no more: `X now, not Y`, `no longer Y`."""
-        if not old_value(fact.text) and not ended(fact.text)[1]:
-            return None
-        near = corrected.holding(self._lines.sharing(details.words(fact.text)), fact)
-        found = corrected.named_wrong(fact, [line for line in near if rivals.of_the_same(self._lines, line, fact)])
-        return rivals.known(found) if isinstance(found, Line) else found
-
-    def _denied(self, fact: Fact) -> list[Line]:
-        """The lines that say what the fact denies of the same one, and maybe more."""
-        if fact.person or old_value(fact.text):
-            return []
-        found: list[Line] = []
-        for denial in denials(fact.text):
-            about = details.words(denial) - _NOBODY
-            near = self._lines.sharing(about) if about else []
-            found += [line for line in near if _is_that(line, denial) or _says_that_and_more(line, denial)]
-        return [
-            line
-            for line in found
-            if not negations(line.text) and not is_speech(line.text) and rivals.of_the_same(self._lines, line, fact)
-        ]
-
-    def _take_back(self, fact: Fact, denied: Sequence[Line]) -> str:
-        """Let a correction take the place of the one line that it denies whole; any other waits for a person."""
-        line = denied[0]
-        said = main_part(line.text)
-        if self._archive.repeats(fact, line, said):
-            return f"a later entry says what stands in {line.file}:{line.number}"
-        edit = _replace(line, fact.text, fact, said, "denies")
-        whole = any(_is_that(line, denial) for denial in denials(fact.text))
-        if fact.mark == "correction" and len(denied) == 1 and whole:
-            return self._ask(edit)
-        more = "" if whole else ", among other things"
-        places = "more than one line" if len(denied) > 1 else f"a line of {line.file}"
-        self.held.append(Refusal(edit, f"it denies what {places} says{more}"))
-        return ""
+    def _after(self, cursor: int) -> list[Fact]:
+        if self._later is None:
+            self._later = [fact for entry in self._archive for fact in facts_of(entry, self.owner)[0] if not fact.held]
+        return [fact for fact in self._later if fact.cursor > cursor]
 
 
-def _about(line: Line) -> frozenset[str]:
-    """The words of what a line says of the user, without its remarks."""
-    return details.words(main_part(line.text)) - _NOBODY
-
-
-def _is_that(line: Line, said: str) -> bool:
-    """Whether a line says that and nothing else, remarks aside."""
-    return forms(main_part(line.text)) == forms(said)
-
-
-def _says_that_and_more(line: Line, said: str) -> bool:
-    """Whether that is most of what a line says, of the one with whom both begin."""
-    there, about = _about(line), details.words(said) - _NOBODY
-    one, other = forms(line.text), forms(said)
-    same = one[:1] == other[:1] and one.count("'s") == other.count("'s")
-    return same and len(about) > 1 and about <= there and len(there) <= 2 * len(about) + 1
-
-
-def _replace(line: Line, new: str, fact: Fact, superseded: str, why: str) -> LineEdit:
-    return LineEdit(
-        "replace", line.file, line=line.number, old=line.whole, new=line.lead + new, evidence=(fact.cursor,),
-        supersedes=superseded, why=why,
-    )  # fmt: skip
-
-
-def _says_more(fact: Fact, line: Line) -> bool:
-    """Whether the fact says what the line says, and more; what somebody said another time only if it holds the words of
-    the line as they are."""
-    if not details.extends(fact.text, line.text):
-        return False
-    who, colon, said = line.text.partition(": ")
-    if not fact.person:
-        return True
-    return bool(colon) and fact.text.startswith(f"{who}: ") and fold(said).strip(" .!") in fold(fact.text)
-
-
-def _titled(wanted: str, title: str) -> bool:
-    """Whether a title is, holds or begins like the wanted word: `Infra` for infrastructure."""
-    folded = title.casefold()
-    return wanted in folded or any(
-        len(word) > 3 and (wanted.startswith(word) or word.startswith(wanted)) for word in re.findall(r"\w+", folded)
-    )
-
-
-def _section(parts: Sequence[Part], fact: str, file: str, topic: str) -> str:
-    """The title of the section where the fact fits; that of a new one when none does."""
-    named = [part for part in parts if part.level >= 2 and part.title]
-    of_fact = details.words(fact)
-    for part in named if topic != "people" else ():  # what somebody says touches many titles and is under none
-        title = details.words(part.title) - _COMMON
-        if any(len(word) > 1 for word in title & of_fact):
-            return part.title
-    for wanted in _SECTIONS.get((file, topic), ()):
-        for part in named:
-            if _titled(wanted, part.title):
-                return part.title
-    if topic != "people":
-        meant = {word for word in of_fact if len(word) > 1}  # a single character of a script without spaces says little
-        best = max(((len(meant & part.words), part.title) for part in named), default=(0, ""), key=lambda row: row[0])
-        if best[0] >= 3:
-            return best[1]
-    if not named and any(part.has_list for part in parts):
-        return ""  # a flat file: one list under its own heading
-    if (file, topic) not in _NEW_TITLES or topic == "project":
-        for wanted in _GENERAL:
-            for part in named:
-                if wanted in part.title.casefold():
-                    return part.title
-    return _NEW_TITLES.get((file, topic), "Notes")
+__all__ = ["Proposal", "RulesDreamer", "apply_edits"]

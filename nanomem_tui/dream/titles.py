@@ -13,6 +13,7 @@ from functools import lru_cache
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
 from nanomem_tui.formats import markdown
+from nanomem_tui.language.topics import names_of_heading
 
 MAX_TITLE = 80
 _WORDS = """
@@ -79,7 +80,8 @@ def scope(title: str) -> frozenset[str]:
 
 def telling(title: str) -> frozenset[str]:
     """The words of a title that say something of somebody."""
-    return details.words(_WORDS_CJK.sub(" ", title)) - _general()
+    left = " ".join(names_of_heading(_WORDS_CJK.sub(" ", title)))
+    return details.words(left) - _general()
 
 
 @lru_cache(1)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nanomem_tui.language import reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import features, tokens
+from nanomem_tui.language.topics import cues_of, topics_of_heading, topics_of_line
 
 LASTING = ("person", "preference", "rule", "decision", "project", "event")
 """The labels of lines that are worth to be kept; the others are narration, result, label, moment, chat, instruction and
@@ -126,6 +127,12 @@ def line_features(line: str, heading: str) -> set[str]:
     found.update(f"mark {mark}" for mark in parts.marks)
     found.update(f"has {name}" for name, pattern in _SIGNS if pattern.search(plain))
     found.update(_of_shape(line, parts))
+    cues = sorted(cues_of(plain))
+    found.update(f"cue {cue}" for cue in cues)
+    found.update(f"cues {one} {other}" for at, one in enumerate(cues) for other in cues[at + 1 :])
+    found.update(f"begins {cue}" for cue in cues_of(" ".join(plain.split()[:2])[:12]))
+    found.update(f"about {topic}" for topic in topics_of_line(plain))
+    found.update(f"under about {topic}" for topic in topics_of_heading(heading))
     words = [word for word in tokens(heading) if word.isalpha()]
     found.update(f"under {word}" for word in words)
     found.add("under something" if words else "under nothing")

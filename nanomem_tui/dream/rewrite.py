@@ -1,0 +1,93 @@
+"""How a line is written that a newer statement changes: a field keeps its key, a row its cells, a value its unit.
+
+Pure functions over text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nanomem_tui.dream import details
+from nanomem_tui.dream.known import FIELD, Known, cells
+from nanomem_tui.dream.places import stems
+from nanomem_tui.language.values import Value, values
+
+_NOT = re.compile(
+    r"[,;,；]?\s*(?:\bnot|\binstead of|\brather than|\bno longer|\bnicht|\bstatt|\bno|\ben vez de|\bpas|\bau lieu de|\bnão|"
+    r"\bnon|\binvece di|\bа не|\bне|\bвместо|不是|而不是|不再是)\s+(?P<wrong>[^,.;,。；()（）]+?)\s*[.。]?$",
+    re.IGNORECASE,
+)
+_LINK = re.compile(
+    r"(?:\s*[:：=]\s*|\s+(?:is|are|was|has changed to|changed to|ist|es|est|é|è|теперь|—)\s+(?:now\s+)?|\s*[是为]\s*)"
+)
+
+
+def corrected_value(text: str) -> str:
+    """Return what a statement says is not so: `Kyoto` of `The office is in Osaka, not Kyoto`; "" where nothing."""
+    found = _NOT.search(text)
+    return found["wrong"].strip() if found else ""
+
+
+def rewritten(line: Known, text: str) -> tuple[str, str]:
+    """Return (the line as it is to be, the value that it loses) where `text` is the newer statement."""
+    wrong = corrected_value(text)
+    said = _NOT.sub("", text).rstrip(" .。,") if wrong and wrong.casefold() in line.text.casefold() else text
+    if line.head:
+        return _row(line, said)
+    if swapped := _swapped(line.text, said):
+        return f"{line.lead}{swapped[0]}", swapped[1]
+    if field := line.field:
+        value = _value_for(field["key"], said)
+        return f"{line.lead}{field['key']}{field['gap']}{value}", field["value"]
+    return f"{line.lead}{said}", wrong if said is not text else line.text
+
+
+def _value_for(key: str, said: str) -> str:
+    """The value that a statement gives for the key of a field; all it says where that cannot be told apart."""
+    words = stems(key.strip("*:： "))
+    found = _LINK.search(said)
+    if found and words and words <= stems(said[: found.start()]):
+        return said[found.end() :].rstrip(".。")
+    return said.rstrip(".。")
+
+
+def _swapped(old: str, said: str) -> tuple[str, str] | None:
+    """The old text with the one value exchanged of which the new one has another of the same kind, and says no more."""
+    fits = [
+        (one, other)
+        for one in values(old)
+        for other in values(said)
+        if one.kind == other.kind and one.base != other.base
+    ]
+    near = [pair for pair in fits if _beside(old, pair[0]) & _beside(said, pair[1])]
+    fits = near if len(near) == 1 else fits
+    if len(fits) != 1:
+        return None
+    one, other = fits[0]
+    field = FIELD.fullmatch(old)
+    alone = field is not None and len(stems(field["value"]) - stems(said)) == 0
+    more = stems(said[: other.start] + said[other.end :]) - stems(old)
+    if not alone and (len(more) > 1 or set(details.details(said)) - set(details.details(old + said[other.start :]))):
+        return None
+    return old[: one.start] + said[other.start : other.end] + old[one.end :], old[one.start : one.end]
+
+
+def _beside(text: str, value: Value) -> frozenset[str]:
+    """The words next to a value."""
+    return stems(" ".join([*text[: value.start].split()[-1:], *text[value.end :].split()[:1]]))
+
+
+def _row(line: Known, said: str) -> tuple[str, str]:
+    """A row with the one cell changed that holds another value of the same kind."""
+    row = cells(line.whole)
+    found: list[tuple[int, Value, Value]] = []
+    after = values(said)
+    for at, cell in enumerate(row[1:], 1):
+        for one in values(cell):
+            found += [(at, one, other) for other in after if other.kind == one.kind and other.base != one.base]
+    if len(found) != 1:
+        return line.whole, ""
+    at, one, other = found[0]
+    new = row[at][: one.start] + said[other.start : other.end] + row[at][one.end :]
+    place = line.whole.index(row[at])
+    return f"{line.whole[:place]}{new}{line.whole[place + len(row[at]) :]}", row[at][one.start : one.end]

@@ -1,0 +1,285 @@
+"""What of two statements shows how they stand to each other: which words of the one the other has, which values are
+equal, who each is about, and what each says beside it (not, no longer, now, also, maybe). The trainer
+(`scripts/language/teach_pairs.py`) and the judge (`compare`) see the same features.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui.language.statement import UNSPACED, Statement, Token, statement
+from nanomem_tui.language.values import Value, equal, match_values
+
+VERSION = 1
+"""Changes when the features do: a pack of another version is made anew."""
+MARKS = (
+    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "future", "once", "wrong", "asked",
+    "consider", "if", "except", "all", "some", "ai",
+)  # fmt: skip
+_TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
+"""Groups of words of which each excludes the others."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+
+
+class Aligned(NamedTuple):
+    """The words of two statements held together: what only the one has, what only the other has, and the pairs."""
+
+    left: list[Token]
+    right: list[Token]
+    both: list[tuple[Token, Token]]
+    values_left: list[Value]
+    values_right: list[Value]
+    values_both: int
+
+
+def align(one: Statement, other: Statement) -> Aligned:
+    """Hold the words and values of two statements together."""
+    rest = list(other.tokens)
+    left: list[Token] = []
+    both: list[tuple[Token, Token]] = []
+    waiting: list[Token] = []
+    stems = {token.stem: token for token in reversed(rest)}
+    for token in one.tokens:
+        found = stems.get(token.stem)
+        if found is not None and found in rest:
+            rest.remove(found)
+            both.append((token, found))
+        else:
+            waiting.append(token)
+    for token in waiting:
+        found = next((other_one for other_one in rest if _alike(token, other_one)), None)
+        if found is None:
+            # A word that stands twice in the one and once in the other is there.
+            found = next((paired for _, paired in both if paired.stem == token.stem or _means(token, paired)), None)
+            if found is None:
+                left.append(token)
+        else:
+            rest.remove(found)
+            both.append((token, found))
+    rest = [token for token in rest if not any(ours.stem == token.stem or _means(token, ours) for ours, _ in both)]
+    values_left, values_right, values_both = match_values(one.values, other.values)
+    return Aligned(left, rest, both, values_left, values_right, values_both)
+
+
+def _means(one: Token, other: Token) -> bool:
+    """Whether two words mean one thing."""
+    return bool(one.notions and other.notions and not set(one.notions).isdisjoint(other.notions))
+
+
+def _alike(one: Token, other: Token) -> bool:
+    """Whether two words mean one thing, or are forms of one word."""
+    if one.notions and other.notions:
+        return not set(one.notions).isdisjoint(other.notions)
+    return _forms(one.stem, other.stem)
+
+
+@lru_cache(16384)
+def _forms(a: str, b: str) -> bool:
+    """Whether two words are forms of one: they begin alike, or one is part of the other."""
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    if len(short) < 3 or (short[:2] != long[:2] and len(short) < 5):
+        return False
+    size = 0
+    for x, y in zip(short, long, strict=False):
+        if x != y:
+            break
+        size += 1
+    if size >= 4 and size >= 0.6 * len(long):
+        return True
+    if size == len(short) and len(long) - size <= 3 and size >= 3:
+        return True
+    return len(short) >= 5 and short in long
+
+
+def of_pair(one: Statement, other: Statement) -> set[str]:
+    """Return the features of two statements, `other` said later."""
+    found = align(one, other)
+    return set(_of_pair(one, other, found))
+
+
+def _of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
+    yield from _of_shares(one, other, found)
+    level = _level(found)
+    for mark in MARKS:
+        state = _state(mark in one.marks, mark in other.marks)
+        if state:
+            yield f"{mark} {state}"
+            yield f"{mark} {state} {level}"
+    denied = _state(bool(one.denials), bool(other.denials))
+    ended = _state("end" in one.marks, "end" in other.marks)
+    lacks = _state("lack" in one.marks, "lack" in other.marks)
+    yield f"denied {denied} ended {ended}"
+    yield f"denied {denied} lacks {lacks}"
+    yield f"denied {denied} {level}"
+    values = _of_values(found)
+    yield from (f"values {value}" for value in values)
+    yield from (f"values {value} {level}" for value in values)
+    yield from (f"values {value} denied {denied}" for value in values[:1])
+    turn = (
+        "turn" if {"change", "now"} & (other.marks - one.marks) else "end" if "end" in other.marks - one.marks else ""
+    )
+    more = "also" if "also" in other.marks - one.marks else ""
+    yield f"turn {turn}{more} {denied} {level}"
+    yield f"turn {turn}{more} {values[0] if values else ''} new {bool(found.right)}"
+    people = _people(one, other)
+    yield f"people {people}"
+    yield f"people {people} {level}"
+    yield from _of_words(found, level)
+    if one.asks or other.asks:
+        yield f"asks {_state(one.asks, other.asks)}"
+    yield f"unspaced {one.language in UNSPACED} {level}"
+
+
+def _state(one: bool, other: bool) -> str:
+    return "both" if one and other else "a" if one else "b" if other else ""
+
+
+def _bin(share: float) -> int:
+    return 5 if share >= 0.999 else int(share * 5)
+
+
+def _shares(found: Aligned) -> tuple[float, float]:
+    """How much of each statement the other has, in words and values."""
+    both = len(found.both) + found.values_both
+    ours = len(found.left) + len(found.values_left) + both
+    theirs = len(found.right) + len(found.values_right) + both
+    return both / (ours or 1), both / (theirs or 1)
+
+
+def _level(found: Aligned) -> str:
+    """How alike two statements are, roughly."""
+    a, b = _shares(found)
+    high, low = max(a, b), min(a, b)
+    upper = "H" if high >= 0.99 else "h" if high >= 0.6 else "m" if high >= 0.3 else "l"
+    return upper + ("h" if low >= 0.7 else "m" if low >= 0.4 else "l")
+
+
+def _of_shares(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
+    a, b = _shares(found)
+    left = len(found.left) + len(found.values_left)
+    right = len(found.right) + len(found.values_right)
+    yield "always"
+    yield f"of a {_bin(a)}"
+    yield f"of b {_bin(b)}"
+    yield f"of both {_bin(a)} {_bin(b)}"
+    yield f"left {min(left, 4)}"
+    yield f"right {min(right, 5)}"
+    yield f"left {min(left, 3)} right {min(right, 3)}"
+    yield f"pairs {min(len(found.both), 5)}"
+    order = [theirs.at for _, theirs in found.both]
+    yield f"order {order == sorted(order)} {min(left, 2)} {min(right, 2)}"
+    if not found.left and not found.right:
+        yield "words all"
+    size = (len(other.tokens) + 1) / (len(one.tokens) + 1)
+    yield f"size {0 if size < 0.6 else 1 if size < 0.9 else 2 if size < 1.15 else 3 if size < 1.8 else 4}"
+
+
+def _of_values(found: Aligned) -> list[str]:
+    """How the values stand: equal, one differs from one of its kind, on one side only."""
+    result = []
+    for value in found.values_left:
+        rival = next((one for one in found.values_right if rivals(value, one)), None)
+        if rival is not None:
+            result.append("differ")
+            result.append(f"differ {value.kind.split()[0]}")
+            if value.kind != rival.kind:
+                result.append("differ kind")
+            if value.amount is not None and rival.amount is not None and value.amount == -rival.amount:
+                result.append("differ sign")
+    if not result:
+        if found.values_left and found.values_right:
+            result.append("other")
+        elif found.values_left:
+            result.append("a")
+        elif found.values_right:
+            result.append("b")
+        elif found.values_both:
+            result.append("equal")
+    if result and found.values_both:
+        result.append("some equal")
+    return result
+
+
+def rivals(one: Value, other: Value) -> bool:
+    """Whether two values that differ are of one kind."""
+    kinds = {one.kind.split()[0], other.kind.split()[0]}
+    return len(kinds) == 1 or "number" in kinds or kinds == {"clock", "time"}
+
+
+def _people(one: Statement, other: Statement) -> str:
+    """Whether two statements are of the same people."""
+    ours = {who for who in one.who if who.startswith("kin:")}
+    theirs = {who for who in other.who if who.startswith("kin:")}
+    if ours and theirs:
+        return "kin same" if ours == theirs else "kin part" if ours & theirs else "kin other"
+    if ours or theirs:
+        return f"kin {_state(bool(ours), bool(theirs))} me {_state('me' in one.who, 'me' in other.who)}"
+    return f"me {_state('me' in one.who, 'me' in other.who)}"
+
+
+def _of_words(found: Aligned, level: str) -> Iterator[str]:
+    """What the words are that only one has: by what they mean, and as they are."""
+    groups: list[set[str]] = [set(), set()]
+    names = [0, 0]
+    for at, (side, tokens) in enumerate((("a", found.left), ("b", found.right))):
+        for token in tokens:
+            for notion in token.notions:
+                groups[at].add(notion.partition(":")[0])
+                yield f"{side} {notion}"
+            if not token.notions:
+                yield f"{side}: {token.stem[:6]}"
+                names[at] += token.is_name
+    for group in groups[0] & groups[1]:
+        yield f"swap {group}"
+        yield f"swap {group} {level}"
+    for at, side in enumerate("ab"):
+        yield from (f"only {side} {group}" for group in groups[at] - groups[1 - at] if group in _TELLING)
+    yield f"names {min(names[0], 2)} {min(names[1], 2)}"
+    both = {notion for ours, _ in found.both for notion in ours.notions}
+    yield from (f"both {notion}" for notion in both)
+    plain = [sum(not token.notions for token in tokens) for tokens in (found.left, found.right)]
+    yield f"plain {min(plain[0], 3)} {min(plain[1], 3)}"
+    yield f"shared plain {min(sum(not ours.notions for ours, _ in found.both), 4)}"
+    shared = [ours.notions[0].partition(":")[0] if ours.notions else "_" for ours, _ in found.both]
+    yield f"shared {'+'.join(sorted(set(shared)))}"
+
+
+def clauses(entry: str) -> Sequence[str]:
+    """The sentences of an entry."""
+    return [part for part in _SENTENCE.split(entry) if part.strip()] or [entry]
+
+
+def of_evidence(entry: str, line: str, language: str) -> set[str]:
+    """Return the features of an entry and a line that might be written on its strength."""
+    whole, wanted = statement(entry, language), statement(line, language)
+    parts = [statement(part, language) for part in clauses(entry)]
+    best = max(parts, key=lambda part: (_covered(part, wanted), -len(part.tokens)))
+    found = {f"best {name}" for name in of_pair(best, wanted)}
+    there = align(whole, wanted)
+    missing = len(there.right)
+    found.add(f"missing {min(missing, 5)}")
+    found.add(f"covered {_bin(_shares(there)[1])}")
+    found.add(f"covered {_bin(_covered(best, wanted))} of best")
+    found.add(f"values missing {min(len(there.values_right), 2)}")
+    found.add(f"names missing {min(sum(token.is_name for token in there.right), 2)}")
+    for mark in MARKS:
+        state = _state(mark in whole.marks, mark in wanted.marks)
+        if state:
+            found.add(f"{mark} {state}")
+    found.add(f"denials {min(whole.denials, 3)} {min(wanted.denials, 2)}")
+    found.add(f"asks {best.asks}")
+    found.add(f"people {_people(whole, wanted)}")
+    found.add(f"sentences {min(len(parts), 4)}")
+    return found
+
+
+def _covered(part: Statement, wanted: Statement) -> float:
+    return _shares(align(part, wanted))[1]
+
+
+def same_values(one: Statement, other: Statement) -> bool:
+    """Whether each value of the one is equal to one of the other."""
+    return all(any(equal(a, b) for b in other.values) for a in one.values)

@@ -1,0 +1,408 @@
+"""The values that a text gives: numbers, amounts with a unit, money, percentages, clock times, dates, versions, hosts,
+addresses of mail and web, phone numbers. Read the same way in ten languages, so that 1.5 km, 1,500 m and 1500 Meter
+are one value, and half past three, 15:30 and 3:30 pm another. The words are data (`packs/values.json`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from nanomem_tui.language.detect import language_of
+
+_CJK_DIGITS = {
+    char: n
+    for n, chars in enumerate(("零〇", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
+    for char in chars
+}
+_CJK_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000, "亿": 10**8, "億": 10**8}
+_CJK = "零〇一二两兩三四五六七八九十百千万萬亿億"
+_COUNTERS = frozenset("个個只隻条條本张張台臺辆輛件次名位杯瓶层層楼樓间間人匹枚冊回階号號代倍篇家道块塊")
+"""Characters that count things behind a number."""
+_AMBIGUOUS_MONTHS = frozenset("may march mar mai sept set sep dec jan abr".split())
+_SCAN = re.compile(
+    rf"""(?P<url>https?://[^\s,;)，。]*[^\s.,;:!?)，。])
+    |(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w)
+    |(?P<host>(?:[A-Za-z][\w-]*(?:\.[\w-]+)*|\d+\.\d+\.\d+\.\d+):\d{{2,5}}\b)
+    |(?P<iso>(?:19|20)\d\d[-/]\d\d?[-/]\d\d?)
+    |(?P<cjkdate>(?:\d{{4}}\s*[年년]\s*)?(?:\d\d?|[{_CJK}]+)\s*[月월](?:\s*(?:\d\d?|[{_CJK}]+)\s*[日号號일])?)
+    |(?P<dmy>\d\d?[./-]\d\d?[./-](?:\d{{4}}|\d\d)\b)
+    |(?P<version>\bv\d+(?:\.\d+)*\b|\d+\.\d+\.\d+(?:[.-]\w+)*)
+    |(?P<phone>(?:\+\d|\b0\d)[\d ()/-]{{5,}}\d)
+    |(?P<clock>\d\d?(?:[:：]|h(?=\d\d))\d\d(?:\s*[ap]\.?m\b)?|\d\d?\s*[ap]\.?m\b|\d\d?\.\d\d\s*Uhr|\d\d?\s*Uhr(?:\s*\d\d)?)
+    |(?P<code>[A-Za-zÀ-ÿ]+[-_]?\d[\w-]*)
+    |(?P<digits>\d{{1,3}}(?:[.,'’\ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)
+    |(?P<cjknumber>[{_CJK}]+)
+    |(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:-[^\W\d_]+)*)""",
+    re.VERBOSE,
+)
+_HALVES = re.compile(
+    r"(?:an |one )?hour and a half|(?:anderthalb|eineinhalb) stunden|(?:una )?hora y media(?! de)|une heure et demie"
+    r"|(?:un')?ora e mezza|(?:uma )?hora e meia|полтора часа|[一1]个半小时|[一1]個半小時|1時間半"
+    r"|한 시간 반|1시간 반|(half an hour|halbe stunde|media hora|demi-heure|mezz'ora|meia hora|полчаса|半小时|半个小时"
+    r"|半小時|半時間|반 시간)",
+    re.IGNORECASE,
+)
+_HALF_SIGNS = ("half", "halb", "media", "demi", "mezz", "meia", "пол", "半", "반")
+_CLOCK_WORDS = re.compile(
+    r"\b(?:(half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s+([^\W_]+)"
+    r"|([^\W_]+)(?:\s+heures?)?\s+(y media|y cuarto|e mezza|e meia|et demie|et quart|e un quarto))",
+    re.IGNORECASE,
+)
+_TURNS = {
+    "half past": 30, "quarter past": 15, "quarter to": -15, "halb": -30, "viertel nach": 15, "viertel vor": -15,
+    "y media": 30, "y cuarto": 15, "e mezza": 30, "e meia": 30, "et demie": 30, "et quart": 15, "e un quarto": 15,
+}  # fmt: skip
+_LATE = re.compile(
+    r"\s*(?:pm\b|p\.m|in the (?:afternoon|evening)|at night|nachmittags|abends|am (?:nachmittag|abend)"
+    r"|de la (?:tarde|noche)|da (?:tarde|noite)|del pomeriggio|di sera|de l['’]après-midi|du soir|вечера|дня)",
+    re.IGNORECASE,
+)
+_LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
+_LINK = re.compile(
+    r"(?:\s*(?:st|nd|rd|th|er|º|°|\.)?\s+(?:of |de |do |di |d['’])?|\s*(?:st|nd|rd|th|\.)\s*)([^\W\d_]+)"
+)
+_AFTER_MONTH = re.compile(r"\s+(?:the )?(\d\d?)(?:st|nd|rd|th)?\b(?!\s*[:h.]\d)(?:,?\s+((?:19|20)\d\d)\b)?")
+_YEAR = re.compile(r"\s*(?:,|de|del|do)?\s*((?:19|20)\d\d)\b")
+_NEXT = re.compile(r"[\s-]?([^\W\d_]+(?:/[^\W\d_])?[²2]?|[€$£¥￥₩₹₽%℃°㎡](?:[CcFf]\b)?)")
+_ISOLATED_MINUS = re.compile(r"(?:^|[\s(（:：])[-−–]$")
+
+
+class Value(NamedTuple):
+    """A value in a text. `kind`: `number`, `clock`, `date`, a dimension (`length`, `mass`, `time`, `money EUR`, …),
+    `version`, `host`, `mail`, `url` or `phone`. `base`: the value in the base unit of its kind, alike for all
+    that are the same. `amount`: the number as it stands. `start` and `end`: where it stands."""
+
+    kind: str
+    base: Any
+    amount: float | None
+    start: int
+    end: int
+
+
+@lru_cache(1)
+def words() -> dict[str, Any]:
+    """The words of numbers, units, currencies and months."""
+    text = resources.files(__package__).joinpath("packs", "values.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def values(text: str, language: str = "") -> list[Value]:
+    """Return the values of a text in their order. `language`: its code, found out when empty.
+
+    >>> [(one.kind, one.base) for one in values("The shed is 2 km away, ready on 4 March")]
+    [('length', 2000.0), ('date', (None, 3, 4))]
+    """
+    language = language or language_of(text)
+    known, numbers = words(), words()["numbers"].get(language, {})
+    found: list[Value] = []
+    taken = list(_of_halves(text, numbers))
+    at = 0
+    while match := _SCAN.search(text, at):
+        kind, start, at = match.lastgroup, match.start(), match.end()
+        if spans := [one for one in taken if one.start <= start < one.end]:
+            at = max(at, spans[0].end)
+            continue
+        value: Value | None = None
+        if kind == "word":
+            value = _of_word(text, match, numbers, known, language)
+        elif kind == "digits":
+            value = _of_number(text, start, at, number_of(match[0]), known)
+        elif kind == "cjknumber":
+            value = _of_cjk(text, match, known)
+        elif kind != "code":
+            value = _special(str(kind), match, text)
+        if value is not None:
+            found.append(value)
+            at = max(at, value.end)
+    return sorted([*found, *taken], key=lambda one: one.start) if taken else found
+
+
+def number_of(written: str) -> float:
+    """Read a number in digits with separators of any country: groups of three are thousands.
+
+    >>> number_of("1,500"), number_of("1.500,25"), number_of("2,5"), number_of("0.500")
+    (1500.0, 1500.25, 2.5, 0.5)
+    """
+    plain = re.sub(r"[\s'’\u00a0\u202f]", "", written)
+    marks = [char for char in plain if char in ".,"]
+    if not marks:
+        return float(plain)
+    last = max(plain.rfind("."), plain.rfind(","))
+    grouped = len(plain) - last - 1 == 3 and not plain.startswith("0")
+    if len(set(marks)) == 2 or not grouped:
+        whole = re.sub(r"[.,]", "", plain[:last])
+        return float(f"{whole}.{plain[last + 1 :]}")
+    return float(re.sub(r"[.,]", "", plain))
+
+
+def cjk_number(written: str) -> int:
+    """Read a number in Chinese characters.
+
+    >>> cjk_number("四十"), cjk_number("两千五"), cjk_number("十一万")
+    (40, 2500, 110000)
+    """
+    total = part = digit = 0
+    last = 1
+    for char in written:
+        if char in _CJK_DIGITS:
+            digit = digit * 10 + _CJK_DIGITS[char] if last == 0 else _CJK_DIGITS[char]
+            last = 0 if last == 0 or not (part or total) else last
+        else:
+            scale = _CJK_SCALES[char]
+            if scale >= 10_000:
+                total, part = (total + part + digit or 1) * scale, 0
+            else:
+                part += (digit or 1) * scale
+            digit, last = 0, scale
+    if digit and last > 10:
+        return total + part + digit * last // 10
+    return total + part + digit
+
+
+def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
+    """Hours and times that are told in halves and quarters."""
+    lower = text.lower()
+    if "quarter" not in lower and "viertel" not in lower and not any(sign in lower for sign in _HALF_SIGNS):
+        return []
+    found = []
+    for match in _HALVES.finditer(text):
+        minutes = 30.0 if match[1] else 90.0
+        found.append(Value("time", minutes, minutes, match.start(), match.end()))
+    for match in _CLOCK_WORDS.finditer(text):
+        hour = (match[2] or match[3]).lower()
+        number = int(hour) if hour.isdigit() else {"una": 1, "une": 1, "one": 1, "uma": 1}.get(hour, numbers.get(hour))
+        if (
+            number is not None
+            and number <= 24
+            and not any(one.start < match.end() and match.start() < one.end for one in found)
+        ):
+            minutes = number * 60 + _TURNS[(match[1] or match[4]).lower()]
+            found.append(_clock(minutes, number, text, match.start(), match.end()))
+    return found
+
+
+def _clock(minutes: float, hour: float, text: str, start: int, end: int) -> Value:
+    """A clock time: minutes of twelve hours, and whether it is surely of the second half of the day."""
+    late: bool | None = True if minutes >= 780 else None
+    before = text[max(0, start - 3) : start].rstrip()
+    if late is None and (before.endswith(_LATE_BEFORE)):
+        late = True
+    elif late is None and (found := _LATE.match(text, end)):
+        late, end = True, found.end()
+    return Value("clock", (minutes % 720, late), float(hour), start, end)
+
+
+def _special(kind: str, match: re.Match[str], text: str) -> Value | None:
+    """What has a form of its own."""
+    start, end, written = match.start(), match.end(), match[0]
+    if kind in ("url", "mail", "host", "version"):
+        base = written.lower().rstrip("/").removeprefix("https://").removeprefix("http://").removeprefix("www.")
+        return Value(kind, base.removeprefix("v") if kind == "version" else base, None, start, end)
+    if kind == "phone":
+        return Value(kind, re.sub(r"\D", "", written)[-8:], None, start, end)
+    if kind == "clock":
+        parts = [int(part) for part in re.findall(r"\d+", written)]
+        minutes = parts[0] * 60 + (parts[1] if len(parts) > 1 else 0)
+        mark = written.lower()
+        if "p" in mark and parts[0] < 12:
+            minutes += 720
+        if "a" in mark:
+            return Value(kind, (minutes % 720, False), float(parts[0]), start, end)
+        return _clock(minutes, parts[0], text, start, end)
+    numbers = [int(part) if part.isdigit() else cjk_number(part) for part in re.findall(rf"\d+|[{_CJK}]+", written)]
+    if kind == "cjkdate":
+        year = numbers.pop(0) if "年" in written or "년" in written else None
+        month, day = numbers[0], numbers[1] if len(numbers) > 1 else None
+    elif kind == "iso":
+        year, month, day = numbers
+    else:
+        day, month, year = numbers
+        year += 2000 if year < 100 else 0
+        if month > 12 >= day:
+            day, month = month, day
+    if not 1 <= month <= 12 or (day is not None and day > 31):
+        return None
+    return Value("date", (year, month, day), None, start, end)
+
+
+def _of_word(
+    text: str, match: re.Match[str], numbers: dict[str, int], known: dict[str, Any], language: str
+) -> Value | None:
+    """A number in words, or a month with what stands after it."""
+    word = match[0].lower()
+    month = known["months"].get(word)
+    if month is not None and not (word in numbers and language == "fr"):
+        if found := _AFTER_MONTH.match(text, match.end()):
+            year = int(found[2]) if found[2] else None
+            return Value("date", (year, month, int(found[1])), None, match.start(), found.end())
+        if found := _YEAR.match(text, match.end()):
+            return Value("date", (int(found[1]), month, None), None, match.start(), found.end())
+        if word in _AMBIGUOUS_MONTHS and not (match[0][0].isupper() and match.start()) and language not in ("de", "fr"):
+            return None
+        return Value("date", (None, month, None), None, match.start(), match.end())
+    number = numbers.get(word)
+    if number is None and language == "ko":
+        number = numbers.get(word[:2]) if len(word) > 2 and word[2:] in known["units"] else None
+        if number is not None:
+            return _of_number(text, match.start(), match.start() + 2, float(number), known)
+    if number is None and len(word) > 6 and language in ("de", "it"):
+        return _long_number(text, match, numbers, known)
+    if number is None:
+        return None
+    end, total = match.end(), float(number)
+    while following := re.compile(r"(?: and | y | e |\s)([^\W\d_]+)").match(text, end):
+        more = numbers.get(following[1].lower())
+        if more is None:
+            break
+        fits = (total >= 20 and more < 10 and total % 10 == 0) or (total >= 100 and more < 100)
+        if not fits:
+            break
+        total, end = total + more, following.end()
+    return _of_number(text, match.start(), end, total, known)
+
+
+def _long_number(text: str, match: re.Match[str], numbers: dict[str, int], known: dict[str, Any]) -> Value | None:
+    """A number that is written as one word: zweihundert, tremila."""
+    word = match[0].lower()
+    for scale, factor in (("tausend", 1000), ("hundert", 100), ("mila", 1000), ("cento", 100)):
+        head, found, tail = word.partition(scale)
+        if (
+            found
+            and (not head or head == "ein" or head in numbers)
+            and (not tail or tail.removeprefix("und") in numbers)
+        ):
+            total = numbers.get(head, 1) * factor + numbers.get(tail.removeprefix("und"), 0)
+            return _of_number(text, match.start(), match.end(), float(total), known)
+    return None
+
+
+def _of_cjk(text: str, match: re.Match[str], known: dict[str, Any]) -> Value | None:
+    """A number in Chinese characters, where a unit, a counter or a power of ten shows that it is one."""
+    start, end, written = match.start(), match.end(), match[0]
+    number = cjk_number(written)
+    if text[start - 1 : start] in ("第", "周", "週", "期", "拜", "统", "統"):
+        return None
+    value = _of_number(text, start, end, float(number), known)
+    if value.kind != "number":
+        return value if number != 1 or value.kind not in ("time", "heat") or text[end : end + 1] not in "天度" else None
+    if len(written) > 1 and any(char in _CJK_SCALES for char in written):
+        return value
+    return value if number != 1 and text[end : end + 1] in _COUNTERS else None
+
+
+def _of_number(text: str, start: int, end: int, number: float, known: dict[str, Any]) -> Value:
+    """A number with its sign, scale, unit, currency or month."""
+    before = text[max(0, start - 12) : start]
+    behind = text[end : end + 40].lower()
+    is_below = before.lower().rstrip().endswith(tuple(known["minus"])) or any(sign in behind for sign in known["below"])
+    if is_below or _ISOLATED_MINUS.search(before):
+        number = -number
+    money = known["money"].get(before.rstrip()[-1:]) or known["money"].get(
+        before.lower().rsplit(" ", 2)[-2:][0].strip()
+    )
+    if start and text[start - 1 : start].isspace() and before.strip()[-1:] not in "$€£¥￥₩₹₽":
+        last = before.split()[-1:] or [""]
+        money = known["money"].get(last[0].lower()) if last[0].isupper() and len(last[0]) == 3 else None
+    if (found := _LINK.match(text, end)) and (month := known["months"].get(found[1].lower())) and number <= 31:
+        year = _YEAR.match(text, found.end())
+        stop = year.end() if year else found.end()
+        return Value("date", (int(year[1]) if year else None, month, int(number)), number, start, stop)
+    while found := _NEXT.match(text, end):
+        word = found[1]
+        scale = known["scales"].get(word.lower()) or (word[0] in "万萬千亿億百만천억백" and known["scales"][word[0]])
+        if scale:
+            number, end = number * scale, found.start(1) + (len(word) if word.lower() in known["scales"] else 1)
+            continue
+        unit, stop = _unit(text, found, number, known)
+        if unit is not None:
+            return Value(unit[0], unit[1], unit[2], start, stop)
+        break
+    if money:
+        return Value(f"money {money}", number, number, start, end)
+    if _ORDINAL.match(text, end):
+        return Value("number", number, number, start, end)
+    if 1900 <= number <= 2099 and number == int(number) and text[start:end].isdigit() and "." not in text[start:end]:
+        return Value(
+            "date",
+            (int(number), None, None),
+            number,
+            start,
+            end + (text[end : end + 1] in ("年", "년") and end < len(text)),
+        )
+    return Value("number", number, number, start, end)
+
+
+def _unit(text: str, found: re.Match[str], number: float, known: dict[str, Any]) -> tuple[Any, int]:
+    """The kind, base and amount of a number with what stands behind it, and where that ends."""
+    word, start = found[1].lower(), found.start(1)
+    hour = word[:1]
+    if hour in ("点", "點", "時", "시") and not word.startswith(("時間", "시간")) and number <= 24:
+        end, minutes = start + 1, number * 60
+        if half := re.compile(rf"\s?(半|반|(\d\d?|[{_CJK}]+)\s?[分분])").match(text, end):
+            part = half[2]
+            minutes += 30 if not part else int(part) if part.isdigit() else cjk_number(part)
+            end = half.end()
+        digits = re.compile(rf"[\d{_CJK}]").match(text, start - 1)
+        value = _clock(minutes, number, text, _number_start(text, start) if digits else start, end)
+        return (value.kind, value.base, number), value.end
+    for length in range(len(word), 0, -1):
+        part = word[:length]
+        if length < len(word) and not _may_cut(part):
+            continue
+        if part in known["money"]:
+            return (f"money {known['money'][part]}", number, number), start + length
+        if part in known["units"]:
+            dimension, factor = known["units"][part]
+            return (dimension, round(number * factor, 6), number), start + length
+    return None, start
+
+
+def _number_start(text: str, end: int) -> int:
+    """Where the number that ends here begins."""
+    while end and (text[end - 1].isdigit() or text[end - 1] in _CJK or text[end - 1] == " "):
+        end -= 1
+    return end
+
+
+def _may_cut(part: str) -> bool:
+    """Whether a unit may stand at the beginning of a longer word: in scripts that write no blanks or endings there."""
+    return part[-1] >= "\u3040" or part[-1] in "²2"
+
+
+def equal(one: Value, other: Value) -> bool:
+    """Whether two values are the same; a bare number equals any amount with that number."""
+    if one.kind == other.kind:
+        if one.kind == "clock":
+            (a, late), (b, other_late) = one.base, other.base
+            return bool(a == b and (late is None or other_late is None or late == other_late))
+        if one.kind == "date":
+            pairs = [(a, b) for a, b in zip(one.base, other.base, strict=True) if a is not None and b is not None]
+            return bool(pairs) and all(a == b for a, b in pairs)
+        if isinstance(one.base, float) and isinstance(other.base, float):
+            return abs(one.base - other.base) <= 1e-6 * max(1.0, abs(one.base))
+        return bool(one.base == other.base)
+    if "number" in (one.kind, other.kind) or {one.kind, other.kind} == {"clock", "time"}:
+        return one.amount is not None and one.amount == other.amount
+    return False
+
+
+def match_values(ours: Sequence[Value], theirs: Sequence[Value]) -> tuple[list[Value], list[Value], int]:
+    """Pair equal values; return those that only the one side has, those that only the other has, and the pairs."""
+    rest = list(theirs)
+    alone = []
+    for one in ours:
+        same = next((n for n, other in enumerate(rest) if equal(one, other)), None)
+        if same is None:
+            if not any(equal(one, other) for other in theirs):
+                alone.append(one)
+        else:
+            del rest[same]
+    rest = [other for other in rest if not any(equal(one, other) for one in ours)]
+    return alone, rest, len(ours) - len(alone)
