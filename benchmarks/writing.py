@@ -1,10 +1,18 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
-    python benchmarks/writing.py [messages] [archive] [--half open|sealed|both] [--show] [--json FILE]
+    python benchmarks/writing.py [messages] [archive] [pairs] [evidence]
+                                 [--half open|sealed|both] [--show] [--json FILE]
 
-Each message is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
-holds the words that a label asks for and none that it bars. `archive` runs the rules Dream on each workspace, until no
-entry waits: an edit is accepted where it has the right words, in the right file and section, or changes the right line.
+`messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
+holds the words that a label asks for and none that it bars.
+
+`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words in the
+right file and section, or changes the right line.
+
+`pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
+how many of those told are right and how many are found. `evidence`: how many lines that an entry says are known to be
+said (`language.compare.holds`), and how many that it does not say.
+
 `--show` prints what differs; never of the sealed half.
 """
 
@@ -17,7 +25,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +35,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.errors import NothingToDo
 from nanomem_tui.formats.markdown import sections
+from nanomem_tui.language import compare
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store.values import Item
@@ -89,6 +98,13 @@ OF = {
     "wanted lines to review": "wanted lines",
     "left": "lines worth nothing",
     "asked about": "lines to ask about",
+    "right": "pairs",
+    "likeliest right": "pairs",
+    **{f"{relation} right": f"told {relation}" for relation in compare.RELATIONS},
+    **{f"{relation} found": f"are {relation}" for relation in compare.RELATIONS},
+    "known as said": "said lines",
+    "falsely taken": "other lines",
+    "likelier right": "lines",
 }
 """What each count is a share of."""
 
@@ -315,7 +331,61 @@ def alike(line: str, other: str) -> bool:
     return len(one & two) >= 0.5 * min(len(one), len(two))
 
 
-PARTS = {"messages": messages, "archive": archive}
+def pairs(half: str, show: bool) -> dict[str, Counter[str]]:
+    """How pairs of statements are read, by language."""
+
+    def read(label: Label, counts: Counter[str]) -> str:
+        wanted, found = label["relation"], compare.compared(label["a"], label["b"])
+        shares = compare.shares_of(label["a"], label["b"])
+        counts["pairs"] += 1
+        counts["right"] += found.relation == wanted
+        counts["likeliest right"] += max(shares, key=shares.__getitem__) == wanted
+        counts[f"are {wanted}"] += 1
+        counts[f"told {found.relation}"] += 1
+        counts[f"{wanted} found"] += found.relation == wanted
+        counts[f"{wanted} right"] += found.relation == wanted
+        if found.relation == wanted:
+            return ""
+        told = " ".join(f"{name} {share:.2f}" for name, share in shares.items())
+        return f"{found.relation}, not {wanted}: {label['a']!r} {label['b']!r} ({told})"
+
+    return by_language(half, "pairs", show, read)
+
+
+def evidence(half: str, show: bool) -> dict[str, Counter[str]]:
+    """How lines are held against entries, by language."""
+
+    def read(label: Label, counts: Counter[str]) -> str:
+        share = compare.holds(label["entry"], label["line"])
+        told = share >= compare.least_holding()
+        kind = "said lines" if label["holds"] else "other lines"
+        counts[kind] += 1
+        counts["known as said" if label["holds"] else "falsely taken"] += told
+        counts["lines"] += 1
+        counts["likelier right"] += (share >= 0.5) == label["holds"]
+        return "" if told == label["holds"] else f"{share:.2f} {label['holds']}: {label['entry']!r} {label['line']!r}"
+
+    return by_language(half, "evidence", show, read)
+
+
+def by_language(
+    half: str, kind: str, show: bool, read: Callable[[Label, Counter[str]], str]
+) -> dict[str, Counter[str]]:
+    """Count what is read of each label, by language; print what differs where it is asked for."""
+    found: dict[str, Counter[str]] = {}
+    for label in labels(half, kind):
+        language = label["lang"] if label["lang"] in ("en", "zh") else "others"
+        differs = read(label, found.setdefault(language, Counter()))
+        if show and differs:
+            print(f"{label['id']} {differs}")
+    whole = Counter[str]()
+    for counts in found.values():
+        whole.update(counts)
+    order = [name for pair in OF.items() for name in reversed(pair)]
+    return {name: Counter({one: counts[one] for one in order}) for name, counts in {**found, "all": whole}.items()}
+
+
+PARTS = {"messages": messages, "archive": archive, "pairs": pairs, "evidence": evidence}
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact
 from nanomem_tui.formats import markdown
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.spoken import is_of
+from nanomem_tui.language.spoken import is_of, subject_of
 from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
 from nanomem_tui.tokens import tokens
 
 _LIKELY = {
     "person": {USER: 2.0},
     "preference": {USER: 4.0},
-    "rule": {SOUL: 6.0},
+    "rule": {SOUL: 4.5},
     "decision": {MEMORY: 1.6},
     "project": {MEMORY: 2.4},
     "event": {MEMORY: 0.7},
@@ -76,8 +76,7 @@ class Outline:
     def __init__(self, files: Mapping[str, str], owner: str = "") -> None:
         self._files, self._owner = dict(files), owner
         self._sections = [section for name, text in files.items() for section in _sections(name, text)]
-        own = (details.details(line) for line in files.get(USER, "").split("\n"))
-        self._named_in_user = frozenset[str]().union(*(stems(name) for names in own for name in names)) - stems(owner)
+        self._named = {name: _names(files.get(name, "")) - stems(owner) for name in (USER, MEMORY)}
         found = Counter(word for section in self._sections for word in _words_of(section))
         self._weights = {word: math.log(1 + len(self._sections) / count) for word, count in found.items()}
 
@@ -93,7 +92,7 @@ class Outline:
             for section in self._sections
             if section.file != SOUL or SOUL in likely
         ]
-        best = max(scored, key=lambda one: one[0] + one[1], default=None)
+        best = max(scored, key=lambda one: one[0] + 1.5 * one[1], default=None)
         if best is not None and best[0] >= _ALIKE:
             return Place(best[2].file, best[2].title)
         file = max(likely, key=likely.__getitem__)
@@ -111,9 +110,10 @@ class Outline:
                 likely[file] = likely.get(file, 0.0) + share * weight
         if is_of(fact.text, self._owner) or about & _PERSONAL:
             likely[USER] += 1.2
-        elif not stems(fact.text) & self._named_in_user:
-            likely[USER] -= 2.5
-        return {file: weight for file, weight in likely.items() if file != SOUL or weight > 2.0}
+        elif not stems(fact.text) & self._named[USER]:
+            known = stems(subject_of(fact.text)) & self._named[MEMORY]
+            likely[USER] -= 2.5 if known or fact.label not in ("person", "event") else 0.0
+        return {file: weight for file, weight in likely.items() if file != SOUL or weight > 2.2}
 
     def _home(self, fact: Fact, file: str, topic: str, other: str = "") -> Place:
         """The section of a topic, or a general one, or a new heading."""
@@ -135,6 +135,11 @@ class Outline:
 
     def _weight(self, words: Iterable[str]) -> float:
         return sum(self._weights.get(word, 0.0) for word in words)
+
+
+def _names(text: str) -> frozenset[str]:
+    """The words of the names in a file."""
+    return frozenset[str]().union(*(stems(name) for line in text.split("\n") for name in details.details(line)))
 
 
 def _words_of(section: _Section) -> frozenset[str]:

@@ -8,6 +8,7 @@ say they are over. Must not read files or apply edits for good.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from nanomem_tui import dates
 from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.entry_lines import lines_of
 from nanomem_tui.dream.facts import USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import Known, Lines, telling
@@ -24,13 +26,17 @@ from nanomem_tui.dream.rewrite import corrected_value, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language.compare import compared, shares_of
+from nanomem_tui.language.spoken import subject_of
 from nanomem_tui.language.values import values
 from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
 
 _SAME = 0.25  # how sure it has to be that a line is repeated, by what is said and how many words are shared
 _NEWER, _MAYBE = 0.4, 0.3  # … that it is given up; that a person is asked
-_OWNER = re.compile(r"(?m)^\s*[-*+]\s+\**(?:Name|姓名|名字|Имя|Nombre|Nome|Nom|名前|이름)\**\s*[:：]\**\s*(\S+)")
+_OWNER = re.compile(
+    r"(?mi)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|prénom|名前|이름)"
+    r"\**\s*[:：]\**\s*([^\s,;(（,]+)"
+)
 
 
 class Verdict(NamedTuple):
@@ -98,7 +104,7 @@ class _Work:
         self.held: list[Refusal] = []
         self.files = dict(files)
         found = _OWNER.search(files.get(USER, ""))
-        self.owner = found[1].strip("*") if found else ""
+        self.owner = found[1].strip("*") if found else _most_named(entries, files.get(USER, ""))
         self._archive = sorted(archive or entries, key=lambda entry: (entry.cursor, entry.line))
         self._today = day_of(self._archive)
         self._gate = Gate(files, evidence_of(entries), limits, self._today)
@@ -207,6 +213,12 @@ class _Work:
         if self._later is None:
             self._later = [fact for entry in self._archive for fact in facts_of(entry, self.owner)[0] if not fact.held]
         return [fact for fact in self._later if fact.cursor > cursor]
+
+
+def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
+    """The name with which most lines of the entries begin, where the file about the user has it."""
+    names = Counter(subject_of(line.text) for entry in entries for line in lines_of(entry.content))
+    return next((name for name, _ in names.most_common() if name and re.search(rf"\b{re.escape(name)}\b", user)), "")
 
 
 __all__ = ["Proposal", "RulesDreamer", "apply_edits"]

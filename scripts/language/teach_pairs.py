@@ -1,0 +1,223 @@
+"""Makes the packs by which two statements are compared (`packs/pairs.json`) and a line is held against an entry of the
+archive (`packs/evidence.json`), from labelled pairs (`taught/pairs-*.jsonl`, `taught/evidence-*.jsonl`).
+
+    scripts/language/teach_pairs.py              # needs scikit-learn: pip install scikit-learn
+    scripts/language/teach_pairs.py --check      # whether each pack was made of what is taught now (exit code 1)
+    scripts/language/teach_pairs.py --fold       # how well it learns: each quarter read by what three others taught
+
+One logistic regression over all languages: what is no word (how much is shared, which values are equal, who it is
+about, what is denied) is learned from every language for each. Least shares are chosen on the folds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from nanomem_tui.language import compare, pair_features  # noqa: E402
+from nanomem_tui.language.statement import statement  # noqa: E402
+
+TAUGHT = Path(__file__).parent / "taught"
+PACKS = ROOT / "nanomem_tui" / "language" / "packs"
+STRENGTH = {"pairs": 0.15, "evidence": 0.15}
+LEAST = 0.01
+"""A feature stays when one of its weights is that large."""
+WANTED = {"same": 0.95, "newer": 0.95, "denial": 0.95}
+"""The precision that the least share of each relation is chosen for."""
+FALSE_EVIDENCE = 0.03
+
+
+class Taught(NamedTuple):
+    """What is taught: features, label and language of each item, and its two texts."""
+
+    found: list[set[str]]
+    labels: list[str]
+    languages: list[str]
+    texts: list[tuple[str, str]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packs", nargs="*", choices=["pairs", "evidence", []], default=[])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--fold", action="store_true")
+    options = parser.parse_args()
+    stale = []
+    for name in options.packs or ("pairs", "evidence"):
+        if options.check:
+            stale += [name] if compare.pack(name).made_of != fingerprint(name) else []
+            continue
+        data = taught(name)
+        shares = folded(name, data)
+        least = least_pairs(data, shares) if name == "pairs" else least_evidence(data, shares)
+        print(name, len(data.labels), *report(name, data, shares, least), sep="\n  ", flush=True)
+        if not options.fold:
+            write(name, data, least)
+    if stale:
+        print(f"stale: {', '.join(stale)}: run scripts/language/teach_pairs.py", file=sys.stderr)
+    return int(bool(stale))
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """The labelled items, in the order of files and lines; one that stands twice counts once."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(TAUGHT.glob(f"{name}-*.jsonl")):
+        for text in path.read_text(encoding="utf-8").splitlines():
+            line = json.loads(text)
+            found.setdefault("\n".join(_texts(name, line)).lower(), line)
+    return list(found.values())
+
+
+def fingerprint(name: str) -> str:
+    """What a pack is made of, as a hash: the items, the words that mean something, and the version of the features."""
+    body = "\n".join(json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines(name))
+    words = "".join((PACKS / f"{one}.json").read_text(encoding="utf-8") for one in ("notions", "values"))
+    return hashlib.sha256(f"{pair_features.VERSION}\n{body}\n{words}".encode()).hexdigest()[:16]
+
+
+def _texts(name: str, line: dict[str, Any]) -> tuple[str, str]:
+    return (line["a"], line["b"]) if name == "pairs" else (line["entry"], line["line"])
+
+
+def taught(name: str) -> Taught:
+    """Read what is taught, in an order that does not follow the files."""
+    items = lines(name)
+    random.Random(1).shuffle(items)
+    result = Taught([], [], [], [])
+    for line in items:
+        one, other = _texts(name, line)
+        result.found.append(features_of(name, one, other))
+        result.labels.append(line["relation"] if name == "pairs" else str(line["holds"]).lower())
+        result.languages.append(line["lang"])
+        result.texts.append((one, other))
+    return result
+
+
+def features_of(name: str, one: str, other: str) -> set[str]:
+    """The features of two texts, in the language that they are found to be in."""
+    language = compare.language_of_both(one, other)
+    if name == "pairs":
+        return pair_features.of_pair(statement(one, language), statement(other, language))
+    return pair_features.of_evidence(one, other, language)
+
+
+def learn(name: str, found: Sequence[set[str]], labels: Sequence[str]) -> compare.Pack:
+    """Learn from these items."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    seen = Counter(feature for one in found for feature in one)
+    columns = DictVectorizer()
+    matrix = columns.fit_transform([dict.fromkeys(sorted(f for f in one if seen[f] > 1), 1.0) for one in found])
+    model = LogisticRegression(C=STRENGTH[name], max_iter=500, tol=1e-3).fit(matrix, labels)
+    names = tuple(map(str, model.classes_))
+    rows, bias = model.coef_, model.intercept_
+    if len(names) == 2:  # one row tells both apart
+        rows, bias = [-rows[0] / 2, rows[0] / 2], [-bias[0] / 2, bias[0] / 2]
+    weights = {}
+    for feature, n in columns.vocabulary_.items():
+        row = tuple(round(float(one[n]), 2) for one in rows)
+        if max(map(abs, row)) >= LEAST:
+            weights[feature] = row
+    return compare.Pack(names, {}, weights, tuple(round(float(one), 3) for one in bias), "")
+
+
+def folded(name: str, data: Taught, parts: int = 4) -> list[dict[str, float]]:
+    """The shares of each item, read by what the other parts taught."""
+    result: list[dict[str, float]] = [{} for _ in data.labels]
+    for part in range(parts):
+        inside = [n for n in range(len(data.labels)) if n % parts != part]
+        made = learn(name, [data.found[n] for n in inside], [data.labels[n] for n in inside])
+        for n in range(part, len(data.labels), parts):
+            result[n] = made.shares(data.found[n])
+            if name == "pairs":
+                language = compare.language_of_both(*data.texts[n])
+                one, other = (statement(text, language) for text in data.texts[n])
+                result[n] = compare.ruled(one, other, result[n])
+    return result
+
+
+def least_pairs(data: Taught, shares: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The least share of each relation at which it is right as often as is wanted."""
+    found = {}
+    for relation, precision in WANTED.items():
+        told = sorted(
+            ((one[relation], label == relation) for one, label in zip(shares, data.labels, strict=True)
+             if max(one, key=one.__getitem__) == relation), reverse=True,
+        )  # fmt: skip
+        right, best = 0, 0.99
+        for n, (share, is_right) in enumerate(told, 1):
+            right += is_right
+            if n >= 20 and right / n >= precision:
+                best = share
+        found[relation] = round(best, 3)
+    return found
+
+
+def least_evidence(data: Taught, shares: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The least share at which a line that does not hold is taken for one that does as seldom as is wanted."""
+    false = sorted(
+        (one["true"] for one, label in zip(shares, data.labels, strict=True) if label == "false"), reverse=True
+    )
+    return {"true": round(false[int(len(false) * FALSE_EVIDENCE)], 3)}
+
+
+def report(name: str, data: Taught, shares: Sequence[dict[str, float]], least: dict[str, float]) -> list[str]:
+    """How well the folds were read."""
+    found = [f"least {least}"]
+    by_language: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for one, label, language in zip(shares, data.labels, data.languages, strict=True):
+        by_language[language][0] += max(one, key=one.__getitem__) == label
+        by_language[language][1] += 1
+    whole = [sum(column) for column in zip(*by_language.values(), strict=True)]
+    found.append(f"accuracy of the likeliest {whole[0] / whole[1]:.3f}: " + " ".join(
+        f"{language} {right / many:.2f}" for language, (right, many) in sorted(by_language.items())))  # fmt: skip
+    for relation in sorted(set(data.labels)):
+        told = [label for one, label in zip(shares, data.labels, strict=True)
+                if max(one, key=one.__getitem__) == relation and one[relation] >= least.get(relation, 0)]  # fmt: skip
+        plain = [
+            label for one, label in zip(shares, data.labels, strict=True) if max(one, key=one.__getitem__) == relation
+        ]
+        of = data.labels.count(relation)
+        right = told.count(relation)
+        found.append(
+            f"{relation:10} precision {right / (len(told) or 1):.3f} recall {right / of:.3f}"
+            f"   likeliest: {plain.count(relation) / (len(plain) or 1):.3f} {plain.count(relation) / of:.3f} of {of}"
+        )
+    if name == "evidence":
+        told = [one["true"] >= least["true"] for one in shares]
+        true = [label == "true" for label in data.labels]
+        right = sum(a and b for a, b in zip(told, true, strict=True))
+        found.append(f"holds: precision {right / (sum(told) or 1):.3f} recall {right / sum(true):.3f}")
+    return found
+
+
+def write(name: str, data: Taught, least: dict[str, float]) -> None:
+    """Write a pack."""
+    made = learn(name, data.found, data.labels)
+    body = {
+        "made_of": fingerprint(name),
+        "labels": made.labels,
+        "least": least,
+        "bias": made.bias,
+        "weights": {
+            feature: " ".join(f"{weight:g}" for weight in row) for feature, row in sorted(made.weights.items())
+        },
+    }
+    text = json.dumps(body, ensure_ascii=False, indent=0)
+    (PACKS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    print(f"{name}: {len(data.labels)} items, {len(made.weights)} features, {len(text) // 1000} kB", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
