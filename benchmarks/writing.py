@@ -6,8 +6,9 @@
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
 holds the words that a label asks for and none that it bars.
 
-`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words in the
-right file and section, or changes the right line.
+`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words in
+the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
+written is a new line.
 
 `pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
 how many of those told are right and how many are found. `evidence`: how many lines that an entry says are known to be
@@ -264,7 +265,7 @@ def judge(
     asked = {said["id"] for edit in waiting if (said := source_of(edit, rows)) is not None}
     for edit in edits:
         row = source_of(edit, rows)
-        verdict = "not wanted" if row is None else fits(edit, row, titles)
+        verdict = "not wanted" if row is None else fits(edit, as_it_is(row, rows, written), titles)
         counts["edits"] += 1
         counts[verdict] += 1
         if row is not None and verdict != "not wanted":
@@ -291,6 +292,14 @@ def judge(
             counts["lines to ask about"] += 1
             counts["asked about"] += row["id"] in asked
     return counts, differs
+
+
+def as_it_is(row: Label, rows: list[Label], written: set[str]) -> Label:
+    """A label as it is where the line of the archive that it repeats or changes was not written: the line is new."""
+    before = next((one for one in rows if one["line"] == row["old"] and one is not row), None)
+    if before is None or before["id"] in written:
+        return row
+    return {**row, "action": "add", "must": row["must"] or before["must"], "section": row["section"] or before["section"]}
 
 
 def source_of(edit: LineEdit, rows: list[Label]) -> Label | None:

@@ -17,7 +17,7 @@ from nanomem_tui.formats import markdown
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.spoken import is_of, subject_of
-from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
+from nanomem_tui.language.topics import cues_of, names_of_heading, title_of, topics_of_heading, topics_of_line
 from nanomem_tui.tokens import tokens
 
 _LIKELY = {
@@ -32,16 +32,18 @@ _LIKELY = {
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 _PERSONAL = frozenset({"family", "health", "identity"})
 """Subjects of USER.md; of others a section may be anywhere."""
+_RULE = 0.8  # how sure it has to be that a line is a rule for the assistant
 _ALIKE = 2.2  # how much a line has to have in common with a section to go there
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
 _READ = 12  # lines of a section by which it is known what kind they are
 
 
 class Place(NamedTuple):
-    """A file, and the title of a section of it that is there or will be."""
+    """A file, and the title of a section of it that is there or will be. `sure`: whether something speaks for it."""
 
     file: str
     section: str
+    sure: bool = True
 
 
 class _Section(NamedTuple):
@@ -94,13 +96,15 @@ class Outline:
         ]
         best = max(scored, key=lambda one: one[0] + 1.5 * one[1], default=None)
         if best is not None and best[0] >= _ALIKE:
-            return Place(best[2].file, best[2].title)
+            sure = best[2].file != SOUL or fact.kinds.get("rule", 0.0) >= _RULE and "answers" in cues_of(fact.text)
+            return Place(best[2].file, best[2].title, sure)
         file = max(likely, key=likely.__getitem__)
         topic = "style" if file == SOUL else _HOME.get(fact.label, "")
         if file == MEMORY and (name := " ".join(fact.under.strip("*#:： ").split())) and names_of_heading(name):
             return Place(file, name)
         own = next((one for one in ("family", "health", "work") if one in about), "") if file == USER else ""
-        return self._home(fact, file, own or topic or "notes", topic)
+        sure = bool(fact.file) or (file == USER and is_of(fact.text, self._owner))
+        return self._home(fact, file, own or topic or "notes", topic)._replace(sure=sure)
 
     def _likely(self, fact: Fact, about: frozenset[str]) -> dict[str, float]:
         """How likely each file is: by what the line may be, and by whom it is about."""
@@ -129,7 +133,8 @@ class Outline:
         """How much a line has in common with a section: words of its heading, of its lines, its subject, its kind."""
         best = max((self._weight(words & line) for line in section.lines), default=0.0)
         heading = self._weight(words & section.heading)
-        topics = 2.5 if about & section.topics else 0.0
+        topics = 4.0 if about & section.topics else 0.0
+        topics += 1.0 if "family" in about & section.topics else 0.0
         own = 2.0 if label != "person" and _HOME.get(label) in section.topics else 0.0
         return best + 1.2 * heading + topics + own + section.labels.get(label, 0.0)
 

@@ -10,28 +10,18 @@ import re
 from nanomem_tui.dream import details
 from nanomem_tui.dream.known import FIELD, Known, cells
 from nanomem_tui.dream.places import stems
+from nanomem_tui.language.spoken import denied_value, without_denied
 from nanomem_tui.language.values import Value, values
 
-_NOT = re.compile(
-    r"[,;,；]?\s*(?:\bnot|\binstead of|\brather than|\bno longer|\bnicht|\bstatt|\bno|\ben vez de|\bpas|\bau lieu de|\bnão|"
-    r"\bnon|\binvece di|\bа не|\bне|\bвместо|不是|而不是|不再是)\s+(?P<wrong>[^,.;,。；()（）]+?)\s*[.。]?$",
-    re.IGNORECASE,
-)
 _LINK = re.compile(
     r"(?:\s*[:：=]\s*|\s+(?:is|are|was|has changed to|changed to|ist|es|est|é|è|теперь|—)\s+(?:now\s+)?|\s*[是为]\s*)"
 )
 
 
-def corrected_value(text: str) -> str:
-    """Return what a statement says is not so: `Kyoto` of `The office is in Osaka, not Kyoto`; "" where nothing."""
-    found = _NOT.search(text)
-    return found["wrong"].strip() if found else ""
-
-
 def rewritten(line: Known, text: str) -> tuple[str, str]:
     """Return (the line as it is to be, the value that it loses) where `text` is the newer statement."""
-    wrong = corrected_value(text)
-    said = _NOT.sub("", text).rstrip(" .。,") if wrong and wrong.casefold() in line.text.casefold() else text
+    wrong = denied_value(text)
+    said = without_denied(text) if wrong and wrong.casefold() in line.text.casefold() else text
     if line.head:
         return _row(line, said)
     if swapped := _swapped(line.text, said):

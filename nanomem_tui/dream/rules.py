@@ -18,21 +18,24 @@ from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.entry_lines import lines_of
-from nanomem_tui.dream.facts import USER, Fact, Skipped, facts_of
+from nanomem_tui.dream.facts import SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import Known, Lines, telling
 from nanomem_tui.dream.places import Outline, stems
-from nanomem_tui.dream.rewrite import corrected_value, rewritten
+from nanomem_tui.dream.rewrite import rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language.compare import compared, shares_of
-from nanomem_tui.language.spoken import subject_of
+from nanomem_tui.language.spoken import denied_value, subject_of
+from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
 from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
 
 _SAME = 0.25  # how sure it has to be that a line is repeated, by what is said and how many words are shared
-_NEWER, _MAYBE = 0.4, 0.3  # … that it is given up; that a person is asked
+_NEWER = 0.4  # … that it is given up
+_LIKELY, _ALIKE = 0.8, 0.2  # how likely something of the kind is, with how many words shared, for a person to be asked
+_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
 _OWNER = re.compile(
     r"(?mi)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|prénom|名前|이름)"
     r"\**\s*[:：]\**\s*([^\s,;(（,]+)"
@@ -149,29 +152,50 @@ class _Work:
             told = " and ".join(f"“{secrets.mask(line.text)}”" for line in found.maybe[:2])
             self.held.append(Refusal(self._new_line(fact), f"it may contradict {told}"))
             return ""
+        if fact.mark is None and (why := self._doubt(fact)):
+            self.held.append(Refusal(self._new_line(fact), why))
+            return ""
         return self._make(self._new_line(fact))
+
+    def _doubt(self, fact: Fact) -> str:
+        """Why a person should look at a new line that nobody asked to keep."""
+        if cues_of(fact.text) & _DOUBTFUL:
+            return UNSURE
+        return "" if self._outline.place(fact).sure else "no section is like it"
 
     def _verdict(self, fact: Fact) -> Verdict:
         """Hold a fact against the lines with the same words."""
-        wrong = fold(corrected_value(fact.text))
+        wrong = stems(denied_value(fact.text))
         kinds = {value.kind for value in values(fact.text)}
         newer: list[tuple[float, Known]] = []
+        maybe: list[Known] = []
         for line, alike in self._lines.near(fact.text, self.owner):
             if fold(line.text) == fold(fact.text):
                 return Verdict(same=line)
             shares = shares_of(line.statement, fact.text)
-            if (shares["same"] > 0.3 and shares["same"] * alike >= _SAME) or (shares["same"] > 0.7 and alike > 0.2):
+            if self._says_it(line, fact, shares, alike):
                 return Verdict(same=line)
-            named = bool(wrong) and details.holds(fold(line.text), wrong)
-            weight = alike + (0.4 if named else 0.0)
-            weight *= 1.3 if kinds & {value.kind for value in values(line.statement)} else 1.0
-            if self._is_of(line, fact) and (line.field or len(stems(line.statement)) > 1):
-                newer.append(((shares["newer"] + shares["denial"]) * weight, line))
+            named = bool(wrong) and wrong <= stems(line.statement) and alike >= _ALIKE
+            weight = alike * (1.3 if kinds & {value.kind for value in values(line.statement)} else 1.0)
+            changed = 1.0 if named else shares["newer"] + shares["denial"]
+            if line.field or len(stems(line.statement)) > 1:
+                newer.append((changed * (weight + 0.3 * named), line))
+                maybe += [line] if changed + shares["same"] >= _LIKELY and weight >= _ALIKE else []
         newer.sort(key=lambda pair: -pair[0])
         likely = [line for score, line in newer if score >= _NEWER and score >= 0.8 * newer[0][0]]
-        if len(likely) == 1:
+        if len(likely) == 1 and self._is_of(likely[0], fact) and (fact.mark or likely[0].file != SOUL):
             return Verdict(changes=likely[0])
-        return Verdict(maybe=tuple(likely or (line for score, line in newer if score >= _MAYBE)))
+        return Verdict(maybe=tuple(likely or maybe))
+
+    def _says_it(self, line: Known, fact: Fact, shares: Mapping[str, float], alike: float) -> bool:
+        """Whether a line says what the fact says: the judge says so, or it is a field with that value."""
+        if field := line.field:
+            more = stems(fact.text) - stems(self.owner) - stems(line.statement)
+            value = stems(field["value"])
+            if value and value <= stems(fact.text) and len(more) <= 1 and shares["denial"] + shares["newer"] < _SAME:
+                return True
+        same = shares["same"]
+        return (same > 0.3 and same * alike >= _SAME) or (same > 0.7 and alike > _ALIKE)
 
     def _is_of(self, line: Known, fact: Fact) -> bool:
         """Whether a line is not said of somebody else by what it stands under."""
@@ -192,7 +216,7 @@ class _Work:
 
     def _new_line(self, fact: Fact) -> LineEdit:
         """The edit that puts the fact at the end of the section that fits."""
-        file, section = self._outline.place(fact)
+        file, section, _ = self._outline.place(fact)
         return LineEdit(
             "add", file, section, new=f"- {fact.text}", evidence=(fact.cursor,), why=fact.mark or "unmarked"
         )  # fmt: skip

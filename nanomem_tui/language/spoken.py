@@ -52,6 +52,42 @@ _OPENS = frozenset(
 )
 
 
+_DENIED = (
+    re.compile(
+        r"(?:\bnot|\bnicht|\bno|\bnon|\bnão|\bpas|\bне|不是)\s*(?P<wrong>[^,.;,。；()（）]+?)\s*[,,]?\s*"
+        r"(?:\bbut\b|\bsondern\b|\bsino\b|\bma\b|\bmas\b|\bmais\b|,\s*а\b|[,,]\s*(?:而是|是))",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\bnot|\binstead of|\brather than|\bno longer|\bnicht(?: mehr)?|\bstatt|"
+        r"\bno|\ben vez de|\bya no|\bpas|\bplus|\bau lieu de|\bnão|\bem vez de|\bnon|\binvece di|\bа не|\bне|\bвместо|"
+        r"而?不再?是|而非)\s*(?P<wrong>[^,.;,。；()（）]+?)\s*[.。!]?$",
+        re.IGNORECASE,
+    ),
+)
+"""`not X but Y`, and `Y, not X`."""
+
+
+def denied_value(text: str) -> str:
+    """Return what a statement says is not so; "" where it does not say.
+
+    >>> denied_value("The office is in Osaka, not in Kyoto"), denied_value("Der Preis ist nicht 10, sondern 12")
+    ('in Kyoto', '10')
+    """
+    found = next(filter(None, (pattern.search(text) for pattern in _DENIED)), None)
+    return found["wrong"].strip() if found else ""
+
+
+def without_denied(text: str) -> str:
+    """Return a statement without `, not X` at its end.
+
+    >>> without_denied("The office is in Osaka, not in Kyoto")
+    'The office is in Osaka'
+    """
+    found = _DENIED[1].search(text)
+    return text[: found.start()].rstrip(" ,.。,") if found else text
+
+
 def subject_of(text: str) -> str:
     """Return the name that a statement begins with; "" where it begins with another word."""
     found = _NAME.match(text.strip("*_ "))
