@@ -26,7 +26,7 @@ _BOX = ("[ ]", "[x]", "[X]")
 class Known:
     """One line: the whole of it, what stands before its text, its text, and the words of what it stands under.
 
-    `head`: the cells of the table's head, for a row.
+    `section`: the title of its section. `head`: the cells of the table's head, for a row.
     """
 
     file: str
@@ -35,6 +35,7 @@ class Known:
     lead: str
     text: str
     under: str
+    section: str
     head: tuple[str, ...] = ()
 
     @property
@@ -98,9 +99,10 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
     headings = {part.start_line: part for part in markdown.sections(text) if part.level}
     above: list[tuple[int, str]] = []  # headings over the line, by level
     over: list[tuple[int, str]] = []  # list lines over the line, by indent
-    opened, head = "", tuple[str, ...]()
+    opened, title, head = "", "", tuple[str, ...]()
     for number, whole in enumerate(rows, 1):
         if part := headings.get(number):
+            title = part.title
             above = [one for one in above if one[0] < part.level]
             above += [(part.level, part.title)] if part is not own or part.level > 1 else []
             over, opened, head = [], "", ()
@@ -110,10 +112,10 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
             over.append((bullet.indent, bullet.text))
             if bullet.text and not bullet.text.startswith(_BOX):
                 lead = whole[: len(whole.rstrip()) - len(bullet.text)]
-                found.append(Known(name, number, whole, lead, bullet.text, under))
+                found.append(Known(name, number, whole, lead, bullet.text, under, title))
         elif whole.lstrip().startswith("|") and number - 1 not in within:
             if head and set(whole) - set("|-: "):
-                found.append(Known(name, number, whole, "", whole, " ".join(one for _, one in above), head))
+                found.append(Known(name, number, whole, "", whole, " ".join(one for _, one in above), title, head))
             head = head or tuple(cells(whole))
         elif whole.strip() and not whole[:1].isspace():
             opened, over, head = (whole.strip() if opens_list(whole) else ""), [], ()

@@ -17,7 +17,7 @@ from nanomem_tui.formats import markdown
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.spoken import is_of, subject_of
-from nanomem_tui.language.topics import cues_of, names_of_heading, title_of, topics_of_heading, topics_of_line
+from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
 from nanomem_tui.tokens import tokens
 
 _LIKELY = {
@@ -32,7 +32,8 @@ _LIKELY = {
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 _PERSONAL = frozenset({"family", "health", "identity"})
 """Subjects of USER.md; of others a section may be anywhere."""
-_RULE = 0.8  # how sure it has to be that a line is a rule for the assistant
+_BY_FILE = 1.5  # how much the file counts beside what a section has in common with a line
+_CLEAR = 0.7  # how far ahead of the next one a section has to be
 _ALIKE = 2.2  # how much a line has to have in common with a section to go there
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
 _READ = 12  # lines of a section by which it is known what kind they are
@@ -89,22 +90,24 @@ class Outline:
         about = topics_of_line(fact.text)
         likely = {fact.file: 50.0} if fact.file else self._likely(fact, about)
         words = stems(f"{fact.under} {fact.text}") - stems(self._owner)
-        scored = [
-            (self._alike(section, words, about, fact.label), likely.get(section.file, 0.0), section)
-            for section in self._sections
-            if section.file != SOUL or SOUL in likely
-        ]
-        best = max(scored, key=lambda one: one[0] + 1.5 * one[1], default=None)
-        if best is not None and best[0] >= _ALIKE:
-            sure = best[2].file != SOUL or fact.kinds.get("rule", 0.0) >= _RULE and "answers" in cues_of(fact.text)
-            return Place(best[2].file, best[2].title, sure)
+        scored = sorted(
+            (
+                (alike + _BY_FILE * likely.get(section.file, 0.0), alike, section.file, section.title)
+                for section in self._sections
+                if section.file != SOUL or SOUL in likely
+                for alike in (self._alike(section, words, about, fact.label),)
+            ),
+            reverse=True,
+        )
+        if scored and scored[0][1] >= _ALIKE:
+            clear = len(scored) == 1 or scored[0][0] - scored[1][0] >= _CLEAR
+            return Place(*scored[0][2:], clear and scored[0][2] != SOUL)
         file = max(likely, key=likely.__getitem__)
-        topic = "style" if file == SOUL else _HOME.get(fact.label, "")
         if file == MEMORY and (name := " ".join(fact.under.strip("*#:： ").split())) and names_of_heading(name):
             return Place(file, name)
+        topic = "style" if file == SOUL else _HOME.get(fact.label, "")
         own = next((one for one in ("family", "health", "work") if one in about), "") if file == USER else ""
-        sure = bool(fact.file) or (file == USER and is_of(fact.text, self._owner))
-        return self._home(fact, file, own or topic or "notes", topic)._replace(sure=sure)
+        return self._home(fact, file, own or topic or "notes", topic)._replace(sure=bool(fact.file))
 
     def _likely(self, fact: Fact, about: frozenset[str]) -> dict[str, float]:
         """How likely each file is: by what the line may be, and by whom it is about."""

@@ -34,7 +34,8 @@ from nanomem_tui.tokens import fold
 
 _SAME = 0.25  # how sure it has to be that a line is repeated, by what is said and how many words are shared
 _NEWER = 0.4  # … that it is given up
-_LIKELY, _ALIKE = 0.8, 0.2  # how likely something of the kind is, with how many words shared, for a person to be asked
+_LIKELY = 0.2  # how likely something of the kind is for a person to be asked
+_ALIKE = 0.2  # share of words that two lines have in common at least
 _DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
 _OWNER = re.compile(
     r"(?mi)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|prénom|名前|이름)"
@@ -180,12 +181,20 @@ class _Work:
             changed = 1.0 if named else shares["newer"] + shares["denial"]
             if line.field or len(stems(line.statement)) > 1:
                 newer.append((changed * (weight + 0.3 * named), line))
-                maybe += [line] if changed + shares["same"] >= _LIKELY and weight >= _ALIKE else []
+                likely = (changed + shares["same"]) * alike
+                maybe += [line] if likely >= _LIKELY or (named and alike >= _ALIKE) else []
         newer.sort(key=lambda pair: -pair[0])
-        likely = [line for score, line in newer if score >= _NEWER and score >= 0.8 * newer[0][0]]
-        if len(likely) == 1 and self._is_of(likely[0], fact) and (fact.mark or likely[0].file != SOUL):
-            return Verdict(changes=likely[0])
-        return Verdict(maybe=tuple(likely or maybe))
+        best = [(score, line) for score, line in newer if score >= _NEWER and score >= 0.8 * newer[0][0]]
+        if len(best) == 1 and self._may_change(best[0][1], fact, best[0][0]):
+            return Verdict(changes=best[0][1])
+        return Verdict(maybe=tuple(line for _, line in best) or tuple(maybe))
+
+    def _may_change(self, line: Known, fact: Fact, score: float) -> bool:
+        """Whether a fact may take the place of a line: it is of nobody else, and where the fact would go."""
+        if not self._is_of(line, fact) or (line.file == SOUL and not fact.mark):
+            return False
+        file, section, _ = self._outline.place(fact)
+        return fact.mark == "correction" or score >= 0.9 or (file, section) == (line.file, line.section)
 
     def _says_it(self, line: Known, fact: Fact, shares: Mapping[str, float], alike: float) -> bool:
         """Whether a line says what the fact says: the judge says so, or it is a field with that value."""
