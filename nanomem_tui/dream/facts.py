@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from nanomem_tui import dates
@@ -43,7 +44,7 @@ _NUMBER = re.compile(r"^\d{1,3}[.)]\s+")
 _NAMED = re.compile(r"(?P<who>[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*){0,2})[:：] ?(?P<what>.+)")
 _FOREIGN = {"永久": "permanent", "постоянно": "permanent", "навсегда": "permanent", "更正": "correction"}
 _USER = frozenset({"user", "owner", "human", "用户", "пользователь", "nutzer", "usuario", "utilisateur", "utente"})
-_FIRST = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]yself|[Ww]e|[Oo]ur)\b|我")
+FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]yself|[Ww]e|[Oo]ur)\b|我")
 NO_NAMES = frozenset(
     "user assistant agent bot note notes fact rule lesson decision preference preferences correction project status "
     "goal goals plan todo reminder name timezone language health work home family".split()
@@ -116,28 +117,31 @@ def facts_of(entry: HistoryEntry, owner: str = "") -> tuple[list[Fact], list[Ski
     """
     if entry.raw:
         return [], [Skipped(entry.cursor, entry.content[:80], DUMP)]
-    facts: list[Fact] = []
-    skipped: list[Skipped] = []
-    content = _FENCED.sub("", entry.content.removesuffix(TRUNCATED_SUFFIX))
+    found = _found(entry.cursor, entry.timestamp, entry.content.removesuffix(TRUNCATED_SUFFIX), owner)
+    return [one for one in found if isinstance(one, Fact)], [one for one in found if isinstance(one, Skipped)]
+
+
+@lru_cache(4096)  # a Dream asks of what later entries say, time and again
+def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact | Skipped, ...]:
+    result: list[Fact | Skipped] = []
     about = ""
-    for line in lines_of(content):
-        for found in _read(line, entry.cursor, owner):
+    for line in lines_of(_FENCED.sub("", content)):
+        for found in _read(line, cursor, owner):
             if isinstance(found, Skipped):
-                skipped.append(found)
+                result.append(found)
                 about = spoken.subject_of(found.text) or about
                 continue
             if about and about != owner and not found.person:
                 found = replace(found, text=spoken.with_subject(found.text, about))
             about = spoken.subject_of(found.text) or about
-            told = dates.absolute(found.text, entry.timestamp)
+            told = dates.absolute(found.text, timestamp)
             if kinds := {secret.kind for secret in secrets.find(told)}:
-                why = f"it holds a secret: {', '.join(sorted(kinds))}"
-                found = replace(found, held=why)
+                found = replace(found, held=f"it holds a secret: {', '.join(sorted(kinds))}")
                 told = secrets.mask(told)
             elif len(told) > MAX_FACT and not found.held:
                 found = replace(found, held=f"longer than {MAX_FACT} characters")
-            facts += [replace(found, text=part) for part in (_parts(told) if found.held else (told,))]
-    return facts, skipped
+            result += [replace(found, text=part) for part in (_parts(told) if found.held else (told,))]
+    return tuple(result)
 
 
 def _parts(text: str) -> list[str]:
@@ -213,7 +217,7 @@ def _speaker(text: str, mark: str | None, owner: str) -> tuple[str, str] | None:
     who = named["who"]
     if who.casefold() in _USER or (owner and who == owner):
         return who, named["what"]
-    if who.casefold() in NO_NAMES or not (mark and _FIRST.search(named["what"])):
+    if who.casefold() in NO_NAMES or not (mark and FIRST_PERSON.search(named["what"])):
         return None
     return who, named["what"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import opens_list
@@ -22,7 +22,7 @@ FIELD = re.compile(r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：
 _BOX = ("[ ]", "[x]", "[X]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Known:
     """One line: the whole of it, what stands before its text, its text, and the words of what it stands under.
 
@@ -61,13 +61,39 @@ class Lines:
     """The lines of all files, found by their words."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
-        self._by_word: dict[str, list[Known]] = {}
-        self.all: list[Known] = []
+        self._files: dict[str, dict[tuple[str, str, str, int], Known]] = {}
+        self._texts: dict[str, str] = {}
+        self._by_word: dict[str, dict[Known, None]] = {}
+        self.read(files)
+
+    @property
+    def all(self) -> list[Known]:
+        """All lines."""
+        return [line for lines in self._files.values() for line in lines.values()]
+
+    def read(self, files: Mapping[str, str]) -> None:
+        """Take over the files as they are now; lines that stay the same are not read again."""
         for name, text in files.items():
+            if self._texts.get(name) is text:
+                continue
+            self._texts[name] = text
+            before, now, seen = self._files.get(name, {}), {}, Counter[tuple[str, str, str]]()
             for line in _known_of(name, text):
-                self.all.append(line)
-                for word in stems(line.statement):
-                    self._by_word.setdefault(word, []).append(line)
+                place = (line.whole, line.under, line.section)
+                seen[place] += 1
+                key = (*place, seen[place])
+                if (same := before.get(key)) is not None:
+                    same.number = line.number
+                    now[key] = same
+                else:
+                    now[key] = line
+                    for word in stems(line.statement):
+                        self._by_word.setdefault(word, {})[line] = None
+            for key in before.keys() - now.keys():
+                for word in stems(before[key].statement):
+                    self._by_word[word].pop(before[key], None)
+            self._files[name] = now
+        self._count = sum(map(len, self._files.values()))
 
     def near(self, text: str, owner: str = "") -> list[tuple[Known, float]]:
         """Return the lines with words of a text, and what share of the shorter one's words they have in common: rare
@@ -86,10 +112,9 @@ class Lines:
         return sorted(found, key=lambda pair: -pair[1])[:_MOST]
 
     def _weight(self, word: str) -> float:
-        return math.log(1 + (len(self.all) + 1) / (len(self._by_word.get(word, ())) + 0.5))
+        return math.log(1 + (self._count + 1) / (len(self._by_word.get(word, ())) + 0.5))
 
 
-@lru_cache(32)
 def _known_of(name: str, text: str) -> tuple[Known, ...]:
     found: list[Known] = []
     rows = [line.removesuffix("\r") for line in text.split("\n")]

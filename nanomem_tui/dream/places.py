@@ -32,6 +32,7 @@ _LIKELY = {
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 _PERSONAL = frozenset({"family", "health", "identity"})
 """Subjects of USER.md; of others a section may be anywhere."""
+_PREFERRED = 0.8  # how likely a line is a preference, to go where these are
 _BY_FILE = 1.5  # how much the file counts beside what a section has in common with a line
 _CLEAR = 0.7  # how far ahead of the next one a section has to be
 _ALIKE = 2.2  # how much a line has to have in common with a section to go there
@@ -77,11 +78,29 @@ class Outline:
     """The sections of the memory files as they are now."""
 
     def __init__(self, files: Mapping[str, str], owner: str = "") -> None:
-        self._files, self._owner = dict(files), owner
-        self._sections = [section for name, text in files.items() for section in _sections(name, text)]
-        self._named = {name: _names(files.get(name, "")) - stems(owner) for name in (USER, MEMORY)}
-        found = Counter(word for section in self._sections for word in _words_of(section))
-        self._weights = {word: math.log(1 + len(self._sections) / count) for word, count in found.items()}
+        self._owner = owner
+        self._files: dict[str, str] = {}
+        self._of: dict[str, tuple[_Section, ...]] = {}
+        self._found = Counter[str]()
+        self._named: dict[str, frozenset[str]] = {}
+        self.read(files)
+
+    def read(self, files: Mapping[str, str]) -> None:
+        """Take over the files as they are now."""
+        for name, text in files.items():
+            if self._files.get(name) is not text:
+                self._files[name] = text
+                before, now = self._of.get(name, ()), _sections_of(name, text)
+                for section in before:
+                    if section not in now:
+                        self._found.subtract(_words_of(section))
+                for section in now:
+                    if section not in before:
+                        self._found.update(_words_of(section))
+                self._of[name] = now
+                if name != SOUL:
+                    self._named[name] = _names(text) - stems(self._owner)
+        self._sections = [section for sections in self._of.values() for section in sections]
 
     def place(self, fact: Fact) -> Place:
         """Return where a fact goes."""
@@ -105,9 +124,11 @@ class Outline:
         file = max(likely, key=likely.__getitem__)
         if file == MEMORY and (name := " ".join(fact.under.strip("*#:： ").split())) and names_of_heading(name):
             return Place(file, name)
+        here = [section for section in self._sections if section.file == file]
+        sure = bool(fact.file) or (file != SOUL and (not here or fact.kinds.get("preference", 0.0) >= _PREFERRED))
         topic = "style" if file == SOUL else _HOME.get(fact.label, "")
         own = next((one for one in ("family", "health", "work") if one in about), "") if file == USER else ""
-        return self._home(fact, file, own or topic or "notes", topic)._replace(sure=bool(fact.file))
+        return self._home(fact, file, own or topic or "notes", topic)._replace(sure=sure)
 
     def _likely(self, fact: Fact, about: frozenset[str]) -> dict[str, float]:
         """How likely each file is: by what the line may be, and by whom it is about."""
@@ -142,25 +163,27 @@ class Outline:
         return best + 1.2 * heading + topics + own + section.labels.get(label, 0.0)
 
     def _weight(self, words: Iterable[str]) -> float:
-        return sum(self._weights.get(word, 0.0) for word in words)
+        count = len(self._sections)
+        return sum(math.log(1 + count / found) for word in words if (found := self._found[word]) > 0)
 
 
 def _names(text: str) -> frozenset[str]:
     """The words of the names in a file."""
-    return frozenset[str]().union(*(stems(name) for line in text.split("\n") for name in details.details(line)))
+    return frozenset[str]().union(*map(_names_of_line, text.split("\n")))
+
+
+@lru_cache(16384)
+def _names_of_line(line: str) -> frozenset[str]:
+    return frozenset[str]().union(*map(stems, details.details(line)))
 
 
 def _words_of(section: _Section) -> frozenset[str]:
     return section.heading.union(*section.lines)
 
 
-def _sections(name: str, text: str) -> Iterable[_Section]:
-    """The sections of a file that may take a line: not its title, where others follow, and no list of boxes."""
-    return _sections_of(name, text)
-
-
 @lru_cache(32)
 def _sections_of(name: str, text: str) -> tuple[_Section, ...]:
+    """The sections of a file that may take a line: not its title, where others follow, and no list of boxes."""
     found = []
     parts = markdown.sections(text)
     for at, part in enumerate(parts):

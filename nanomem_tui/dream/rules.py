@@ -26,7 +26,7 @@ from nanomem_tui.dream.rewrite import rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language.compare import compared, shares_of
-from nanomem_tui.language.spoken import denied_value, subject_of
+from nanomem_tui.language.spoken import denied_value, owner_of, subject_of
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
 from nanomem_tui.memory import secrets
@@ -37,10 +37,6 @@ _NEWER = 0.4  # … that it is given up
 _LIKELY = 0.2  # how likely something of the kind is for a person to be asked
 _ALIKE = 0.2  # share of words that two lines have in common at least
 _DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
-_OWNER = re.compile(
-    r"(?mi)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|prénom|名前|이름)"
-    r"\**\s*[:：]\**\s*([^\s,;(（,]+)"
-)
 
 
 class Verdict(NamedTuple):
@@ -107,16 +103,13 @@ class _Work:
         self.edits: list[LineEdit] = []
         self.held: list[Refusal] = []
         self.files = dict(files)
-        found = _OWNER.search(files.get(USER, ""))
-        self.owner = found[1].strip("*") if found else _most_named(entries, files.get(USER, ""))
+        user = files.get(USER, "")
+        self.owner = owner_of(user) or _most_named(entries, user)
         self._archive = sorted(archive or entries, key=lambda entry: (entry.cursor, entry.line))
         self._today = day_of(self._archive)
         self._gate = Gate(files, evidence_of(entries), limits, self._today)
         self._refused: set[tuple[str, str, str]] = set()
         self._later: list[Fact] | None = None
-        self._read()
-
-    def _read(self) -> None:
         self._lines, self._outline = Lines(self.files), Outline(self.files, self.owner)
 
     def clear(self, cursor: int, most: int) -> int:
@@ -134,7 +127,8 @@ class _Work:
             self._refused.add(key)
         else:
             self.files = dict(self._gate.files)
-            self._read()
+            self._lines.read(self.files)
+            self._outline.read(self.files)
         return ""
 
     def remember(self, fact: Fact) -> str:

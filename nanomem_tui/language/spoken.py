@@ -88,6 +88,35 @@ def without_denied(text: str) -> str:
     return text[: found.start()].rstrip(" ,.。,") if found else text
 
 
+_ENDED = re.compile(
+    r"\b(?:no longer|not any ?more|any ?more|nicht mehr|ya no|ne .{1,30} plus|non .{1,30} più|já não|больше не|уже не)\b|"
+    r"^(?:actually|correction)\b|不再|改成|改为|更正|其实|もう.+ない|더 이상",
+    re.IGNORECASE,
+)
+
+
+def ended(text: str) -> bool:
+    """Whether a statement takes back what was so before."""
+    return _ENDED.search(text) is not None
+
+
+_OWNER = re.compile(
+    r"(?m)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred |user )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|prénom|"
+    r"名前|이름)\**\s*[:：]\**\s*([^\s,;(（,]+)",
+    re.IGNORECASE,
+)
+
+
+def owner_of(user: str) -> str:
+    """Return the name that a file about the user gives them; "" where it gives none.
+
+    >>> owner_of("# User\\n- **Name**: Ana")
+    'Ana'
+    """
+    found = _OWNER.search(user)
+    return found[1].strip("*") if found else ""
+
+
 def subject_of(text: str) -> str:
     """Return the name that a statement begins with; "" where it begins with another word."""
     found = _NAME.match(text.strip("*_ "))
