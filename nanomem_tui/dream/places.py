@@ -124,7 +124,9 @@ class Outline:
         file = max(likely, key=likely.__getitem__)
         if file == MEMORY and (name := " ".join(fact.under.strip("*#:： ").split())) and names_of_heading(name):
             return Place(file, name)
-        here = [section for section in self._sections if section.file == file]
+        here = self._of.get(file, ())
+        if not here and markdown.bullets(self._files.get(file, "")):
+            return Place(file, "")  # a file that is one list
         sure = bool(fact.file) or (file != SOUL and (not here or fact.kinds.get("preference", 0.0) >= _PREFERRED))
         topic = "style" if file == SOUL else _HOME.get(fact.label, "")
         own = next((one for one in ("family", "health", "work") if one in about), "") if file == USER else ""
@@ -145,7 +147,7 @@ class Outline:
 
     def _home(self, fact: Fact, file: str, topic: str, other: str = "") -> Place:
         """The section of a topic, or a general one, or a new heading."""
-        here = [section for section in self._sections if section.file == file]
+        here = self._of.get(file, ())
         for wanted in dict.fromkeys((topic, other, *(("notes", "projects") if file == MEMORY and topic != "people" else ()))):
             if found := next((section for section in here if wanted in section.topics), None):
                 return Place(file, found.title)
@@ -185,9 +187,8 @@ def _words_of(section: _Section) -> frozenset[str]:
 def _sections_of(name: str, text: str) -> tuple[_Section, ...]:
     """The sections of a file that may take a line: not its title, where others follow, and no list of boxes."""
     found = []
-    parts = markdown.sections(text)
-    for at, part in enumerate(parts):
-        if part.level <= 1 and (len(parts) > at + 1 or not part.level):
+    for part in markdown.sections(text):
+        if part.level <= 1:
             continue
         filled = [line for line in part.lines if line.strip()]
         if filled and all(line.lstrip()[:6] in ("- [ ] ", "- [x] ", "- [X] ") for line in filled):

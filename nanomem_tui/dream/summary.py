@@ -21,6 +21,7 @@ from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.spoken import ended, without_speaker
+from nanomem_tui.language.topics import cues_of
 from nanomem_tui.memory import capture_rules, corrections, injection, safety, secrets
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
 from nanomem_tui.memory.unwanted import is_unwanted
@@ -194,10 +195,12 @@ def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
     for sentence, (act, kind, lasting) in zip(sentences, readings, strict=True):
         explicit = act in ("remember", "correction", "rule")
         if act not in ("question", "forget") and (explicit or lasting >= _LASTS):
-            words = " ".join(without_speaker(sentence).split())
+            words = " ".join(without_speaker(sentence, capital=False).split())
             mark = "correction" if corrects or act == "correction" or (act != "remember" and ended(words)) else "durable"
             if mark == "durable" and (explicit or kind == "preference"):
                 mark = "permanent"
+            elif mark == "durable" and kind == "episodic" and "today" in cues_of(words):
+                mark = "ephemeral"
             found.append((mark, words, explicit or _BACK.match(words) is None))
     return found
 

@@ -10,7 +10,7 @@ _SAYS = re.compile(
     r"(?:ah|oh|ok(?:ay)?|yes|right|well|hey|so|btw|by the way)\b[\w ]{0,12}[.,!] (?=(?:remember|note)\b)|"
     r"(?:please )?(?:remember|note)(?: that)?[:,]? (?=\S)|"
     r"(?:用户|她|他)(?:说|提到|表示|告诉助手|补充说?)[,,::]?\s*|"
-    r"(?:请)?(?:记住|记一下|记得)[,,::]\s*|"
+    r"(?:请)?(?:记住|记一下)[,,::]?\s*|"
     r"(?:嗯|对了|哦|好的)[。,,!！]\s*(?:对了[,,]\s*)?|"
     r"(?:пользователь|она|он) (?:сказала?|упомянула?|сообщила?|добавила?|уточнила?)[:,]?(?: что)? |"
     r"(?:der |die )?(?:user|nutzer(?:in)?|benutzer(?:in)?|er|sie) (?:sagte?|erwähnte?|erzählte?)[:,]?(?: dass)? |"
@@ -21,8 +21,8 @@ _SAYS = re.compile(
 )
 
 
-def without_speaker(text: str) -> str:
-    """Return a statement without the words that say who said it.
+def without_speaker(text: str, *, capital: bool = True) -> str:
+    """Return a statement without the words that say who said it; its first letter large, unless `capital` is false.
 
     >>> without_speaker("User mentioned that she moved to Porto")
     'She moved to Porto'
@@ -30,7 +30,7 @@ def without_speaker(text: str) -> str:
     found = _SAYS.match(text)
     while found is not None:
         text = text[found.end() :]
-        text = text[:1].upper() + text[1:]
+        text = text[:1].upper() + text[1:] if capital else text
         found = _SAYS.match(text)
     return text
 
