@@ -16,6 +16,7 @@ from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import opens_list
 from nanomem_tui.dream.places import stems
 from nanomem_tui.formats import markdown
+from nanomem_tui.tokens import fold
 
 _MOST = 12  # lines that are looked at for one statement
 FIELD = re.compile(r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：])(?P<gap>\s*)(?P<value>\S.*)")
@@ -64,6 +65,7 @@ class Lines:
         self._files: dict[str, dict[tuple[str, str, str, int], Known]] = {}
         self._texts: dict[str, str] = {}
         self._by_word: dict[str, dict[Known, None]] = {}
+        self._by_text: dict[str, dict[Known, None]] = {}
         self.read(files)
 
     @property
@@ -87,13 +89,19 @@ class Lines:
                     now[key] = same
                 else:
                     now[key] = line
+                    self._by_text.setdefault(fold(line.text), {})[line] = None
                     for word in stems(line.statement):
                         self._by_word.setdefault(word, {})[line] = None
             for key in before.keys() - now.keys():
+                self._by_text[fold(before[key].text)].pop(before[key], None)
                 for word in stems(before[key].statement):
                     self._by_word[word].pop(before[key], None)
             self._files[name] = now
         self._count = sum(map(len, self._files.values()))
+
+    def same(self, text: str) -> list[Known]:
+        """Return the lines with the very words of a text."""
+        return list(self._by_text.get(fold(text), ()))
 
     def near(self, text: str, owner: str = "") -> list[tuple[Known, float]]:
         """Return the lines with words of a text, and what share of the shorter one's words they have in common: rare

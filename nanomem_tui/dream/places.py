@@ -30,6 +30,7 @@ _LIKELY = {
 }
 """How much a file is to be preferred for a line, by what the line is."""
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
+_SUBJECTS = {USER: ("family", "health", "work"), MEMORY: ("servers", "school", "money", "clients", "home", "projects")}
 _PERSONAL = frozenset({"family", "health", "identity"})
 """Subjects of USER.md; of others a section may be anywhere."""
 _PREFERRED = 0.8  # how likely a line is a preference, to go where these are
@@ -129,7 +130,7 @@ class Outline:
             return Place(file, "")  # a file that is one list
         sure = bool(fact.file) or (file != SOUL and (not here or fact.kinds.get("preference", 0.0) >= _PREFERRED))
         topic = "style" if file == SOUL else _HOME.get(fact.label, "")
-        own = next((one for one in ("family", "health", "work") if one in about), "") if file == USER else ""
+        own = next((one for one in _SUBJECTS.get(file, ()) if one in about), "")
         return self._home(fact, file, own or topic or "notes", topic)._replace(sure=sure)
 
     def _likely(self, fact: Fact, about: frozenset[str]) -> dict[str, float]:

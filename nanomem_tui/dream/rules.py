@@ -20,11 +20,12 @@ from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.entry_lines import lines_of
 from nanomem_tui.dream.facts import SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
-from nanomem_tui.dream.known import Known, Lines, telling
+from nanomem_tui.dream.known import FIELD, Known, Lines, telling
 from nanomem_tui.dream.places import Outline, stems
 from nanomem_tui.dream.rewrite import rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.spoken import denied_value, owner_of, subject_of
 from nanomem_tui.language.topics import cues_of
@@ -35,6 +36,7 @@ from nanomem_tui.tokens import fold
 _SAME = 0.25  # how sure it has to be that a line is repeated, by what is said and how many words are shared
 _NEWER = 0.4  # … that it is given up
 _LIKELY = 0.2  # how likely something of the kind is for a person to be asked
+_HELD, _HELD_WIDE = 0.5, 0.25  # share of a fact's words that a line holds which says it; where no spaces part words
 _ALIKE = 0.2  # share of words that two lines have in common at least
 _DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
 
@@ -160,19 +162,28 @@ class _Work:
 
     def _verdict(self, fact: Fact) -> Verdict:
         """Hold a fact against the lines with the same words."""
+        if same := [line for line in self._lines.same(fact.text) if self._is_of(line, fact)]:
+            return Verdict(same=same[0])
         wrong = stems(denied_value(fact.text))
         kinds = {value.kind for value in values(fact.text)}
         newer: list[tuple[float, Known]] = []
         maybe: list[Known] = []
         for line, alike in self._lines.near(fact.text, self.owner):
-            if fold(line.text) == fold(fact.text):
-                return Verdict(same=line)
             shares = shares_of(line.statement, fact.text)
+            if (other := _same_field(line, fact.text)) is not None:
+                if not other:
+                    return Verdict(same=line)
+                newer.append((1.0, line))
+                continue
             if self._says_it(line, fact, shares, alike):
                 return Verdict(same=line)
             named = bool(wrong) and wrong <= stems(line.statement) and alike >= _ALIKE
             weight = alike * (1.3 if kinds & {value.kind for value in values(line.statement)} else 1.0)
-            changed = 1.0 if named else shares["newer"] + shares["denial"]
+            changed = shares["newer"] + shares["denial"]
+            if named:
+                changed = 1.0
+            elif _other_number(line.statement, fact.text):
+                continue
             if line.field or len(stems(line.statement)) > 1:
                 newer.append((changed * (weight + 0.3 * named), line))
                 likely = (changed + shares["same"]) * alike
@@ -197,6 +208,10 @@ class _Work:
             value = stems(field["value"])
             if value and value <= stems(fact.text) and len(more) <= 1 and shares["denial"] + shares["newer"] < _SAME:
                 return True
+        said = stems(fact.text) - stems(self.owner)
+        held = said & stems(line.statement)
+        if len(held) < (_HELD_WIDE if is_wide(fact.text) else _HELD) * len(said) or len(held) < min(2, len(said)):
+            return False
         same = shares["same"]
         return (same > 0.3 and same * alike >= _SAME) or (same > 0.7 and alike > _ALIKE)
 
@@ -240,6 +255,24 @@ class _Work:
         if self._later is None:
             self._later = [fact for entry in self._archive for fact in facts_of(entry, self.owner)[0] if not fact.held]
         return [fact for fact in self._later if fact.cursor > cursor]
+
+
+def _same_field(line: Known, text: str) -> bool | None:
+    """Whether two fields of one name that has one value at a time have another one, `City: Rome` and `City: Porto`; None
+    where they are no such fields."""
+    field, said = line.field, FIELD.fullmatch(text)
+    if not field or not said:
+        return None
+    keys = [fold(one["key"].strip("*:： ")) for one in (field, said)]
+    if keys[0] != keys[1] or "several" in cues_of(keys[0]):
+        return None
+    return fold(field["value"].strip("* .")) != fold(said["value"].strip("* ."))
+
+
+def _other_number(one: str, other: str) -> bool:
+    """Whether two lines begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
+    found = [next((word for word in text.split()[:4] if word[:1].isdigit()), "") for text in (one, other)]
+    return all(found) and found[0] != found[1] and one.split()[:1] == other.split()[:1]
 
 
 def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:

@@ -36,7 +36,7 @@ _ASKED = 160
 _SENDER = 80
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
 _NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): +")
-_LASTS = 0.5
+_LASTS, _SOON = 0.5, 0.12  # how likely a sentence has to last; one of the days to come
 _BACK = re.compile(r"(?:it|that|this|they|these|he|she|es|das|eso|esto|это|ça|それ|这|那)\b", re.IGNORECASE)
 """How a sentence begins that says nothing without the one before it."""
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
@@ -193,13 +193,14 @@ def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
     found = []
     readings = reader.read(sentences, language_of(text)) if sentences else []
     for sentence, (act, kind, lasting) in zip(sentences, readings, strict=True):
-        explicit = act in ("remember", "correction", "rule")
-        if act not in ("question", "forget") and (explicit or lasting >= _LASTS):
-            words = " ".join(without_speaker(sentence, capital=False).split())
+        explicit = act in ("remember", "rule") or (act == "correction" and lasting >= _SOON)
+        words = " ".join(without_speaker(sentence, capital=False).split())
+        soon = kind == "episodic" and "today" in cues_of(words)
+        if act not in ("question", "forget") and (explicit or lasting >= (_SOON if soon else _LASTS)):
             mark = "correction" if corrects or act == "correction" or (act != "remember" and ended(words)) else "durable"
             if mark == "durable" and (explicit or kind == "preference"):
                 mark = "permanent"
-            elif mark == "durable" and kind == "episodic" and "today" in cues_of(words):
+            elif mark == "durable" and soon:
                 mark = "ephemeral"
             found.append((mark, words, explicit or _BACK.match(words) is None))
     return found

@@ -16,6 +16,7 @@ from nanomem_tui.formats import markdown
 from nanomem_tui.language.topics import names_of_heading
 
 MAX_TITLE = 80
+_SHORT = 3  # words of a title that may be nothing but the names of subjects
 _WORDS = """
 about activities address allergies animals appointments basic birthdays books budget calendar career car communication
 conditions contacts context cooking core current daily dates decisions devices diet drinks education environment events
@@ -80,7 +81,9 @@ def scope(title: str) -> frozenset[str]:
 
 def telling(title: str) -> frozenset[str]:
     """The words of a title that say something of somebody."""
-    left = " ".join(names_of_heading(_WORDS_CJK.sub(" ", title)))
+    left = _WORDS_CJK.sub(" ", title)
+    if len(left.split()) <= _SHORT:
+        left = " ".join(names_of_heading(left))
     return details.words(left) - _general()
 
 

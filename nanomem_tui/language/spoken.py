@@ -52,16 +52,17 @@ _OPENS = frozenset(
 )
 
 
+_WRONG = r"(?P<wrong>[^,.;,。；()（）]+?)"
 _DENIED = (
     re.compile(
-        r"(?:\bnot|\bnicht|\bno|\bnon|\bnão|\bpas|\bне|不是)\s*(?P<wrong>[^,.;,。；()（）]+?)\s*[,,]?\s*"
-        r"(?:\bbut\b|\bsondern\b|\bsino\b|\bma\b|\bmas\b|\bmais\b|,\s*а\b|[,,]\s*(?:而是|是))",
+        rf"(?:\b(?:not|nicht|no|non|não|pas|не)\b\s*|不是){_WRONG}\s*[,,]?\s*"
+        r"(?:\b(?:but|sondern|sino|ma|mas|mais)\b|,\s*а\b|[,,]\s*(?:而是|是))",
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\bnot|\binstead of|\brather than|\bno longer|\bnicht(?: mehr)?|\bstatt|"
-        r"\bno|\ben vez de|\bya no|\bpas|\bplus|\bau lieu de|\bnão|\bem vez de|\bnon|\binvece di|\bа не|\bне|\bвместо|"
-        r"而?不再?是|而非)\s*(?P<wrong>[^,.;,。；()（）]+?)\s*[.。!]?$",
+        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|statt|no|"
+        r"en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
+        rf"\s*{_WRONG}\s*[.。!]?$",
         re.IGNORECASE,
     ),
 )

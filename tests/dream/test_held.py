@@ -17,9 +17,9 @@ from tests.store.git_samples import needs_git, small
     [
         ("[permanent] The deploy token: ghp_" + "a1B2c3D4e5F6" * 3, "- The deploy token: [GitHub", "it holds a secret"),
         ("[durable] Password of the NAS is hunter2secret!", "- Password of the NAS is [password", "it holds a secret"),
-        ("login root / toor1234 on srv1", "- login root / [password", "it holds a secret: password"),
+        ("[durable] login root / toor1234 on srv1", "- login root / [password", "it holds a secret: password"),
         ("[permanent] " + "The museum of Oslo is open. " * 30, "- The museum of Oslo", "longer than 600 characters"),
-        ("x" * 700, "- xxxxx", "longer than 600 characters"),
+        ("[permanent] " + "x" * 700, "- xxxxx", "longer than 600 characters"),
     ],
 )  # fmt: skip
 def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content: str, new: str, why: str) -> None:
