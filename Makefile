@@ -43,6 +43,7 @@ statements: $(VENV)/.dev ## write the SQL of reading commands anew from the mode
 packs: $(VENV)/.dev ## learn the packs of language/ anew from the sentences that are taught (installs scikit-learn)
 	$(PYTHON_IN_VENV) -m pip install -q scikit-learn
 	$(PYTHON_IN_VENV) scripts/language/teach.py
+	$(PYTHON_IN_VENV) scripts/language/teach_pairs.py
 
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py

@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
-from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.pair_features import Aligned, align, of_evidence, of_pair, rivals
-from nanomem_tui.language.statement import Statement, statement
+from nanomem_tui.language.detect import LATIN, language_of
+from nanomem_tui.language.evidence_features import ceiling, of_evidence
+from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
+from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
+_ARTICLES = frozenset(
+    "the a an der die das den dem el la los las le les l un une una il lo gli o os as um uma ein eine".split()
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
 
@@ -77,8 +83,9 @@ def compared(a: str, b: str) -> Comparison:
     shares = shares_of(a, b)
     best = max(RELATIONS, key=lambda relation: shares.get(relation, 0.0))
     if shares[best] < pack("pairs").least.get(best, 0.0):
-        rest = max(("different", "unsure"), key=lambda relation: shares.get(relation, 0.0))
-        return Comparison("different" if rest == "different" else "unsure", shares[rest])
+        if shares["different"] < 0.5:
+            return Comparison("unsure", 1 - shares["different"])
+        return Comparison("different", shares["different"])
     return Comparison(best, shares[best])
 
 
@@ -87,20 +94,18 @@ def shares_of(a: str, b: str) -> dict[str, float]:
     a, b = a[:LONGEST], b[:LONGEST]
     language = language_of_both(a, b)
     one, other = statement(a, language), statement(b, language)
-    if one.normal == other.normal and one.values == other.values and one.asks == other.asks:
+    if one.asks == other.asks and _is_written_alike(one, other):
         return {relation: float(relation == "same") for relation in RELATIONS}
-    return ruled(one, other, pack("pairs").shares(of_pair(one, other)))
+    found = align(one, other)
+    return ruled(one, other, found, pack("pairs").shares(of_pair(one, other, found)))
 
 
 def holds(entry: str, line: str) -> float:
     """Return how surely an entry says plainly what a line says, from 0 to 1; `least_holding` is enough to write it."""
     entry, line = entry[: 10 * LONGEST], line[:LONGEST]
     language = language_of_both(entry, line)
-    whole, wanted = statement(entry, language), statement(line, language)
     share = pack("evidence").shares(of_evidence(entry, line, language))["true"]
-    if align(whole, wanted).values_right:
-        return min(share, 0.1)  # a number, date or address that the entry does not give
-    return share
+    return min(share, ceiling(entry, line, language))
 
 
 def least_holding() -> float:
@@ -110,23 +115,45 @@ def least_holding() -> float:
 
 @lru_cache(4096)
 def language_of_both(a: str, b: str) -> str:
-    """The language that two texts are compared in."""
-    return language_of(f"{a} {b}")
+    """Return the language of two texts: with Latin letters the one of which most of their words are known."""
+    text = f"{a} {b}"
+    code = language_of(text)
+    if code not in LATIN:
+        return code
+    known = dict.fromkeys(LATIN, 0.0)
+    for word in _LETTERS.findall(text.lower()):
+        for language in LATIN:
+            known[language] += familiarity(word, language)
+    known[code] += 0.9
+    return max(LATIN, key=known.__getitem__)
 
 
-def ruled(one: Statement, other: Statement, shares: dict[str, float]) -> dict[str, float]:
-    """The shares without what can certainly not be."""
-    found = align(one, other)
+def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, float]) -> dict[str, float]:
+    """Return the shares without what can certainly not be."""
     barred: set[str] = set()
     if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
         barred.add("same")
-    if _is_of_others(one, other):
+    if _is_of_others(one, other) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
     if not barred:
         return shares
     left = {relation: 0.0 if relation in barred else share for relation, share in shares.items()}
     whole = sum(left.values()) or 1.0
     return {relation: share / whole for relation, share in left.items()}
+
+
+def _is_written_alike(one: Statement, other: Statement) -> bool:
+    """Whether two statements have the same words in the same order, but for articles and the speaker."""
+    if one.normal == other.normal:
+        return [value.base for value in one.values] == [value.base for value in other.values]
+    if one.language in UNSPACED or one.marks != other.marks:
+        return False
+    left, right = ([word for word in side.normal.split() if not _is_silent(word, side)] for side in (one, other))
+    return left == right and bool(left)
+
+
+def _is_silent(word: str, side: Statement) -> bool:
+    return word in _ARTICLES or (is_of_speaker(word, side.language) and side.subject in ("me", ""))
 
 
 def _is_denied_once(one: Statement, other: Statement) -> bool:
@@ -140,6 +167,13 @@ def _is_denied_once(one: Statement, other: Statement) -> bool:
 def _has_other_value(found: Aligned) -> bool:
     """Whether a value of the one stands against another value of its kind."""
     return any(rivals(ours, theirs) for ours in found.values_left for theirs in found.values_right)
+
+
+def _is_turned(one: Statement, other: Statement, found: Aligned) -> bool:
+    """Whether the same is told the other way round: I owe Lars, Lars owes me."""
+    if {one.subject == "me", other.subject == "me"} != {True, False} or not {"me"} <= one.who & other.who:
+        return False
+    return any({"do:owe", "do:lend"} & {*ours.notions} for ours, _ in found.both)
 
 
 def _is_of_others(one: Statement, other: Statement) -> bool:

@@ -5,23 +5,23 @@ equal, who each is about, and what each says beside it (not, no longer, now, als
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language.statement import UNSPACED, Statement, Token, statement
-from nanomem_tui.language.values import Value, equal, match_values
+from nanomem_tui.language.statement import UNSPACED, Statement, Token
+from nanomem_tui.language.values import Value, match_values
 
 VERSION = 1
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
-    "not", "lack", "end", "change", "now", "also", "hedge", "hearsay", "past", "future", "once", "wrong", "asked",
-    "consider", "if", "except", "all", "some", "ai",
+    "not", "lack", "end", "change", "now", "lately", "also", "hedge", "hearsay", "past", "formerly", "future", "once",
+    "wrong", "asked", "consider", "new", "if", "except", "all", "some", "ai",
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
 """Groups of words of which each excludes the others."""
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+LIGHT = frozenset({"do:have", "do:please", "do:want", "do:make", "do:keep", "do:call", "do:run_in"})
+"""What words mean that say little about what a statement is of."""
 
 
 class Aligned(NamedTuple):
@@ -80,7 +80,9 @@ def _alike(one: Token, other: Token) -> bool:
 def _forms(a: str, b: str) -> bool:
     """Whether two words are forms of one: they begin alike, or one is part of the other."""
     short, long = (a, b) if len(a) <= len(b) else (b, a)
-    if len(short) < 3 or (short[:2] != long[:2] and len(short) < 5):
+    if short and "\uac00" <= short[0] <= "\ud7a3":
+        return len(short) > 1 and short[:2] == long[:2] and len(long) <= 2 * len(short)
+    if len(short) < 3 or (short[:2] != long[:2] and len(short) < 4):
         return False
     size = 0
     for x, y in zip(short, long, strict=False):
@@ -91,26 +93,25 @@ def _forms(a: str, b: str) -> bool:
         return True
     if size == len(short) and len(long) - size <= 3 and size >= 3:
         return True
-    return len(short) >= 5 and short in long
+    return len(short) >= 4 and short in long and len(long) > 6
 
 
-def of_pair(one: Statement, other: Statement) -> set[str]:
-    """Return the features of two statements, `other` said later."""
-    found = align(one, other)
-    return set(_of_pair(one, other, found))
+def of_pair(one: Statement, other: Statement, found: Aligned) -> set[str]:
+    """Return the features of two statements, `other` said later. `found`: the two held together (`align`)."""
+    return set(features_of(one, other, found))
 
 
-def _of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
+def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     yield from _of_shares(one, other, found)
-    level = _level(found)
+    level = level_of(found)
     for mark in MARKS:
-        state = _state(mark in one.marks, mark in other.marks)
+        state = state_of(mark in one.marks, mark in other.marks)
         if state:
             yield f"{mark} {state}"
             yield f"{mark} {state} {level}"
-    denied = _state(bool(one.denials), bool(other.denials))
-    ended = _state("end" in one.marks, "end" in other.marks)
-    lacks = _state("lack" in one.marks, "lack" in other.marks)
+    denied = state_of(bool(one.denials), bool(other.denials))
+    ended = state_of("end" in one.marks, "end" in other.marks)
+    lacks = state_of("lack" in one.marks, "lack" in other.marks)
     yield f"denied {denied} ended {ended}"
     yield f"denied {denied} lacks {lacks}"
     yield f"denied {denied} {level}"
@@ -124,47 +125,68 @@ def _of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     more = "also" if "also" in other.marks - one.marks else ""
     yield f"turn {turn}{more} {denied} {level}"
     yield f"turn {turn}{more} {values[0] if values else ''} new {bool(found.right)}"
-    people = _people(one, other)
-    yield f"people {people}"
-    yield f"people {people} {level}"
-    yield from _of_words(found, level)
+    about = subjects(one, other)
+    yield f"subjects {about}"
+    yield f"subjects {about} {level}"
+    if one.subject == "me" and other.subject == "name" and "me" in other.who:
+        yield "roles"
+    yield from _of_letters(one, other, level)
+    groups = {notion.partition(":")[0] for token in found.right for notion in token.notions}
+    is_new = bool(found.values_right) or bool(groups & {*_TELLING, "color"})
+    yield f"new {is_new} denied {denied} ended {ended} {len(found.right) > 0}"
+    yield from _of_ends(one, other, found, level)
+    doubt = _doubt(one, other)
+    yield f"doubt {doubt} {level}"
+    yield f"doubt {doubt} values {values[0] if values else ''}"
+    who = people(one, other)
+    yield f"people {who}"
+    yield f"people {who} {level}"
+    yield from _of_words(found, level, denied)
     if one.asks or other.asks:
-        yield f"asks {_state(one.asks, other.asks)}"
+        yield f"asks {state_of(one.asks, other.asks)}"
     yield f"unspaced {one.language in UNSPACED} {level}"
 
 
-def _state(one: bool, other: bool) -> str:
+def state_of(one: bool, other: bool) -> str:
     return "both" if one and other else "a" if one else "b" if other else ""
 
 
-def _bin(share: float) -> int:
+def step(share: float) -> int:
     return 5 if share >= 0.999 else int(share * 5)
 
 
-def _shares(found: Aligned) -> tuple[float, float]:
+def shares(found: Aligned) -> tuple[float, float]:
     """How much of each statement the other has, in words and values."""
-    both = len(found.both) + found.values_both
-    ours = len(found.left) + len(found.values_left) + both
-    theirs = len(found.right) + len(found.values_right) + both
+    both = weight([ours for ours, _ in found.both]) + found.values_both
+    ours = weight(found.left) + len(found.values_left) + both
+    theirs = weight(found.right) + len(found.values_right) + both
     return both / (ours or 1), both / (theirs or 1)
 
 
-def _level(found: Aligned) -> str:
+def weight(tokens: Sequence[Token]) -> float:
+    """How much words tell: a character of a script without spaces is half a word."""
+    return sum(
+        0.3 if not LIGHT.isdisjoint(token.notions) else 1.0 if token.notions or len(token.stem) > 1 else 0.5
+        for token in tokens
+    )
+
+
+def level_of(found: Aligned) -> str:
     """How alike two statements are, roughly."""
-    a, b = _shares(found)
+    a, b = shares(found)
     high, low = max(a, b), min(a, b)
     upper = "H" if high >= 0.99 else "h" if high >= 0.6 else "m" if high >= 0.3 else "l"
     return upper + ("h" if low >= 0.7 else "m" if low >= 0.4 else "l")
 
 
 def _of_shares(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
-    a, b = _shares(found)
-    left = len(found.left) + len(found.values_left)
-    right = len(found.right) + len(found.values_right)
+    a, b = shares(found)
+    left = int(weight(found.left) + 0.5) + len(found.values_left)
+    right = int(weight(found.right) + 0.5) + len(found.values_right)
     yield "always"
-    yield f"of a {_bin(a)}"
-    yield f"of b {_bin(b)}"
-    yield f"of both {_bin(a)} {_bin(b)}"
+    yield f"of a {step(a)}"
+    yield f"of b {step(b)}"
+    yield f"of both {step(a)} {step(b)}"
     yield f"left {min(left, 4)}"
     yield f"right {min(right, 5)}"
     yield f"left {min(left, 3)} right {min(right, 3)}"
@@ -204,23 +226,65 @@ def _of_values(found: Aligned) -> list[str]:
 
 
 def rivals(one: Value, other: Value) -> bool:
-    """Whether two values that differ are of one kind."""
+    """Whether two values that differ are of one kind, or the same number of two units."""
+    if one.amount is not None and one.amount == other.amount:
+        return True
     kinds = {one.kind.split()[0], other.kind.split()[0]}
     return len(kinds) == 1 or "number" in kinds or kinds == {"clock", "time"}
 
 
-def _people(one: Statement, other: Statement) -> str:
+def people(one: Statement, other: Statement) -> str:
     """Whether two statements are of the same people."""
     ours = {who for who in one.who if who.startswith("kin:")}
     theirs = {who for who in other.who if who.startswith("kin:")}
     if ours and theirs:
         return "kin same" if ours == theirs else "kin part" if ours & theirs else "kin other"
     if ours or theirs:
-        return f"kin {_state(bool(ours), bool(theirs))} me {_state('me' in one.who, 'me' in other.who)}"
-    return f"me {_state('me' in one.who, 'me' in other.who)}"
+        return f"kin {state_of(bool(ours), bool(theirs))} me {state_of('me' in one.who, 'me' in other.who)}"
+    return f"me {state_of('me' in one.who, 'me' in other.who)}"
 
 
-def _of_words(found: Aligned, level: str) -> Iterator[str]:
+def _doubt(one: Statement, other: Statement) -> str:
+    """Whether the later statement leaves it open, or tells of one time."""
+    if other.asks or {"hedge", "hearsay"} & (other.marks - one.marks):
+        return "open"
+    turned = bool({"now", "change"} & (other.marks - one.marks))
+    if {"once", "past", "some"} & (other.marks - one.marks):
+        return "once now" if turned else "once"
+    return "now" if turned else ""
+
+
+def _of_ends(one: Statement, other: Statement, found: Aligned, level: str) -> Iterator[str]:
+    """Whether the first and the last word of each has its like in the other: the first tells what it is about."""
+    told = []
+    for side, alone in ((one, found.left), (other, found.right)):
+        ordered = sorted(side.tokens, key=lambda token: token.at)
+        there = {token.at for token in alone}
+        told.append((bool(ordered) and ordered[0].at in there, bool(ordered) and ordered[-1].at in there))
+    yield f"first {told[0][0]} {told[1][0]}"
+    yield f"first {told[0][0]} {told[1][0]} last {told[0][1]} {told[1][1]}"
+    yield f"first {told[0][0]} {told[1][0]} {level}"
+    yield f"first {told[0][0]} values {len(found.values_left) > 0} {len(found.values_right) > 0}"
+
+
+def subjects(one: Statement, other: Statement) -> str:
+    """Whom or what the two are about, told as kinds."""
+    if one.subject == other.subject:
+        return f"same {one.subject.partition(':')[0]}"
+    return f"{one.subject.partition(':')[0]} {other.subject.partition(':')[0]}"
+
+
+def _of_letters(one: Statement, other: Statement, level: str) -> Iterator[str]:
+    """How alike the two are written."""
+    from rapidfuzz.fuzz import partial_ratio, ratio
+
+    whole, part = ratio(one.normal, other.normal), partial_ratio(one.normal, other.normal)
+    yield f"ratio {int(whole // 10)}"
+    yield f"part {int(part // 10)}"
+    yield f"ratio {int(whole // 20)} {level}"
+
+
+def _of_words(found: Aligned, level: str, denied: str) -> Iterator[str]:
     """What the words are that only one has: by what they mean, and as they are."""
     groups: list[set[str]] = [set(), set()]
     names = [0, 0]
@@ -234,6 +298,7 @@ def _of_words(found: Aligned, level: str) -> Iterator[str]:
                 names[at] += token.is_name
     for group in groups[0] & groups[1]:
         yield f"swap {group}"
+        yield f"swap {group} denied {denied}"
         yield f"swap {group} {level}"
     for at, side in enumerate("ab"):
         yield from (f"only {side} {group}" for group in groups[at] - groups[1 - at] if group in _TELLING)
@@ -245,41 +310,3 @@ def _of_words(found: Aligned, level: str) -> Iterator[str]:
     yield f"shared plain {min(sum(not ours.notions for ours, _ in found.both), 4)}"
     shared = [ours.notions[0].partition(":")[0] if ours.notions else "_" for ours, _ in found.both]
     yield f"shared {'+'.join(sorted(set(shared)))}"
-
-
-def clauses(entry: str) -> Sequence[str]:
-    """The sentences of an entry."""
-    return [part for part in _SENTENCE.split(entry) if part.strip()] or [entry]
-
-
-def of_evidence(entry: str, line: str, language: str) -> set[str]:
-    """Return the features of an entry and a line that might be written on its strength."""
-    whole, wanted = statement(entry, language), statement(line, language)
-    parts = [statement(part, language) for part in clauses(entry)]
-    best = max(parts, key=lambda part: (_covered(part, wanted), -len(part.tokens)))
-    found = {f"best {name}" for name in of_pair(best, wanted)}
-    there = align(whole, wanted)
-    missing = len(there.right)
-    found.add(f"missing {min(missing, 5)}")
-    found.add(f"covered {_bin(_shares(there)[1])}")
-    found.add(f"covered {_bin(_covered(best, wanted))} of best")
-    found.add(f"values missing {min(len(there.values_right), 2)}")
-    found.add(f"names missing {min(sum(token.is_name for token in there.right), 2)}")
-    for mark in MARKS:
-        state = _state(mark in whole.marks, mark in wanted.marks)
-        if state:
-            found.add(f"{mark} {state}")
-    found.add(f"denials {min(whole.denials, 3)} {min(wanted.denials, 2)}")
-    found.add(f"asks {best.asks}")
-    found.add(f"people {_people(whole, wanted)}")
-    found.add(f"sentences {min(len(parts), 4)}")
-    return found
-
-
-def _covered(part: Statement, wanted: Statement) -> float:
-    return _shares(align(part, wanted))[1]
-
-
-def same_values(one: Statement, other: Statement) -> bool:
-    """Whether each value of the one is equal to one of the other."""
-    return all(any(equal(a, b) for b in other.values) for a in one.values)

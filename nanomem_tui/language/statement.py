@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
@@ -17,8 +18,9 @@ from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
+LONGEST_WORD = 8
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*[\d]*|\w*\d\w*")
-_RUN = re.compile(r"[\u3400-\u9fff々]|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[A-Za-zÀ-ÿ][\w.-]*|\d\w*")
+_RUN = re.compile(r"[\u3400-\u9fff々]|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9_.-]*")
 _ELISION = re.compile(
     r"\b(?:l|d|j|m|t|s|n|c|qu|un|all|dell|nell|sull|dall|quest|jusqu|lorsqu)['’](?=\w)", re.IGNORECASE
 )
@@ -28,14 +30,25 @@ _SHORT = (
     (re.compile(r"n['’]t\b", re.IGNORECASE), " not"),
     (re.compile(r"['’](?:s|m|re|ve|ll|d)\b", re.IGNORECASE), " "),
 )
+_NUMBER_SIGN = re.compile(r"\b(?:no|nr|n|núm|№)\.?\s?[°º]?\s?(?=\d)", re.IGNORECASE)
 _MORE = {"fr": "plus", "pt": "mais", "it": "più", "es": "más", "de": "mehr", "ru": "больше", "en": "longer"}
 """The word that makes `no longer` of a denial."""
 _FALSE_CJK = (
-    "别人 不错 不同 不过 不但 不仅 未来 特别 分别 差不多 区别 性别 不锈钢 不好意思 没关系 个别 级别 无线 对不起 告别 "
+    "别人 不错 不同 不过， 不但 不仅 未来 特别 分别 差不多 区别 性别 不锈钢 不好意思 没关系 个别 级别 无线 对不起 告别 "
     "别墅 无锡 未婚 要不 不少 少ない 危ない つまらない まず 必ず いずれ ずっと 少なく 無料 無線 無印 未来 今年 みずほ "
     "しずく みず すず たなか 先生 新潟 新宿 新幹線 新聞 上海 今井 大学生 家人 大家 专家 国家 国会 新加坡 新疆 了解 新竹"
 ).split()
 """Words in which a character does not mean what it means alone."""
+
+
+_DENYING = frozenset("不没沒")
+_OBJECTS = frozenset("me us mir mich uns mí moi mim nos ci mi m мне меня нам нас мной".split())
+"""Words of the speaker that are no subject."""
+
+
+_POSSESSIVES = frozenset(
+    "my our mein meine unser mi mis mon ma mes notre nos meu minha mio mia mój мой моя моё мои наш".split()
+)
 
 
 class Token(NamedTuple):
@@ -93,15 +106,18 @@ def _words(language: str) -> _Words:
                 if language == "ko" and len(word) > 1:
                     tables[2][word] = (*tables[2].get(word, ()), notion)
             tables[at][word] = (*tables[at].get(word, ()), notion)
+            if language == "zh" and notion.startswith("mark:") and len(word) > 1 and not _DENYING.isdisjoint(word):
+                tables[at][word] = tuple({*tables[at][word], "mark:not"})
     if unspaced:
         tables[3].update(dict.fromkeys(_FALSE_CJK, ()))
     ordered = sorted(tables[3], key=len, reverse=True)
-    if unspaced:
-        pattern = "|".join(map(re.escape, ordered))
-    else:
+    pattern = ""
+    if not unspaced:
         pattern = r"(?<!\w)(?:" + "|".join(map(re.escape, ordered)) + r")(?!\w)"
     small = frozenset(body["small"].get(language, "").split())
-    return _Words(tables[0], tables[1], tables[2], re.compile(pattern if ordered else r"(?!)"), tables[3], small)
+    return _Words(
+        tables[0], tables[1], tables[2], re.compile(pattern if ordered and pattern else r"(?!)"), tables[3], small
+    )
 
 
 @lru_cache(1)
@@ -122,10 +138,27 @@ def _meaning(word: str, language: str) -> tuple[str, ...]:
         if (found := known.begins.get(word[:length])) is not None:
             return found if length > 2 or len(word) < 6 or language == "ko" else ()
     if language == "ko":
+        one = known.begins.get(word[:1], ())
+        if one and all(notion.startswith("mark:") for notion in one):
+            return one
         for length in range(len(word) - 1, 1, -1):
             if (found := known.ends.get(word[-length:]) or known.ends.get(word[:length])) is not None:
                 return found
     return ()
+
+
+def is_of_speaker(word: str, language: str) -> bool:
+    """Whether a word stands for the speaker: I, we, user."""
+    return word not in _POSSESSIVES and "who:me" in _meaning(word, language)
+
+
+@lru_cache(16384)
+def familiarity(word: str, language: str) -> float:
+    """How much a word shows that a text is in a language: most as a small word of it."""
+    known = _words(language)
+    if word in known.small:
+        return 1.0
+    return 0.7 if word in known.whole else 0.4 if _meaning(word, language) else 0.0
 
 
 @lru_cache(4096)  # one memory is compared with many
@@ -156,6 +189,8 @@ def statement(text: str, language: str = "") -> Statement:
         marks = [mark for mark in marks if mark != "end" or " plus" not in plain.lower()] if denials == 0 else marks
     if denials and language in _MORE and re.search(rf"\b{_MORE[language]}\b", plain.lower()):
         marks.append("end")
+    if "change" in marks and "formerly" not in marks:
+        marks = [mark for mark in marks if mark != "past"]  # it was moved
     asks = text.rstrip().endswith(("?", "？"))
     normal = re.sub(r"[\W_]+", "" if language in UNSPACED else " ", plain.lower()).strip()
     return Statement(
@@ -165,7 +200,7 @@ def statement(text: str, language: str = "") -> Statement:
         frozenset(marks),
         denials,
         frozenset(who),
-        _subject(tokens, who, plain),
+        _subject(tokens, who, plain, language),
         found,
         asks,
     )
@@ -174,6 +209,7 @@ def statement(text: str, language: str = "") -> Statement:
 def _plain(text: str, language: str) -> str:
     """The text with its short forms written out."""
     text = text.replace("’", "'").replace("**", "").replace("`", "")
+    text = _NUMBER_SIGN.sub("", text)
     if language == "en":
         for pattern, written in _SHORT:
             text = pattern.sub(written, text)
@@ -182,13 +218,33 @@ def _plain(text: str, language: str) -> str:
     return text.strip()
 
 
-def _subject(tokens: list[Token], who: list[str], plain: str) -> str:
-    """Whom or what a statement is about: `me`, `kin:…`, a name, or its first word."""
-    if tokens and (tokens[0].notions[:1] or ("",))[0].startswith("kin:") and tokens[0].at < 24:
-        return tokens[0].notions[0]
-    if who and who[0] in ("me", "you"):
-        return who[0]
-    return f"name {tokens[0].stem}" if tokens and plain[:1].isupper() and tokens[0].at < 2 else ""
+def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> str:
+    """Whom a statement is about: `me`, `kin:…`, `he` for he or she, `name` for a first word in capitals, or nothing."""
+    first = min(tokens, key=lambda token: token.at, default=None)
+    if first is not None and first.notions and first.notions[0].startswith(("kin:", "pet:")) and first.at < 16:
+        return first.notions[0]
+    opening = plain[:40].lower()
+    if "me" in who and (language in UNSPACED or _is_early(opening, language)):
+        return "me"
+    word = opening.split(" ", 1)[0].strip(",.:")
+    if word in _THIRD.get(language, "").split() or opening[:1] in ("他", "她", "彼"):
+        return "he"
+    if first is not None and first.at < 2 and not first.notions and language not in UNSPACED and plain[:1].isupper():
+        return "name"
+    return "me" if "me" in who else ""
+
+
+def _is_early(opening: str, language: str) -> bool:
+    """Whether one of the first three words is of the speaker."""
+    return any("who:me" in _meaning(word, language) and word not in _OBJECTS for word in _WORD.findall(opening)[:3])
+
+
+_THIRD = {
+    "en": "he she they his her their", "de": "er sie seine ihre ihr sein", "es": "él ella su sus",
+    "fr": "il elle ils elles son sa", "pt": "ele ela eles elas seu sua", "it": "lui lei loro suo sua",
+    "ru": "он она они его её ее их",
+}  # fmt: skip
+"""Words for somebody that is not named, by language."""
 
 
 def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:
@@ -227,13 +283,28 @@ def _stem(word: str, language: str) -> str:
 
         return stem(word)
     if language == "ko":
-        return _KOREAN_END.sub("", word) if len(word) > 2 else word
+        while len(word) > 2 and (shorter := _KOREAN_END.sub("", word)) != word and shorter:
+            word = shorter
+        return word
+    if not word.isascii() and word[0] < "\u0400":
+        return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
     return word
 
 
 _KOREAN_END = re.compile(
-    r"(?:에서는|에서|에게|한테|으로|까지|부터|마다|이랑|하고|라고|은|는|이|가|을|를|에|의|로|와|과|도|만|랑)$"
+    r"(?:에서는|에서|에게|한테|으로|까지|부터|마다|이랑|하고|라고|입니다|이에요|예요|이다|이야|이고|습니다|니다|어요|아요|해요|했다|한다|하다|된다|됐다"
+    r"|은|는|이|가|을|를|에|의|로|와|과|도|만|랑|다|요)$"
 )
+
+
+def _phrases(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+    """The longest known words of a text without spaces, from its beginning on."""
+    at = 0
+    while at < len(text):
+        size = next((size for size in range(LONGEST_WORD, 0, -1) if text[at : at + size] in known), 0)
+        if size:
+            yield at, text[at : at + size]
+        at += size or 1
 
 
 def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:
@@ -241,13 +312,12 @@ def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tu
     known = _words(language)
     spans = [(one.start, one.end) for one in found]
     rest, at = [], 0
-    for match in known.phrases.finditer(text):
-        if any(start <= match.start() < end for start, end in spans):
+    for start, word in _phrases(text, known.of_phrase):
+        if any(left <= start < right for left, right in spans):
             continue
-        notions = known.of_phrase[match[0]]
-        rest.append((at, match.start()))
-        at = match.end()
-        yield match[0], notions, False, match.start()
+        rest.append((at, start))
+        at = start + len(word)
+        yield word, known.of_phrase[word], False, start
     rest.append((at, len(text)))
     for start, end in rest:
         for match in _RUN.finditer(text, start, end):

@@ -13,30 +13,28 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.numerals import CJK, CJK_SCALES, cjk_number, long_number, number_of
 
-_CJK_DIGITS = {
-    char: n
-    for n, chars in enumerate(("零〇", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
-    for char in chars
-}
-_CJK_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000, "亿": 10**8, "億": 10**8}
-_CJK = "零〇一二两兩三四五六七八九十百千万萬亿億"
 _COUNTERS = frozenset("个個只隻条條本张張台臺辆輛件次名位杯瓶层層楼樓间間人匹枚冊回階号號代倍篇家道块塊")
 """Characters that count things behind a number."""
+UNSPACED_DATES = ("zh", "ja", "ko")
+"""Languages in which 1/17 is the 17th of January."""
+_KOREAN_COUNTERS = ("명", "개", "번", "살", "시", "달", "마리", "대", "권", "잔", "병", "채", "시간")
 _AMBIGUOUS_MONTHS = frozenset("may march mar mai sept set sep dec jan abr".split())
 _SCAN = re.compile(
     rf"""(?P<url>https?://[^\s,;)，。]*[^\s.,;:!?)，。])
     |(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w)
     |(?P<host>(?:[A-Za-z][\w-]*(?:\.[\w-]+)*|\d+\.\d+\.\d+\.\d+):\d{{2,5}}\b)
     |(?P<iso>(?:19|20)\d\d[-/]\d\d?[-/]\d\d?)
-    |(?P<cjkdate>(?:\d{{4}}\s*[年년]\s*)?(?:\d\d?|[{_CJK}]+)\s*[月월](?:\s*(?:\d\d?|[{_CJK}]+)\s*[日号號일])?)
+    |(?P<cjkdate>(?:\d{{4}}\s*[年년]\s*)?(?:\d\d?|[{CJK}]+)\s*[月월](?:\s*(?:\d\d?|[{CJK}]+)\s*[日号號일])?)
     |(?P<dmy>\d\d?[./-]\d\d?[./-](?:\d{{4}}|\d\d)\b)
+    |(?P<dm>\d\d?\.\d\d?\.(?!\d)|(?<![\d/])\d\d?/\d\d?(?![\d/]))
     |(?P<version>\bv\d+(?:\.\d+)*\b|\d+\.\d+\.\d+(?:[.-]\w+)*)
     |(?P<phone>(?:\+\d|\b0\d)[\d ()/-]{{5,}}\d)
     |(?P<clock>\d\d?(?:[:：]|h(?=\d\d))\d\d(?:\s*[ap]\.?m\b)?|\d\d?\s*[ap]\.?m\b|\d\d?\.\d\d\s*Uhr|\d\d?\s*Uhr(?:\s*\d\d)?)
     |(?P<code>[A-Za-zÀ-ÿ]+[-_]?\d[\w-]*)
     |(?P<digits>\d{{1,3}}(?:[.,'’\ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)
-    |(?P<cjknumber>[{_CJK}]+)
+    |(?P<cjknumber>[{CJK}]+)
     |(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:-[^\W\d_]+)*)""",
     re.VERBOSE,
 )
@@ -62,7 +60,16 @@ _LATE = re.compile(
     r"|de la (?:tarde|noche)|da (?:tarde|noite)|del pomeriggio|di sera|de l['’]après-midi|du soir|вечера|дня)",
     re.IGNORECASE,
 )
+_CLOCK_BEHIND = re.compile(
+    _LATE.pattern
+    + r"|\s*(?:o'clock|am\b|uhr\b|in the morning|morgens|früh\b|de la mañana|da manhã|del mattino|di mattina"
+    r"|du matin|утра)",
+    re.IGNORECASE,
+)
 _LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
+_TEN_THOUSANDS = re.compile(r"\s?(\d+)([천千])?[만万萬]")
+_THOUSANDS = re.compile(r"\s?(\d)[천千]")
+_AND_HALF = re.compile(r" (?:and a half|y medi[oa]|e mei[oa]|e mezz[oa]|et demie?|с половиной)\b|半(?!径)| 반\b")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
 _LINK = re.compile(
     r"(?:\s*(?:st|nd|rd|th|er|º|°|\.)?\s+(?:of |de |do |di |d['’])?|\s*(?:st|nd|rd|th|\.)\s*)([^\W\d_]+)"
@@ -70,6 +77,7 @@ _LINK = re.compile(
 _AFTER_MONTH = re.compile(r"\s+(?:the )?(\d\d?)(?:st|nd|rd|th)?\b(?!\s*[:h.]\d)(?:,?\s+((?:19|20)\d\d)\b)?")
 _YEAR = re.compile(r"\s*(?:,|de|del|do)?\s*((?:19|20)\d\d)\b")
 _NEXT = re.compile(r"[\s-]?([^\W\d_]+(?:/[^\W\d_])?[²2]?|[€$£¥￥₩₹₽%℃°㎡](?:[CcFf]\b)?)")
+_MONEY_SIGNS = "$€£¥￥₩₹₽"
 _ISOLATED_MINUS = re.compile(r"(?:^|[\s(（:：])[-−–]$")
 
 
@@ -116,6 +124,11 @@ def values(text: str, language: str = "") -> list[Value]:
             value = _of_number(text, start, at, number_of(match[0]), known)
         elif kind == "cjknumber":
             value = _of_cjk(text, match, known)
+        elif kind == "dm" and not _is_day(match[0], language):
+            number = re.match(r"\d+(?:\.\d+)?", match[0])
+            assert number is not None
+            value = _of_number(text, start, start + number.end(), number_of(number[0]), known)
+            at = start + number.end()
         elif kind != "code":
             value = _special(str(kind), match, text)
         if value is not None:
@@ -124,46 +137,12 @@ def values(text: str, language: str = "") -> list[Value]:
     return sorted([*found, *taken], key=lambda one: one.start) if taken else found
 
 
-def number_of(written: str) -> float:
-    """Read a number in digits with separators of any country: groups of three are thousands.
-
-    >>> number_of("1,500"), number_of("1.500,25"), number_of("2,5"), number_of("0.500")
-    (1500.0, 1500.25, 2.5, 0.5)
-    """
-    plain = re.sub(r"[\s'’\u00a0\u202f]", "", written)
-    marks = [char for char in plain if char in ".,"]
-    if not marks:
-        return float(plain)
-    last = max(plain.rfind("."), plain.rfind(","))
-    grouped = len(plain) - last - 1 == 3 and not plain.startswith("0")
-    if len(set(marks)) == 2 or not grouped:
-        whole = re.sub(r"[.,]", "", plain[:last])
-        return float(f"{whole}.{plain[last + 1 :]}")
-    return float(re.sub(r"[.,]", "", plain))
-
-
-def cjk_number(written: str) -> int:
-    """Read a number in Chinese characters.
-
-    >>> cjk_number("四十"), cjk_number("两千五"), cjk_number("十一万")
-    (40, 2500, 110000)
-    """
-    total = part = digit = 0
-    last = 1
-    for char in written:
-        if char in _CJK_DIGITS:
-            digit = digit * 10 + _CJK_DIGITS[char] if last == 0 else _CJK_DIGITS[char]
-            last = 0 if last == 0 or not (part or total) else last
-        else:
-            scale = _CJK_SCALES[char]
-            if scale >= 10_000:
-                total, part = (total + part + digit or 1) * scale, 0
-            else:
-                part += (digit or 1) * scale
-            digit, last = 0, scale
-    if digit and last > 10:
-        return total + part + digit * last // 10
-    return total + part + digit
+def _is_day(written: str, language: str) -> bool:
+    """Whether two numbers with a mark between them are a day and a month: 4.3. in German, 1/17 in Japanese."""
+    if "/" in written:
+        return language in UNSPACED_DATES
+    day, month = written.split(".")[:2]
+    return 1 <= int(month) <= 12 and 1 <= int(day) <= 31 and (language in ("de", "ru") or len(day) == len(month) == 2)
 
 
 def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
@@ -177,12 +156,11 @@ def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
         found.append(Value("time", minutes, minutes, match.start(), match.end()))
     for match in _CLOCK_WORDS.finditer(text):
         hour = (match[2] or match[3]).lower()
-        number = int(hour) if hour.isdigit() else {"una": 1, "une": 1, "one": 1, "uma": 1}.get(hour, numbers.get(hour))
-        if (
-            number is not None
-            and number <= 24
-            and not any(one.start < match.end() and match.start() < one.end for one in found)
-        ):
+        number = (
+            int(hour) if hour.isdecimal() else {"una": 1, "une": 1, "one": 1, "uma": 1}.get(hour, numbers.get(hour))
+        )
+        is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
+        if number is not None and number <= 24 and is_free:
             minutes = number * 60 + _TURNS[(match[1] or match[4]).lower()]
             found.append(_clock(minutes, number, text, match.start(), match.end()))
     return found
@@ -216,15 +194,19 @@ def _special(kind: str, match: re.Match[str], text: str) -> Value | None:
         if "a" in mark:
             return Value(kind, (minutes % 720, False), float(parts[0]), start, end)
         return _clock(minutes, parts[0], text, start, end)
-    numbers = [int(part) if part.isdigit() else cjk_number(part) for part in re.findall(rf"\d+|[{_CJK}]+", written)]
+    year: int | None
+    numbers = [int(part) if part.isdigit() else cjk_number(part) for part in re.findall(rf"\d+|[{CJK}]+", written)]
     if kind == "cjkdate":
         year = numbers.pop(0) if "年" in written or "년" in written else None
         month, day = numbers[0], numbers[1] if len(numbers) > 1 else None
     elif kind == "iso":
         year, month, day = numbers
+    elif kind == "dm":
+        year, (first, last) = None, numbers
+        day, month = (first, last) if "." in written or first > 12 else (last, first)
     else:
-        day, month, year = numbers
-        year += 2000 if year < 100 else 0
+        day, month = numbers[:2]
+        year = numbers[2] + (2000 if numbers[2] < 100 else 0)
         if month > 12 >= day:
             day, month = month, day
     if not 1 <= month <= 12 or (day is not None and day > 31):
@@ -239,7 +221,7 @@ def _of_word(
     word = match[0].lower()
     month = known["months"].get(word)
     if month is not None and not (word in numbers and language == "fr"):
-        if found := _AFTER_MONTH.match(text, match.end()):
+        if (found := _AFTER_MONTH.match(text, match.end())) and int(found[1]) <= 31:
             year = int(found[2]) if found[2] else None
             return Value("date", (year, month, int(found[1])), None, match.start(), found.end())
         if found := _YEAR.match(text, match.end()):
@@ -249,11 +231,12 @@ def _of_word(
         return Value("date", (None, month, None), None, match.start(), match.end())
     number = numbers.get(word)
     if number is None and language == "ko":
-        number = numbers.get(word[:2]) if len(word) > 2 and word[2:] in known["units"] else None
-        if number is not None:
-            return _of_number(text, match.start(), match.start() + 2, float(number), known)
+        for size in (4, 3, 2, 1):  # a number with its counter and an ending
+            part = word[:size]
+            if size < len(word) and part in numbers and (size > 1 or word[size:].startswith(_KOREAN_COUNTERS)):
+                return _of_number(text, match.start(), match.start() + size, float(numbers[part]), known)
     if number is None and len(word) > 6 and language in ("de", "it"):
-        return _long_number(text, match, numbers, known)
+        number = long_number(word, numbers)
     if number is None:
         return None
     end, total = match.end(), float(number)
@@ -268,21 +251,6 @@ def _of_word(
     return _of_number(text, match.start(), end, total, known)
 
 
-def _long_number(text: str, match: re.Match[str], numbers: dict[str, int], known: dict[str, Any]) -> Value | None:
-    """A number that is written as one word: zweihundert, tremila."""
-    word = match[0].lower()
-    for scale, factor in (("tausend", 1000), ("hundert", 100), ("mila", 1000), ("cento", 100)):
-        head, found, tail = word.partition(scale)
-        if (
-            found
-            and (not head or head == "ein" or head in numbers)
-            and (not tail or tail.removeprefix("und") in numbers)
-        ):
-            total = numbers.get(head, 1) * factor + numbers.get(tail.removeprefix("und"), 0)
-            return _of_number(text, match.start(), match.end(), float(total), known)
-    return None
-
-
 def _of_cjk(text: str, match: re.Match[str], known: dict[str, Any]) -> Value | None:
     """A number in Chinese characters, where a unit, a counter or a power of ten shows that it is one."""
     start, end, written = match.start(), match.end(), match[0]
@@ -292,7 +260,7 @@ def _of_cjk(text: str, match: re.Match[str], known: dict[str, Any]) -> Value | N
     value = _of_number(text, start, end, float(number), known)
     if value.kind != "number":
         return value if number != 1 or value.kind not in ("time", "heat") or text[end : end + 1] not in "天度" else None
-    if len(written) > 1 and any(char in _CJK_SCALES for char in written):
+    if len(written) > 1 and any(char in CJK_SCALES for char in written):
         return value
     return value if number != 1 and text[end : end + 1] in _COUNTERS else None
 
@@ -304,12 +272,9 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
     is_below = before.lower().rstrip().endswith(tuple(known["minus"])) or any(sign in behind for sign in known["below"])
     if is_below or _ISOLATED_MINUS.search(before):
         number = -number
-    money = known["money"].get(before.rstrip()[-1:]) or known["money"].get(
-        before.lower().rsplit(" ", 2)[-2:][0].strip()
-    )
-    if start and text[start - 1 : start].isspace() and before.strip()[-1:] not in "$€£¥￥₩₹₽":
-        last = before.split()[-1:] or [""]
-        money = known["money"].get(last[0].lower()) if last[0].isupper() and len(last[0]) == 3 else None
+    last = (before.split() or [""])[-1]
+    is_code = (len(last) == 3 and last.isupper() and last.isalpha()) or last[-1:] in _MONEY_SIGNS
+    money = (known["money"].get(last.lower()) or known["money"].get(last[-1:])) if is_code and last else None
     if (found := _LINK.match(text, end)) and (month := known["months"].get(found[1].lower())) and number <= 31:
         year = _YEAR.match(text, found.end())
         stop = year.end() if year else found.end()
@@ -319,23 +284,27 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
         scale = known["scales"].get(word.lower()) or (word[0] in "万萬千亿億百만천억백" and known["scales"][word[0]])
         if scale:
             number, end = number * scale, found.start(1) + (len(word) if word.lower() in known["scales"] else 1)
+            if scale == 10**8 and (rest := _TEN_THOUSANDS.match(text, end)):
+                number, end = number + float(rest[1]) * (1000 if rest[2] else 1) * 10_000, rest.end()
+            elif scale >= 10_000 and (rest := _THOUSANDS.match(text, end)):
+                number, end = number + float(rest[1]) * scale / 10, rest.end()
             continue
+        if word[0] in "年년" and 1900 <= number <= 2099:
+            break
         unit, stop = _unit(text, found, number, known)
+        if unit is not None and number and unit[0] != "clock" and (half := _AND_HALF.match(text, stop)):
+            return Value(unit[0], round(unit[1] * (number + 0.5) / number, 6), number + 0.5, start, half.end())
         if unit is not None:
             return Value(unit[0], unit[1], unit[2], start, stop)
         break
+    if number <= 12 and (found := _CLOCK_BEHIND.match(text, end)):
+        return _clock(number * 60, number, text, start, end if _LATE.match(text, end) else found.end())
     if money:
         return Value(f"money {money}", number, number, start, end)
     if _ORDINAL.match(text, end):
         return Value("number", number, number, start, end)
     if 1900 <= number <= 2099 and number == int(number) and text[start:end].isdigit() and "." not in text[start:end]:
-        return Value(
-            "date",
-            (int(number), None, None),
-            number,
-            start,
-            end + (text[end : end + 1] in ("年", "년") and end < len(text)),
-        )
+        return Value("date", (int(number), None, None), number, start, end + text.startswith(("年", "년"), end))
     return Value("number", number, number, start, end)
 
 
@@ -345,16 +314,16 @@ def _unit(text: str, found: re.Match[str], number: float, known: dict[str, Any])
     hour = word[:1]
     if hour in ("点", "點", "時", "시") and not word.startswith(("時間", "시간")) and number <= 24:
         end, minutes = start + 1, number * 60
-        if half := re.compile(rf"\s?(半|반|(\d\d?|[{_CJK}]+)\s?[分분])").match(text, end):
+        if half := re.compile(rf"\s?(半|반|(\d\d?|[{CJK}]+)\s?[分분])").match(text, end):
             part = half[2]
             minutes += 30 if not part else int(part) if part.isdigit() else cjk_number(part)
             end = half.end()
-        digits = re.compile(rf"[\d{_CJK}]").match(text, start - 1)
+        digits = re.compile(rf"[\d{CJK}]").match(text, start - 1)
         value = _clock(minutes, number, text, _number_start(text, start) if digits else start, end)
         return (value.kind, value.base, number), value.end
     for length in range(len(word), 0, -1):
         part = word[:length]
-        if length < len(word) and not _may_cut(part):
+        if length < len(word) and not _may_cut(part) and word[length] < "\u3040":
             continue
         if part in known["money"]:
             return (f"money {known['money'][part]}", number, number), start + length
@@ -366,7 +335,7 @@ def _unit(text: str, found: re.Match[str], number: float, known: dict[str, Any])
 
 def _number_start(text: str, end: int) -> int:
     """Where the number that ends here begins."""
-    while end and (text[end - 1].isdigit() or text[end - 1] in _CJK or text[end - 1] == " "):
+    while end and (text[end - 1].isdigit() or text[end - 1] in CJK or text[end - 1] == " "):
         end -= 1
     return end
 
@@ -388,6 +357,8 @@ def equal(one: Value, other: Value) -> bool:
         if isinstance(one.base, float) and isinstance(other.base, float):
             return abs(one.base - other.base) <= 1e-6 * max(1.0, abs(one.base))
         return bool(one.base == other.base)
+    if "clock" in (one.kind, other.kind) and (one if one.kind == "clock" else other).base[0] % 60:
+        return False
     if "number" in (one.kind, other.kind) or {one.kind, other.kind} == {"clock", "time"}:
         return one.amount is not None and one.amount == other.amount
     return False
