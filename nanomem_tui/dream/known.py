@@ -16,6 +16,8 @@ from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import opens_list
 from nanomem_tui.dream.places import stems
 from nanomem_tui.formats import markdown
+from nanomem_tui.language import reader
+from nanomem_tui.language.detect import language_of
 from nanomem_tui.tokens import fold
 
 _MOST = 12  # lines that are looked at for one statement
@@ -156,5 +158,5 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
 
 
 def telling(line: Known) -> frozenset[str]:
-    """Return the words of what a line stands under that say of whom or what it is."""
-    return titles.scope(line.under)
+    """Return the words of what a line stands under that say of whom or what it is: names, and no words of every day."""
+    return frozenset(word for word in titles.telling(line.under) if word not in reader.pack(language_of(line.under)).weights)

@@ -13,6 +13,7 @@ from nanomem_tui.dream.places import stems
 from nanomem_tui.language.spoken import denied_value, without_denied
 from nanomem_tui.language.values import Value, values
 
+_MUCH = 4  # words that a line may not lose unseen
 _LINK = re.compile(
     r"(?:\s*[:：=]\s*|\s+(?:is|are|was|has changed to|changed to|ist|es|est|é|è|теперь|—)\s+(?:now\s+)?|\s*[是为]\s*)"
 )
@@ -22,14 +23,34 @@ def rewritten(line: Known, text: str) -> tuple[str, str]:
     """Return (the line as it is to be, the value that it loses) where `text` is the newer statement."""
     wrong = denied_value(text)
     said = without_denied(text) if wrong and wrong.casefold() in line.text.casefold() else text
+    if not {*said.split()} - {*wrong.split()} - {*line.text.split()}:  # it says only that it is so no more
+        said = text
     if line.head:
         return _row(line, said)
+    if said is not text and (value := _instead(line.text, wrong, said)):
+        return f"{line.lead}{line.text.replace(wrong, value, 1)}", wrong
     if swapped := _swapped(line.text, said):
         return f"{line.lead}{swapped[0]}", swapped[1]
     if field := line.field:
         value = _value_for(field["key"], said)
         return f"{line.lead}{field['key']}{field['gap']}{value}", field["value"]
     return f"{line.lead}{said}", wrong if said is not text else line.text
+
+
+def _instead(old: str, wrong: str, said: str) -> str:
+    """The value that stands in `said` where `old` has the wrong one: behind the same word."""
+    before = old[: old.find(wrong)].split()[-1:] if wrong in old else []
+    if not before:
+        return ""
+    found = re.search(rf"(?<![^\W_]){re.escape(before[0])} (?:now |jetzt |ahora |теперь )?(\S.*)", said)
+    return found[1] if found else ""
+
+
+def loses(line: Known, new: str) -> bool:
+    """Whether much of what a line says would be gone with a new one in its place."""
+    old = stems(line.statement)
+    lost = old - stems(new)
+    return len(lost) >= _MUCH and 2 * len(lost) > len(old)
 
 
 def _value_for(key: str, said: str) -> str:

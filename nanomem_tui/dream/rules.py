@@ -22,19 +22,23 @@ from nanomem_tui.dream.facts import SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import FIELD, Known, Lines, telling
 from nanomem_tui.dream.places import Outline, stems
-from nanomem_tui.dream.rewrite import rewritten
+from nanomem_tui.dream.polarity import leaves_open
+from nanomem_tui.dream.rewrite import loses, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
+from nanomem_tui.dream.vetoes import another_subject, same_barred
+from nanomem_tui.dream.wording import limits
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.compare import compared, shares_of
-from nanomem_tui.language.spoken import denied_value, owner_of, subject_of
+from nanomem_tui.language.spoken import denied_value, owner_of, subject_of, without_denied
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
 from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
 
-_SAME = 0.25  # how sure it has to be that a line is repeated, by what is said and how many words are shared
+_SAME = 0.75  # how sure it has to be that a line is repeated
 _NEWER = 0.4  # … that it is given up
+_OTHERS = .2  # the same, where it seems to be of somebody else
 _LIKELY = 0.2  # how likely something of the kind is for a person to be asked
 _HELD, _HELD_WIDE = 0.5, 0.25  # share of a fact's words that a line holds which says it; where no spaces part words
 _ALIKE = 0.2  # share of words that two lines have in common at least
@@ -111,7 +115,7 @@ class _Work:
         self._today = day_of(self._archive)
         self._gate = Gate(files, evidence_of(entries), limits, self._today)
         self._refused: set[tuple[str, str, str]] = set()
-        self._later: list[Fact] | None = None
+        self._later: dict[str, list[Fact]] | None = None
         self._lines, self._outline = Lines(self.files), Outline(self.files, self.owner)
 
     def clear(self, cursor: int, most: int) -> int:
@@ -162,9 +166,11 @@ class _Work:
 
     def _verdict(self, fact: Fact) -> Verdict:
         """Hold a fact against the lines with the same words."""
-        if same := [line for line in self._lines.same(fact.text) if self._is_of(line, fact)]:
-            return Verdict(same=same[0])
-        wrong = stems(denied_value(fact.text))
+        for text in (fact.text, without_denied(fact.text)):
+            if same := [line for line in self._lines.same(text) if self._is_of(line, fact)]:
+                return Verdict(same=same[0])
+        said_wrong = denied_value(fact.text)
+        wrong = stems(said_wrong)
         kinds = {value.kind for value in values(fact.text)}
         newer: list[tuple[float, Known]] = []
         maybe: list[Known] = []
@@ -177,7 +183,10 @@ class _Work:
                 continue
             if self._says_it(line, fact, shares, alike):
                 return Verdict(same=line)
-            named = bool(wrong) and wrong <= stems(line.statement) and alike >= _ALIKE
+            if another_subject(line, fact.text, self.owner):
+                maybe += [line] if (shares["same"] + shares["newer"] + shares["denial"]) * alike >= _OTHERS else []
+                continue
+            named = bool(wrong) and wrong <= stems(line.statement) and alike >= _ALIKE and _ends(line.text, said_wrong)
             weight = alike * (1.3 if kinds & {value.kind for value in values(line.statement)} else 1.0)
             changed = shares["newer"] + shares["denial"]
             if named:
@@ -203,29 +212,42 @@ class _Work:
 
     def _says_it(self, line: Known, fact: Fact, shares: Mapping[str, float], alike: float) -> bool:
         """Whether a line says what the fact says: the judge says so, or it is a field with that value."""
+        text = without_denied(fact.text)
+        wrong = denied_value(fact.text)
+        if wrong and fold(wrong) in fold(line.text):
+            return False
+        if wrong and stems(text) <= stems(line.statement) and not another_subject(line, text, self.owner):
+            bases = {str(value.base) for value in values(line.statement)}
+            return all(str(value.base) in bases for value in values(text)) and self._is_of(line, fact)
+        if same_barred(line, text, self.owner):
+            return False
+        if details.says(text, line.text) or (text != fact.text and stems(text) <= stems(line.statement)):
+            return self._is_of(line, fact)
+        if line.field and (bases := {str(value.base) for value in values(line.field["value"])}):
+            key = stems(line.field["key"].strip("*:： "))
+            if key and key <= stems(fact.text) and bases <= {str(value.base) for value in values(fact.text)}:
+                return True
         if field := line.field:
             more = stems(fact.text) - stems(self.owner) - stems(line.statement)
             value = stems(field["value"])
-            if value and value <= stems(fact.text) and len(more) <= 1 and shares["denial"] + shares["newer"] < _SAME:
+            if value and value <= stems(fact.text) and len(more) <= 1 and shares["denial"] + shares["newer"] < _LIKELY:
                 return True
         said = stems(fact.text) - stems(self.owner)
         held = said & stems(line.statement)
         if len(held) < (_HELD_WIDE if is_wide(fact.text) else _HELD) * len(said) or len(held) < min(2, len(said)):
             return False
-        same = shares["same"]
-        return (same > 0.3 and same * alike >= _SAME) or (same > 0.7 and alike > _ALIKE)
+        return shares["same"] >= _SAME and alike >= _ALIKE
 
     def _is_of(self, line: Known, fact: Fact) -> bool:
         """Whether a line is not said of somebody else by what it stands under."""
         over = telling(line)
-        return not over or bool(over & details.words(f"{fact.under} {fact.text}")) or len(
-            stems(line.statement) & stems(fact.text)
-        ) > 1
+        return not over or bool(over & details.words(f"{fact.under} {fact.text}"))
 
     def _change(self, fact: Fact, line: Known) -> str:
         new, lost = rewritten(line, fact.text)
-        if new == line.whole:
-            return f"known: {line.file}:{line.number}"
+        if new == line.whole or loses(line, f"{new} {fact.text}"):
+            self.held.append(Refusal(self._new_line(fact), f"it may contradict “{secrets.mask(line.text)}”"))
+            return ""
         edit = LineEdit(
             "replace", line.file, line=line.number, old=line.whole, new=new, evidence=(fact.cursor,), supersedes=lost,
             why=f"{fact.mark or 'unmarked'}: newer",
@@ -244,17 +266,41 @@ class _Work:
         if dates.is_over(fact.text, self._today):
             return f"over since before {self._today}"
         if found.changes is None:
-            return ""
+            return self._corrected(fact)
         words = stems(found.changes.statement)
-        for later in self._after(fact.cursor):
+        for later in self._after(fact):
             if len(words & stems(later.text)) > 1 and compared(later.text, found.changes.statement).relation == "same":
                 return f"a later entry says what stands in {found.changes.file}:{found.changes.number}"
         return ""
 
-    def _after(self, cursor: int) -> list[Fact]:
+    def _corrected(self, fact: Fact) -> str:
+        """Which later entry says that it is not so any more, and stands in a file; "" where none does."""
+        told = Known("", 0, fact.text, "", fact.text, fact.under, "")
+        for later in self._after(fact):
+            wrong = stems(denied_value(later.text))
+            if not wrong or not wrong <= stems(fact.text) or another_subject(told, later.text, self.owner):
+                continue
+            words = stems(without_denied(later.text)) - wrong
+            if any(words <= stems(line.statement) for line, _ in self._lines.near(later.text, self.owner)):
+                return f"entry {later.cursor} corrects it"
+        return ""
+
+    def _after(self, fact: Fact) -> list[Fact]:
+        """The facts of later entries with two words of this one at least."""
         if self._later is None:
-            self._later = [fact for entry in self._archive for fact in facts_of(entry, self.owner)[0] if not fact.held]
-        return [fact for fact in self._later if fact.cursor > cursor]
+            self._later = {}
+            for entry in self._archive:
+                for later in facts_of(entry, self.owner)[0]:
+                    for word in () if later.held else stems(later.text):
+                        self._later.setdefault(word, []).append(later)
+        shared = Counter[int]()
+        by_id: dict[int, Fact] = {}
+        for word in stems(fact.text):
+            for later in self._later.get(word, ()):
+                if later.cursor > fact.cursor:
+                    by_id[id(later)] = later
+                    shared[id(later)] += 1
+        return [by_id[one] for one, count in shared.items() if count > 1]
 
 
 def _same_field(line: Known, text: str) -> bool | None:
@@ -266,7 +312,15 @@ def _same_field(line: Known, text: str) -> bool | None:
     keys = [fold(one["key"].strip("*:： ")) for one in (field, said)]
     if keys[0] != keys[1] or "several" in cues_of(keys[0]):
         return None
+    if limits(said["value"]) or limits(field["value"]) or leaves_open(said["value"]):
+        return None
     return fold(field["value"].strip("* .")) != fold(said["value"].strip("* ."))
+
+
+def _ends(text: str, value: str) -> bool:
+    """Whether a value does not go on where it stands in a text: `VS Code` of `VS Code extensions` does."""
+    at = fold(text).find(fold(value))
+    return at < 0 or re.match(r"\s+[^\W\d_]{4}", fold(text)[at + len(fold(value)) :]) is None
 
 
 def _other_number(one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ _SAYS = re.compile(
     r"(?:(?:the )?user|she|he|they)(?: also)? (?:said|says|mentioned|told (?:me|us)|noted|stated|explained|added|confirmed|"
     r"shared|reported|revealed|clarified)(?: that)?[,:]? (?=\S)|"
     r"(?:ah|oh|ok(?:ay)?|yes|right|well|hey|so|btw|by the way)\b[\w ]{0,12}[.,!] (?=(?:remember|note)\b)|"
-    r"(?:please )?(?:remember|note)(?: that)?[:,]? (?=\S)|"
+    r"(?:please )?(?:remember(?: that)?[:,]?|note that) (?=\S)|"
     r"(?:用户|她|他)(?:说|提到|表示|告诉助手|补充说?)[,,::]?\s*|"
     r"(?:请)?(?:记住|记一下)[,,::]?\s*|"
     r"(?:嗯|对了|哦|好的)[。,,!！]\s*(?:对了[,,]\s*)?|"

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.dream import details
-from nanomem_tui.dream.claims import claim_of, old_value
 from nanomem_tui.dream.edits import LineEdit, apply_edits
-from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact, Skipped, facts_of, route, skipped_summary
+from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Skipped, facts_of, skipped_summary
 from nanomem_tui.dream.guards import Limits, check
-from nanomem_tui.dream.rules import Proposal, RulesDreamer
+from nanomem_tui.dream.dreamer import Proposal
+from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.formats.history import HistoryEntry
 from tests.store.git_samples import sample
 
@@ -65,7 +65,9 @@ def test_the_example_of_the_design_goes_to_user_and_memory() -> None:
     ],
 )  # fmt: skip
 def test_a_fact_is_routed_to_its_file(text: str, file: str) -> None:
-    assert route(Fact(text, 1))[0] == file
+    proposal = dream(f"- [durable] {text}")
+    found = [*proposal.edits, *(refusal.edit for refusal in proposal.refused)]
+    assert [edit.file for edit in found] == [file]
 
 
 @pytest.mark.parametrize(
@@ -180,24 +182,6 @@ def test_a_line_that_says_more_takes_the_place_of_the_one_that_says_less() -> No
     assert (edit.op, edit.old, edit.new) == (
         "replace", "- Allergic to penicillin", "- Allergic to penicillin since 2019",
     )  # fmt: skip
-
-
-def test_claims_name_subject_and_value() -> None:
-    for text, expected in {
-        "Timezone is Europe/Berlin, not Europe/London": ("timezone", "Europe/Berlin"),
-        "**Timezone**: Europe/Berlin (was Asia/Shanghai)": ("timezone", "Europe/Berlin"),
-        "The cat is called Luna (was recorded as Lula)": ("cat", "Luna"),
-        "User prefers window seats": ("prefers seat", "window seats"),
-        "用户居住在杭州，不是上海": ("lives in", "杭州"),
-    }.items():
-        claim = claim_of(text)
-        assert claim is not None
-        assert (claim.subject, claim.value) == expected
-    for text in ("see https://example.com/x", "User is vegetarian", "It is late", "Likes tea", "9:30 stand-up"):
-        assert claim_of(text) is None
-    assert old_value("Timezone is Europe/Berlin, not Europe/London") == "Europe/London"
-    assert old_value("用户居住在杭州，不是上海") == "上海"
-    assert old_value("Likes tea") == ""
 
 
 @pytest.mark.parametrize(

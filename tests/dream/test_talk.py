@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.dream.facts import stated
 from tests.dream.test_consolidator import said, summarised
 from tests.dream.test_rules import dream
 
@@ -84,8 +83,3 @@ def test_a_message_that_names_its_speaker_keeps_the_name() -> None:
     assert facts
     assert all(text.startswith("Andrew said: ") for text in facts)
     assert [edit.new.startswith("- Andrew: ") for edit in dream(*(f"- [durable] {text}" for text in facts)).edits]
-
-
-def test_an_exclamation_does_not_reach_the_archive() -> None:
-    assert stated("I've had them for 3 years! I can't live without my little ones!") == ""
-    assert stated("I've had them for 3 years!", named=True) != ""
