@@ -173,6 +173,9 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
         yield from _said(*speaker, mark, cursor, owner, line.under)
         return
     fact = Fact("", cursor, mark, file=file, under=line.under)
+    if len(text) > MAX_FACT and mark in KEEP_MARKS:
+        yield replace(fact, text=text)  # too long for a line: it is held
+        return
     if line.is_bullet and len(text) <= _LONG:
         yield _judged(text, f"- {text}", fact)
         return

@@ -18,7 +18,7 @@ from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.entry_lines import lines_of
-from nanomem_tui.dream.facts import SOUL, UNSURE, USER, Fact, Skipped, facts_of
+from nanomem_tui.dream.facts import FIRST_PERSON, SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import FIELD, Known, Lines, telling
 from nanomem_tui.dream.places import Outline, stems
@@ -169,6 +169,9 @@ class _Work:
         for text in (fact.text, without_denied(fact.text)):
             if same := [line for line in self._lines.same(text) if self._is_of(line, fact)]:
                 return Verdict(same=same[0])
+        if fact.person:  # what somebody said stands beside what they said before
+            said = (line for line, _ in self._lines.near(fact.text) if details.says(fact.text, line.text))
+            return Verdict(same=next(said, None))
         said_wrong = denied_value(fact.text)
         wrong = stems(said_wrong)
         kinds = {value.kind for value in values(fact.text)}
@@ -307,7 +310,7 @@ def _same_field(line: Known, text: str) -> bool | None:
     """Whether two fields of one name that has one value at a time have another one, `City: Rome` and `City: Porto`; None
     where they are no such fields."""
     field, said = line.field, FIELD.fullmatch(text)
-    if not field or not said:
+    if not field or not said or FIRST_PERSON.search(f"{field['value']} {said['value']}"):
         return None
     keys = [fold(one["key"].strip("*:： ")) for one in (field, said)]
     if keys[0] != keys[1] or "several" in cues_of(keys[0]):

@@ -289,5 +289,5 @@ def test_one_dream_or_many_and_again_end_alike() -> None:
             edits = RulesDreamer(entries).propose(entries[at : at + batch], there).edits
             there = dict(check(there, edits, {entry.cursor: entry.content for entry in entries}).files)
         ends.append(there)
-    assert ends[-1] == ends[-2]
-    assert ends.count(ends[0]) >= 3
+    assert ends[0] == ends[1] == ends[2]
+    assert set(lines(ends[2])) <= set(lines(ends[3]))
