@@ -32,7 +32,7 @@ def rewritten(line: Known, text: str) -> tuple[str, str]:
     if swapped := _swapped(line.text, said):
         return f"{line.lead}{swapped[0]}", swapped[1]
     if field := line.field:
-        value = _value_for(field["key"], said)
+        value = _value_for(field["key"], without_denied(text))
         return f"{line.lead}{field['key']}{field['gap']}{value}", field["value"]
     return f"{line.lead}{said}", wrong if said is not text else line.text
 
@@ -78,7 +78,7 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
     field = FIELD.fullmatch(old)
     alone = field is not None and len(stems(field["value"]) - stems(said)) == 0
     more = stems(said[: other.start] + said[other.end :]) - stems(old)
-    if not alone and (len(more) > 1 or set(details.details(said)) - set(details.details(old + said[other.start :]))):
+    if not alone and (more or set(details.details(said)) - set(details.details(old + said[other.start :]))):
         return None
     return old[: one.start] + said[other.start : other.end] + old[one.end :], old[one.start : one.end]
 

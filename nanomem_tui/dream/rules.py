@@ -179,6 +179,8 @@ class _Work:
         maybe: list[Known] = []
         for line, alike in self._lines.near(fact.text, self.owner):
             shares = shares_of(line.statement, fact.text)
+            if line.field and FIRST_PERSON.search(line.field["value"]):  # what somebody said
+                continue
             if (other := _same_field(line, fact.text)) is not None:
                 if not other:
                     return Verdict(same=line)
@@ -248,6 +250,8 @@ class _Work:
 
     def _change(self, fact: Fact, line: Known) -> str:
         new, lost = rewritten(line, fact.text)
+        if new == line.whole and line.field:
+            return f"known: {line.file}:{line.number}"
         if new == line.whole or loses(line, f"{new} {fact.text}"):
             self.held.append(Refusal(self._new_line(fact), f"it may contradict “{secrets.mask(line.text)}”"))
             return ""
@@ -272,20 +276,27 @@ class _Work:
             return self._corrected(fact)
         words = stems(found.changes.statement)
         for later in self._after(fact):
-            if len(words & stems(later.text)) > 1 and compared(later.text, found.changes.statement).relation == "same":
+            if len(words & stems(later.text)) >= min(2, len(words)) and compared(later.text, found.changes.statement).relation == "same":
                 return f"a later entry says what stands in {found.changes.file}:{found.changes.number}"
         return ""
 
     def _corrected(self, fact: Fact) -> str:
-        """Which later entry says that it is not so any more, and stands in a file; "" where none does."""
+        """Which later entry says that it is not so any more, or what is so since; "" where none does."""
         told = Known("", 0, fact.text, "", fact.text, fact.under, "")
-        for later in self._after(fact):
-            wrong = stems(denied_value(later.text))
-            if not wrong or not wrong <= stems(fact.text) or another_subject(told, later.text, self.owner):
+        for later in () if fact.person else self._after(fact):
+            if later.person or another_subject(told, later.text, self.owner):
                 continue
-            words = stems(without_denied(later.text)) - wrong
-            if any(words <= stems(line.statement) for line, _ in self._lines.near(later.text, self.owner)):
-                return f"entry {later.cursor} corrects it"
+            wrong, said = stems(denied_value(later.text)), stems(without_denied(later.text))
+            if not wrong or not wrong <= stems(fact.text):
+                words = stems(fact.text)
+                alike = len(words & said) / (min(len(words), len(said)) or 1)
+                shares = shares_of(fact.text, later.text) if alike >= _NEWER else {}
+                newer = _same_field(told, later.text) or alike * (shares.get("newer", 0) + shares.get("denial", 0)) >= _NEWER
+                if not newer:
+                    continue
+            elif not any(said - wrong <= stems(line.statement) for line, _ in self._lines.near(later.text, self.owner)):
+                continue
+            return f"entry {later.cursor} says what is so since"
         return ""
 
     def _after(self, fact: Fact) -> list[Fact]:
@@ -303,7 +314,8 @@ class _Work:
                 if later.cursor > fact.cursor:
                     by_id[id(later)] = later
                     shared[id(later)] += 1
-        return [by_id[one] for one, count in shared.items() if count > 1]
+        least = min(2, len(stems(fact.text)))
+        return [by_id[one] for one, count in shared.items() if count >= least]
 
 
 def _same_field(line: Known, text: str) -> bool | None:

@@ -19,6 +19,7 @@ from nanomem_tui.tokens import fold
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
 _PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
+_THING = re.compile(r"(?:The |the )([^\W\d_]\w*) of ")
 _OF = re.compile(r"\bof ([A-Z]\w+)")
 _SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
 _UN = ("un", "in", "im", "ir", "dis", "non")
@@ -70,6 +71,9 @@ def another_subject(line: Known, text: str, owner: str) -> bool:
         words = [set(fold(phrase[1]).split()) for phrase in phrases if phrase]
         if words[0] - words[1] and words[1] - words[0]:
             return True
+    things = [_THING.match(own) for own in (one, other)]
+    if all(things) and len({fold(thing[1]) for thing in things if thing}) > 1:
+        return True
     whose = [set(_OF.findall(own)) for own in (one, other)]
     return bool(whose[0] and whose[1] and not whose[0] & whose[1])
 

@@ -15,6 +15,8 @@ from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import features, tokens
 from nanomem_tui.language.topics import cues_of, topics_of_heading, topics_of_line
 
+VERSION = 1
+"""Changes when the features do: the pack is made anew."""
 LASTING = ("person", "preference", "rule", "decision", "project", "event")
 """The labels of lines that are worth to be kept; the others are narration, result, label, moment, chat, instruction and
 vague."""

@@ -113,7 +113,7 @@ def test_who_said_it_and_what_nobody_needs_stand_in_no_line() -> None:
 
 
 def test_what_owner_and_others_say_in_a_chat_is_read_as_a_message() -> None:
-    files = {**FILES, "USER.md": "# User\n\n## Health\n- Allergic to nuts\n"}
+    files = {**FILES, "USER.md": "# User\n\n## Health\n- Blood pressure tablets each morning\n"}
     edit = one("[2026-04-03 10:15] USER: remember that I'm allergic to penicillin", files)
     assert (edit.file, edit.section, edit.new) == (USER, "Health", "- I'm allergic to penicillin")
 
