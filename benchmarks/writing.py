@@ -6,8 +6,8 @@
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
 holds the words that a label asks for and none that it bars.
 
-`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words in
-the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
+`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words
+in the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
 written is a new line.
 
 `pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
@@ -299,7 +299,7 @@ def as_it_is(row: Label, rows: list[Label], written: set[str]) -> Label:
     before = next((one for one in rows if one["line"] == row["old"] and one is not row), None)
     if before is None or before["id"] in written:
         return row
-    return {**row, "action": "add", "must": row["must"] or before["must"], "section": row["section"] or before["section"]}
+    return {**row, "action": "add", **{name: row[name] or before[name] for name in ("must", "section")}}
 
 
 def source_of(edit: LineEdit, rows: list[Label]) -> Label | None:

@@ -10,7 +10,8 @@ from nanomem_tui.tokens import fold
 _I = re.IGNORECASE
 _ATTRIBUTE = re.compile(
     r"\**(?P<key>[^:：*`/]{1,40}?)\**\s*[:：]\**\s*(?!//)\S.*|"
-    r"(?:(?:the )?user )?(?:now )?(?:(?P<home>lives? in|(?:is )?based in)|(?P<job>works? (?:at|for))) (?:the )?(?-i:[^a-z\s]).*|"
+    r"(?:(?:the )?user )?(?:now )?(?:(?P<home>lives? in|(?:is )?based in)|(?P<job>works? (?:at|for))) "
+    r"(?:the )?(?-i:[^a-z\s]).*|"
     r"(?:用户|我)?(?:现在|目前)?(?P<cjk>居住在|住在).+",
     _I,
 )

@@ -1,7 +1,7 @@
 """History entries as facts: which lines of an entry are worth remembering, and what they are.
 
-Owns reading one line of `history.jsonl`: what it is says `language.lines`; a line of a chat is read as a message. Must not
-know what the memory files hold.
+Owns reading one line of `history.jsonl`: what it is says `language.lines`; a line of a chat is read as a message. Must
+not know what the memory files hold.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ NO_NAMES = frozenset(
 class Fact:
     """One line of an entry that may be worth remembering, with the cursor of its entry as evidence.
 
-    `label`: what `language.lines` says that it is; `kinds`: how likely each label is. `file`: the file that the line itself names. `person`: said by
-    somebody else in a conversation, `Name: what was said`. `under`: the lines of the entry that it is in a list under.
-    `held`: why a person has to look at it first; secrets in `text` are masked then.
+    `label`: what `language.lines` says that it is; `kinds`: how likely each label is. `file`: the file that the line
+    itself names. `person`: said by somebody else in a conversation, `Name: what was said`. `under`: the lines of the
+    entry that it is in a list under. `held`: why a person has to look at it first; secrets in `text` are masked then.
     """
 
     text: str
@@ -131,17 +131,21 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
                 result.append(found)
                 about = spoken.subject_of(found.text) or about
                 continue
-            if about and about != owner and not found.person:
-                found = replace(found, text=spoken.with_subject(found.text, about))
-            about = spoken.subject_of(found.text) or about
-            told = dates.absolute(found.text, timestamp)
-            if kinds := {secret.kind for secret in secrets.find(told)}:
-                found = replace(found, held=f"it holds a secret: {', '.join(sorted(kinds))}")
-                told = secrets.mask(told)
-            elif len(told) > MAX_FACT and not found.held:
-                found = replace(found, held=f"longer than {MAX_FACT} characters")
-            result += [replace(found, text=part) for part in (_parts(told) if found.held else (told,))]
+            other = "" if about == owner or found.person else about
+            told = spoken.with_subject(found.text, other) if other else found.text
+            about = spoken.subject_of(told) or about
+            result += _checked(replace(found, text=dates.absolute(told, timestamp)))
     return tuple(result)
+
+
+def _checked(fact: Fact) -> list[Fact]:
+    """A fact as it may be written: with a secret or too long for a line it is held, in parts that a file can take."""
+    text, held = fact.text, fact.held
+    if kinds := {secret.kind for secret in secrets.find(text)}:
+        text, held = secrets.mask(text), f"it holds a secret: {', '.join(sorted(kinds))}"
+    elif len(text) > MAX_FACT and not held:
+        held = f"longer than {MAX_FACT} characters"
+    return [replace(fact, text=part, held=held) for part in (_parts(text) if held else (text,))]
 
 
 def _parts(text: str) -> list[str]:
@@ -161,13 +165,16 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
     """The facts of one line, or why there are none."""
     mark, text, file = line.mark, line.text, ""
     if mark in ("ephemeral", "skip", "SKILL"):
-        yield Skipped(cursor, secrets.mask(text), "a skill, not a memory" if mark == "SKILL" else f"marked {mark}", mark)
+        why = "a skill, not a memory" if mark == "SKILL" else f"marked {mark}"
+        yield Skipped(cursor, secrets.mask(text), why, mark)
         return
     if named := _FILE_MARK.match(text):
         file, text = _FILES[named[1]], text[named.end() :]
     parts = lines.parted(text)
-    mark = mark or next((_FOREIGN[one] for one in parts.marks if one in _FOREIGN), None) or next(
-        (one for one in parts.marks if one in KEEP_MARKS), None
+    mark = (
+        mark
+        or next((_FOREIGN[one] for one in parts.marks if one in _FOREIGN), None)
+        or next((one for one in parts.marks if one in KEEP_MARKS), None)
     )
     if speaker := _speaker(parts.text, mark, owner):
         yield from _said(*speaker, mark, cursor, owner, line.under)

@@ -21,7 +21,9 @@ from nanomem_tui.language.detect import language_of
 from nanomem_tui.tokens import fold
 
 _MOST = 12  # lines that are looked at for one statement
-FIELD = re.compile(r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：])(?P<gap>\s*)(?P<value>\S.*)")
+FIELD = re.compile(
+    r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：])(?P<gap>\s*)(?P<value>\S.*)"
+)
 _BOX = ("[ ]", "[x]", "[X]")
 
 
@@ -159,4 +161,5 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
 
 def telling(line: Known) -> frozenset[str]:
     """Return the words of what a line stands under that say of whom or what it is: names, and no words of every day."""
-    return frozenset(word for word in titles.telling(line.under) if word not in reader.pack(language_of(line.under)).weights)
+    ordinary = reader.pack(language_of(line.under)).weights
+    return frozenset(word for word in titles.telling(line.under) if word not in ordinary)

@@ -149,7 +149,9 @@ class Outline:
     def _home(self, fact: Fact, file: str, topic: str, other: str = "") -> Place:
         """The section of a topic, or a general one, or a new heading."""
         here = self._of.get(file, ())
-        for wanted in dict.fromkeys((topic, other, *(("notes", "projects") if file == MEMORY and topic != "people" else ()))):
+        for wanted in dict.fromkeys(
+            (topic, other, *(("notes", "projects") if file == MEMORY and topic != "people" else ()))
+        ):
             if found := next((section for section in here if wanted in section.topics), None):
                 return Place(file, found.title)
         if not any(text.strip() for text in (self._files.get(file, ""),)):

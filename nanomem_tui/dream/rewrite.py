@@ -76,7 +76,10 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
         return None
     one, other = fits[0]
     field = FIELD.fullmatch(old)
-    alone = field is not None and len(stems(field["value"]) - stems(said)) == 0
+    keyed = field is not None and stems(field["key"]) <= stems(said)
+    alone = field is not None and keyed and len(stems(field["value"]) - stems(said)) == 0
+    if field is not None and not keyed:
+        return None
     more = stems(said[: other.start] + said[other.end :]) - stems(old)
     if not alone and (more or set(details.details(said)) - set(details.details(old + said[other.start :]))):
         return None

@@ -1,8 +1,8 @@
 """The rules Dreamer: turns new history entries into edits of lines without any model, the same way each time.
 
-What a line says already is left alone; what is newer takes the place of the line that it can mean, and of no other; what
-is new goes where lines are alike. What is not sure waits for a person. Steps that are left go to copies and to lines that
-say they are over. Must not read files or apply edits for good.
+What a line says already is left alone; what is newer takes the place of the line that it can mean, and of no other;
+what is new goes where lines are alike. What is not sure waits for a person. Steps that are left go to copies and to
+lines that say they are over. Must not read files or apply edits for good.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.dream.vetoes import another_subject, same_barred
 from nanomem_tui.dream.wording import limits
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.compare import compared, shares_of
+from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.spoken import denied_value, owner_of, subject_of, without_denied
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
@@ -38,7 +38,7 @@ from nanomem_tui.tokens import fold
 
 _SAME = 0.75  # how sure it has to be that a line is repeated
 _NEWER = 0.4  # … that it is given up
-_OTHERS = .2  # the same, where it seems to be of somebody else
+_OTHERS = 0.2  # the same, where it seems to be of somebody else
 _LIKELY = 0.2  # how likely something of the kind is for a person to be asked
 _HELD, _HELD_WIDE = 0.5, 0.25  # share of a fact's words that a line holds which says it; where no spaces part words
 _ALIKE = 0.2  # share of words that two lines have in common at least
@@ -198,10 +198,12 @@ class _Work:
                 changed = 1.0
             elif _other_number(line.statement, fact.text):
                 continue
-            if line.field or len(stems(line.statement)) > 1:
+            shared = stems(fact.text) & stems(line.statement)
+            likely = (changed + shares["same"]) * alike
+            maybe += [line] if likely >= _LIKELY or (named and alike >= _ALIKE) else []
+            by_key = line.field and (len(shared) > 1 or stems(line.field["key"]) & shared)
+            if by_key or (not line.field and len(stems(line.statement)) > 1):
                 newer.append((changed * (weight + 0.3 * named), line))
-                likely = (changed + shares["same"]) * alike
-                maybe += [line] if likely >= _LIKELY or (named and alike >= _ALIKE) else []
         newer.sort(key=lambda pair: -pair[0])
         best = [(score, line) for score, line in newer if score >= _NEWER and score >= 0.8 * newer[0][0]]
         if len(best) == 1 and self._may_change(best[0][1], fact, best[0][0]):
@@ -276,7 +278,10 @@ class _Work:
             return self._corrected(fact)
         words = stems(found.changes.statement)
         for later in self._after(fact):
-            if len(words & stems(later.text)) >= min(2, len(words)) and compared(later.text, found.changes.statement).relation == "same":
+            if (
+                len(words & stems(later.text)) >= min(2, len(words))
+                and compared(later.text, found.changes.statement).relation == "same"
+            ):
                 return f"a later entry says what stands in {found.changes.file}:{found.changes.number}"
         return ""
 
@@ -291,7 +296,10 @@ class _Work:
                 words = stems(fact.text)
                 alike = len(words & said) / (min(len(words), len(said)) or 1)
                 shares = shares_of(fact.text, later.text) if alike >= _NEWER else {}
-                newer = _same_field(told, later.text) or alike * (shares.get("newer", 0) + shares.get("denial", 0)) >= _NEWER
+                newer = (
+                    _same_field(told, later.text)
+                    or alike * (shares.get("newer", 0) + shares.get("denial", 0)) >= _NEWER
+                )
                 if not newer:
                     continue
             elif not any(said - wrong <= stems(line.statement) for line, _ in self._lines.near(later.text, self.owner)):
@@ -319,7 +327,7 @@ class _Work:
 
 
 def _same_field(line: Known, text: str) -> bool | None:
-    """Whether two fields of one name that has one value at a time have another one, `City: Rome` and `City: Porto`; None
+    """Whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`. None
     where they are no such fields."""
     field, said = line.field, FIELD.fullmatch(text)
     if not field or not said or FIRST_PERSON.search(f"{field['value']} {said['value']}"):

@@ -188,7 +188,7 @@ def refused(text: str) -> str:
 
 
 def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
-    """(mark, words, whether they stand for themselves) of each sentence of a message that tells something that lasts."""
+    """(mark, words, whether they stand for themselves) of each sentence of a message that tells what lasts."""
     sentences = capture_rules.sentences(text)
     found = []
     readings = reader.read(sentences, language_of(text)) if sentences else []
@@ -197,7 +197,9 @@ def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
         words = " ".join(without_speaker(sentence, capital=False).split())
         soon = kind == "episodic" and "today" in cues_of(words)
         if act not in ("question", "forget") and (explicit or lasting >= (_SOON if soon else _LASTS)):
-            mark = "correction" if corrects or act == "correction" or (act != "remember" and ended(words)) else "durable"
+            mark = (
+                "correction" if corrects or act == "correction" or (act != "remember" and ended(words)) else "durable"
+            )
             if mark == "durable" and (explicit or kind == "preference"):
                 mark = "permanent"
             elif mark == "durable" and soon:

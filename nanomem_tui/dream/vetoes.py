@@ -1,7 +1,8 @@
 """What may not be taken for the same, nor for another value of the same, whatever the judge of statements says.
 
-Owns the certain differences: another person or thing, another sign, another order of names, what is only thought, wished
-or limited. Errs towards another statement: a fact kept twice can be merged later, one taken for another is lost. Pure.
+Owns the certain differences: another person or thing, another sign, another order of names, what is only thought,
+wished or limited. Errs towards another statement: a fact kept twice can be merged later, one taken for another is
+lost. Pure functions over text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a line of an archive or of notes is: a lasting fact and of what, a rule, narration, a dump, a label, chat. Learned
-from labelled lines of all languages in one pack (`packs/lines.json`), on top of what the reader of messages makes of
-the line's words (0102).
+"""What a line of an archive or of notes is: a lasting fact and of what, a rule, narration, a dump, a label, chat.
+Learned from labelled lines of all languages in one pack (`packs/lines.json`), on top of what the reader of messages
+makes of the line's words (0102).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SIGNS = (
 
 
 class Line(NamedTuple):
-    """A line as parts: its text without what stands before it, its marks in brackets, and signs of how it is written."""
+    """A line as parts: its text without what stands before it, its marks in brackets, signs of how it is written."""
 
     text: str
     marks: tuple[str, ...]
@@ -128,7 +128,7 @@ def line_features(line: str, heading: str) -> set[str]:
     found.update(f"is {sign}" for sign in parts.signs)
     found.update(f"mark {mark}" for mark in parts.marks)
     found.update(f"has {name}" for name, pattern in _SIGNS if pattern.search(plain))
-    found.update(_of_shape(line, parts))
+    found.update(_of_shape(parts))
     cues = sorted(cues_of(plain))
     found.update(f"cue {cue}" for cue in cues)
     found.update(f"cues {one} {other}" for at, one in enumerate(cues) for other in cues[at + 1 :])
@@ -150,7 +150,7 @@ def _said(own: set[str], learned: reader.Pack) -> Iterator[str]:
                 yield f"{label} {step}"
 
 
-def _of_shape(line: str, parts: Line) -> Iterator[str]:
+def _of_shape(parts: Line) -> Iterator[str]:
     """How a line is put together: who speaks, what stands before a colon, what part of it is digits or signs."""
     text = parts.text
     if not _WORD.search(text):

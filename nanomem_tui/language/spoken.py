@@ -1,12 +1,12 @@
-"""Who is said to have said it: “User said that …” before a statement, in ten languages. The statement is what is kept."""
+"""How a statement is put, in ten languages: who is said to have said it, whom it is of, what it says is not so."""
 
 from __future__ import annotations
 
 import re
 
 _SAYS = re.compile(
-    r"(?:(?:the )?user|she|he|they)(?: also)? (?:said|says|mentioned|told (?:me|us)|noted|stated|explained|added|confirmed|"
-    r"shared|reported|revealed|clarified)(?: that)?[,:]? (?=\S)|"
+    r"(?:(?:the )?user|she|he|they)(?: also)? (?:said|says|mentioned|told (?:me|us)|noted|stated|explained|added|"
+    r"confirmed|shared|reported|revealed|clarified)(?: that)?[,:]? (?=\S)|"
     r"(?:ah|oh|ok(?:ay)?|yes|right|well|hey|so|btw|by the way)\b[\w ]{0,12}[.,!] (?=(?:remember|note)\b)|"
     r"(?:please )?(?:remember(?: that)?[:,]?|note that) (?=\S)|"
     r"(?:用户|她|他)(?:说|提到|表示|告诉助手|补充说?)[,,::]?\s*|"
@@ -41,14 +41,15 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(
-    r"(?:the )?user\b|users?['’]s\b|(?:he|she|his|her|i|i['’]m|my|er|sie|ihr|sein|ich|él|ella|su|yo|il|elle|son|sa|je|lui|lei|"
-    r"suo|sua|ele|ela|eu|он|она|его|её|ее|у него|у неё|ему|ей|я|мой|моя|пользователь|нутзер)\b|用户|[他她我]|本人|ユーザー|사용자",
+    r"(?:the )?user\b|users?['’]s\b|(?:he|she|his|her|i|i['’]m|my|er|sie|ihr|sein|ich|él|ella|su|yo|il|elle|son|sa|je|"
+    r"lui|lei|suo|sua|ele|ela|eu|он|она|его|её|ее|у него|у неё|ему|ей|я|мой|моя|пользователь)\b|"
+    r"用户|[他她我]|本人|ユーザー|사용자",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-ZÀ-ÞА-ЯЁ][\w-]+")
 _OPENS = frozenset(
-    "the a an this that these those it its they we you there from since for in on at by with when if while after before "
-    "no not never always also only new now both all each every one two three most some".split()
+    "the a an this that these those it its they we you there from since for in on at by with when if while after "
+    "before no not never always also only new now both all each every one two three most some".split()
 )
 
 
@@ -60,8 +61,8 @@ _DENIED = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|statt|no|"
-        r"en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
+        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|statt|"
+        r"no|en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
         rf"\s*{_WRONG}\s*[.。!]?$",
         re.IGNORECASE,
     ),
@@ -86,11 +87,12 @@ def without_denied(text: str) -> str:
     'The office is in Osaka'
     """
     found = _DENIED[1].search(text)
-    return text[: found.start()].rstrip(" ,.。,") if found else text
+    return text[: found.start()].rstrip().rstrip(",.。") if found else text
 
 
 _ENDED = re.compile(
-    r"\b(?:no longer|not any ?more|any ?more|nicht mehr|ya no|ne .{1,30} plus|non .{1,30} più|já não|больше не|уже не)\b|"
+    r"\b(?:no longer|not any ?more|any ?more|nicht mehr|ya no|ne .{1,30} plus|non .{1,30} più|já não|больше не|"
+    r"уже не)\b|"
     r"^(?:actually|correction)\b|不再|改成|改为|更正|其实|もう.+ない|더 이상",
     re.IGNORECASE,
 )
@@ -102,8 +104,8 @@ def ended(text: str) -> bool:
 
 
 _OWNER = re.compile(
-    r"(?m)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred |user )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|prénom|"
-    r"名前|이름)\**\s*[:：]\**\s*([^\s,;(（,]+)",
+    r"(?m)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred |user )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|"
+    r"prénom|名前|이름)\**\s*[:：]\**\s*([^\s,;(（,]+)",
     re.IGNORECASE,
 )
 

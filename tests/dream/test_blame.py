@@ -312,7 +312,5 @@ def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace
         lines = [line for line in ws.dream.blame("memory/MEMORY.md") if "Shelf" in line.text]
     assert len(lines) == 230
     assert [
-        line.text
-        for line in lines
-        if line.guessed or line.text != f"- Shelf {line.cursors[0]} holds the tools"
+        line.text for line in lines if line.guessed or line.text != f"- Shelf {line.cursors[0]} holds the tools"
     ] == []

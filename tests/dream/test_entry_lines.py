@@ -37,9 +37,7 @@ def test_a_line_of_a_list_says_what_it_stands_under(content: str, facts: list[st
     assert told(content) == facts
 
 
-@pytest.mark.parametrize(
-    "opens", ["The conversation covered:", "User said:", "## Summary", "- Preferences:", "Facts:"]
-)
+@pytest.mark.parametrize("opens", ["The conversation covered:", "User said:", "## Summary", "- Preferences:", "Facts:"])
 def test_what_opens_a_list_and_names_nobody_is_not_repeated(opens: str) -> None:
     assert told(f"{opens}\n  - likes tea") == ["likes tea"]
 

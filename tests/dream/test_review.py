@@ -239,9 +239,7 @@ def test_a_change_of_a_line_is_applied_without_those_before_it(tmp_path: Path, f
     passed = [Refusal(edit, "") for edit in dry.edits if edit not in chosen]
     _, stale = apply_standing(on.dreams.runner, on.layer.read, dry, chosen, (), passed)
     assert stale == ()
-    assert [line for line in (on.texts()[USER] or "").split("\n") if "style" in line] == [
-        "- City: style3"
-    ]
+    assert [line for line in (on.texts()[USER] or "").split("\n") if "style" in line] == ["- City: style3"]
 
 
 def again(on: Bench) -> None:

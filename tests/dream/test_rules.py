@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.dream import details
+from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Skipped, facts_of, skipped_summary
 from nanomem_tui.dream.guards import Limits, check
-from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.formats.history import HistoryEntry
 from tests.store.git_samples import sample
@@ -224,7 +224,9 @@ def test_facts_carry_their_mark_and_cursor() -> None:
 
 def test_a_correction_in_a_conversation_changes_no_line_of_somebody_else() -> None:
     files = {**FILES, "memory/MEMORY.md": "# M\n\n## Home\n- Dinner with Luna costs 20 euros\n"}
-    after = apply_edits(files, dream("- [correction] Sam said: My dinner costs 30 euros, not 20 euros", files=files).edits)
+    after = apply_edits(
+        files, dream("- [correction] Sam said: My dinner costs 30 euros, not 20 euros", files=files).edits
+    )
     assert "- Dinner with Luna costs 20 euros\n" in after[MEMORY]
 
 

@@ -53,9 +53,7 @@ def test_the_next_twenty_are_those_of_the_next_dream(on: Bench) -> None:
 
 
 def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on: Bench) -> None:
-    many = "\n".join(
-        f"- User likes {thing}" for thing in (*THINGS[:1], *THINGS[2:], *MORE[:21])
-    )
+    many = "\n".join(f"- User likes {thing}" for thing in (*THINGS[:1], *THINGS[2:], *MORE[:21]))
     on.remember(marked(many), "- [durable] User likes figs most of all", first=21)
     result = on.dreams.run()
     assert (result.read, result.remaining, result.cursor_after) == (2, 0, 22)

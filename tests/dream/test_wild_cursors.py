@@ -20,7 +20,11 @@ def append(folder: Path, *cursors: Any, first: int = 0) -> None:
     """Append an entry for each of `cursors` with the next fact, as an agent does."""
     with (folder / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
         for number, cursor in enumerate(cursors, first):
-            row = {"cursor": cursor, "timestamp": f"2026-03-0{number + 1} 10:00", "content": f"- [durable] {FACTS[number]}"}
+            row = {
+                "cursor": cursor,
+                "timestamp": f"2026-03-0{number + 1} 10:00",
+                "content": f"- [durable] {FACTS[number]}",
+            }
             if cursor is None:
                 del row["cursor"]
             file.write(json.dumps(row) + "\n")
