@@ -255,4 +255,4 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
     if of_owner:
         yield Fact(text, cursor, mark, label, under=under)
     else:
-        yield Fact(f"{who}: {text}", cursor, mark, "person", MEMORY, person=True, under=under)
+        yield Fact(f"{who}: {text}", cursor, mark, "person", file=MEMORY, person=True, under=under)

@@ -61,8 +61,8 @@ _DENIED = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|statt|"
-        r"no|en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
+        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|"
+        r"statt|no|en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
         rf"\s*{_WRONG}\s*[.。!]?$",
         re.IGNORECASE,
     ),

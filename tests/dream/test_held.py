@@ -18,7 +18,7 @@ from tests.store.git_samples import needs_git, small
         ("[permanent] The deploy token: ghp_" + "a1B2c3D4e5F6" * 3, "- The deploy token: [GitHub", "it holds a secret"),
         ("[durable] Password of the NAS is hunter2secret!", "- Password of the NAS is [password", "it holds a secret"),
         ("[durable] login root / toor1234 on srv1", "- login root / [password", "it holds a secret: password"),
-        ("[permanent] The user likes tea, " + "and figs and jazz and plums " * 30, "- The user likes tea", "longer than"),
+        ("[permanent] The user likes tea, " + "figs, jazz and plums " * 40, "- The user likes tea", "longer than"),
     ],
 )  # fmt: skip
 def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content: str, new: str, why: str) -> None:

@@ -35,7 +35,8 @@ def files(user: str = "", memory: str = "") -> dict[str, str]:
          "- CI: moved from Jenkins to Buildkite"),
         (MEMORY, "## Notes\n- Head of the lab is Ms Bauer", "Head of the lab is Mr Osei now, not Ms Bauer",
          "- Head of the lab is Ms Bauer", "- Head of the lab is Mr Osei now"),
-        (MEMORY, "## Notes\n- The contract for the lifts is with Kone", "The contract is with Otis since May, not with Kone",
+        (MEMORY, "## Notes\n- The contract for the lifts is with Kone",
+         "The contract is with Otis since May, not with Kone",
          "- The contract for the lifts is with Kone", "- The contract for the lifts is with Otis since May"),
     ],
 )  # fmt: skip

@@ -25,8 +25,8 @@ def on(tmp_path: Path) -> Bench:
 
 MORE = (
     "kale leek mint sage thyme basil dill chard beets turnip radish onion garlic ginger lemon lime mango papaya melon "
-    "quince currant cherry apricot almond walnut pecan hazel cocoa honey syrup butter cream yogurt cheddar brie feta tofu "
-    "lentils beans hummus"
+    "quince currant cherry apricot almond walnut pecan hazel cocoa honey syrup butter cream yogurt cheddar brie feta "
+    "tofu lentils beans hummus"
 ).split()
 
 

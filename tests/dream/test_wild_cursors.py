@@ -13,7 +13,8 @@ from nanomem_tui import Workspace, open_workspace
 from nanomem_tui.errors import NothingToDo, Refused
 
 FACTS = ("The router is a Fritzbox", "The plumber is Otto", "Backups go to the NAS", "The gate code is 7788",
-         "The boat is in Kiel", "The shed key hangs in the hall", "The server is called alpha9", "The attic has no heating")  # fmt: skip
+         "The boat is in Kiel", "The shed key hangs in the hall", "The server is called alpha9",
+         "The attic has no heating")  # fmt: skip
 
 
 def append(folder: Path, *cursors: Any, first: int = 0) -> None:
