@@ -200,7 +200,8 @@ class _Work:
                 continue
             shared = stems(fact.text) & stems(line.statement)
             likely = (changed + shares["same"]) * alike
-            maybe += [line] if likely >= _LIKELY or (named and alike >= _ALIKE) else []
+            telling = bool(line.field) or len(stems(line.statement)) > 1
+            maybe += [line] if telling and (likely >= _LIKELY or (named and alike >= _ALIKE)) else []
             by_key = line.field and (len(shared) > 1 or stems(line.field["key"]) & shared)
             if by_key or (not line.field and len(stems(line.statement)) > 1):
                 newer.append((changed * (weight + 0.3 * named), line))
@@ -289,7 +290,7 @@ class _Work:
         """Which later entry says that it is not so any more, or what is so since; "" where none does."""
         told = Known("", 0, fact.text, "", fact.text, fact.under, "")
         for later in () if fact.person else self._after(fact):
-            if later.person or another_subject(told, later.text, self.owner):
+            if later.person or another_subject(told, later.text, self.owner) or _other_number(told.text, later.text):
                 continue
             wrong, said = stems(denied_value(later.text)), stems(without_denied(later.text))
             if not wrong or not wrong <= stems(fact.text):

@@ -76,7 +76,7 @@ def test_a_fact_is_routed_to_its_file(text: str, file: str) -> None:
         "- [ephemeral] Sam said: That sounds great!", "- [skip] Weather small talk", "- [SKILL] deploy: how to deploy",
         "- What should we do?", "- Thanks, see you!", "## Summary of the talk", "- User asked about the weather",
         "- The assistant called web_search and listed five hits", "- 1. Best hikes near Graz – Blog",
-        "```\n- port 8080\n```", "[2026-03-04 10:15] ASSISTANT: Here is the list:", "| Name | Age |", "- 助手调用了搜索",
+        "```\n- port 8080\n```", "[2026-03-04 10:15] ASSISTANT: Here is the list:", "| Name | Age |", "- 助手搜索了",
         "- A colleague swears by Vim.", "- User is tired today.", "- User asked how to cook rice; steps were given.",
         "- Пользователь спросил о погоде.", "- Le paquet est arrivé.",
     ],
