@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nanomem_tui import dates
 from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
-from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.entry_lines import lines_of
 from nanomem_tui.dream.facts import FIRST_PERSON, SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
@@ -357,6 +357,3 @@ def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
     """The name with which most lines of the entries begin, where the file about the user has it."""
     names = Counter(subject_of(line.text) for entry in entries for line in lines_of(entry.content))
     return next((name for name, _ in names.most_common() if name and re.search(rf"\b{re.escape(name)}\b", user)), "")
-
-
-__all__ = ["Proposal", "RulesDreamer", "apply_edits"]
