@@ -1,19 +1,28 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
-    python benchmarks/writing.py [messages] [pairs] [evidence] [--half open|sealed|both] [--show] [--json FILE]
+    python benchmarks/writing.py [messages] [archive] [pairs] [evidence]
+                                 [--half open|sealed|both] [--show] [--json FILE]
+
+`messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
+holds the words that a label asks for and none that it bars.
+
+`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words
+in the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
+written is a new line.
 
 `pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
 how many of those told are right and how many are found. `evidence`: how many lines that an entry says are known to be
 said (`language.compare.holds`), and how many that it does not say.
 
-`messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
-holds the words that a label asks for and none that it bars. `--show` prints what differs; never of the sealed half.
+`--show` prints what differs; never of the sealed half.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -25,10 +34,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.errors import NothingToDo
+from nanomem_tui.formats.markdown import sections
 from nanomem_tui.language import compare
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store.values import Item
+from nanomem_tui.tokens import tokens
 from nanomem_tui.workspace import Workspace
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "language"
@@ -81,6 +94,13 @@ OF = {
     "taught": "to teach",
     "lessons wanted": "lessons",
     "quiet": "worth nothing",
+    "accepted": "edits",
+    "right fact, wrong place": "edits",
+    "not wanted": "edits",
+    "wanted lines written": "wanted lines",
+    "wanted lines to review": "wanted lines",
+    "left": "lines worth nothing",
+    "asked about": "lines to ask about",
     "right": "pairs",
     "likeliest right": "pairs",
     **{f"{relation} right": f"told {relation}" for relation in compare.RELATIONS},
@@ -204,6 +224,130 @@ def has(text: str, words: Iterable[str]) -> bool:
     return all(any(one.lower() in lower for one in word.split("|")) for word in words)
 
 
+MEMORY_FILES = {"SOUL": "SOUL.md", "USER": "USER.md", "MEMORY": "memory/MEMORY.md"}
+
+
+def archive(half: str, show: bool) -> dict[str, Counter[str]]:
+    """What rules Dreams make of the lines of archives, by workspace."""
+    found: dict[str, Counter[str]] = {}
+    for source in sorted((DATA / half / "archive").iterdir()):
+        rows = [json.loads(line) for line in (source / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
+        with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
+            workspace = Path(folder) / "workspace"
+            shutil.copytree(source, workspace, ignore=shutil.ignore_patterns("expected.jsonl"))
+            titles = {one.title for name in MEMORY_FILES.values() for one in sections((workspace / name).read_text())}
+            edits, waiting = dream(workspace)
+        counts, differs = judge(rows, edits, waiting, titles)
+        found[source.name if half == "open" else f"no. {len(found) + 1}"] = counts
+        if show:
+            print(f"{source.name}\n" + "\n".join(differs))
+    every = Counter[str]()
+    for counts in found.values():
+        every.update(counts)
+    order = [name for pair in OF.items() for name in reversed(pair)]
+    return {
+        name: Counter({one: counts[one] for one in order})
+        for name, counts in {**found, "all": every}.items()
+        if show or name == "all"
+    }
+
+
+def dream(workspace: Path) -> tuple[list[LineEdit], list[LineEdit]]:
+    """Run rules Dreams until no entry waits; return the edits made, and those that wait for a person."""
+    edits: list[LineEdit] = []
+    waiting: list[LineEdit] = []
+    with open_workspace(workspace) as ws, contextlib.suppress(NothingToDo):
+        while True:
+            result = ws.dream.run(dreamer="rules")
+            edits += result.edits
+            waiting += [refused.edit for refused in result.refused]
+    return edits, waiting
+
+
+def judge(
+    rows: list[Label], edits: list[LineEdit], waiting: list[LineEdit], titles: set[str]
+) -> tuple[Counter[str], list[str]]:
+    """Count what became of the lines of one archive; what differs, in words."""
+    counts, differs = Counter[str](), []
+    written: set[str] = set()
+    asked = {said["id"] for edit in waiting if (said := source_of(edit, rows)) is not None}
+    for edit in edits:
+        row = source_of(edit, rows)
+        verdict = "not wanted" if row is None else fits(edit, as_it_is(row, rows, written), titles)
+        counts["edits"] += 1
+        counts[verdict] += 1
+        if row is not None and verdict != "not wanted":
+            written.add(row["id"])
+        if verdict != "accepted":
+            place = f"{edit.file} {edit.section}"
+            told = (row["becomes"], row["action"], row["section"], row["line"]) if row else ""
+            differs.append(f"  {verdict}: {edit.op} {place}: {edit.old!r} -> {edit.new!r}\n      {told}")
+    for row in rows:
+        wanted = row["becomes"] in MEMORY_FILES and row["action"] != "there"
+        if wanted:
+            counts["wanted lines"] += 1
+            counts["wanted lines written"] += row["id"] in written
+            counts["wanted lines to review"] += row["id"] not in written and row["id"] in asked
+            if row["id"] not in written:
+                differs.append(f"  - {'asked' if row['id'] in asked else 'left'}: {row['becomes']} {row['line']}")
+        touched = row["id"] in asked or any(source_of(edit, rows) is row for edit in edits)
+        if row["becomes"] == "nothing":
+            counts["lines worth nothing"] += 1
+            counts["left"] += not touched
+            if row["id"] in asked:
+                differs.append(f"  ? asked about: {row['line']}")
+        if row["becomes"] == "review":
+            counts["lines to ask about"] += 1
+            counts["asked about"] += row["id"] in asked
+    return counts, differs
+
+
+def as_it_is(row: Label, rows: list[Label], written: set[str]) -> Label:
+    """A label as it is where the line of the archive that it repeats or changes was not written: the line is new."""
+    before = next((one for one in rows if one["line"] == row["old"] and one is not row), None)
+    if before is None or before["id"] in written:
+        return row
+    return {**row, "action": "add", **{name: row[name] or before[name] for name in ("must", "section")}}
+
+
+def source_of(edit: LineEdit, rows: list[Label]) -> Label | None:
+    """The line of the archive that an edit comes from: of one of its entries, with most words in common."""
+    said = set(tokens(edit.new or edit.old))
+    near = [row for row in rows if row["cursor"] in edit.evidence]
+    shares = [(len(said & set(tokens(row["line"]))) / (len(said | set(tokens(row["line"]))) or 1), row) for row in near]
+    share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    if edit.op == "replace":  # a value that changed may have few words of the line that brought it
+        olds = [row for row in near if row["old"] and row["old"].strip() == edit.old.strip()]
+        fitting = [pair for pair in shares if pair[1] in olds and holds(edit.new, pair[1])]
+        best = max(fitting, key=lambda pair: pair[0])[1] if fitting else best
+    return best if share > 0.1 or edit.op == "replace" else None
+
+
+def fits(edit: LineEdit, row: Label, titles: set[str]) -> str:
+    """Whether a careful person would accept an edit, or has to put it elsewhere, or does not want it."""
+    file = MEMORY_FILES.get(row["becomes"])
+    if file is None or row["action"] == "there":
+        return "not wanted"
+    if row["action"] == "remove":
+        return "accepted" if edit.op == "remove" and edit.old.strip() == row["old"].strip() else "not wanted"
+    if not holds(edit.new, row):
+        return "not wanted"
+    if row["action"] == "change":
+        right = edit.op == "replace" and alike(edit.old, row["old"])
+    elif edit.op == "replace":
+        right = edit.file == file and set(tokens(edit.old)) <= set(tokens(edit.new))
+    else:
+        there = edit.section if edit.section in titles else "new"
+        right = edit.op == "add" and edit.file == file and there in row["section"]
+    return "accepted" if right else "right fact, wrong place"
+
+
+def alike(line: str, other: str) -> bool:
+    """Whether a line is another one, or was made of it."""
+    one, two = set(tokens(line)), set(tokens(other))
+    return len(one & two) >= 0.5 * min(len(one), len(two))
+
+
 def pairs(half: str, show: bool) -> dict[str, Counter[str]]:
     """How pairs of statements are read, by language."""
 
@@ -258,7 +402,7 @@ def by_language(
     return {name: Counter({one: counts[one] for one in order}) for name, counts in {**found, "all": whole}.items()}
 
 
-PARTS = {"messages": messages, "pairs": pairs, "evidence": evidence}
+PARTS = {"messages": messages, "archive": archive, "pairs": pairs, "evidence": evidence}
 
 
 if __name__ == "__main__":

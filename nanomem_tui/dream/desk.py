@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from nanomem_tui import dates
 from nanomem_tui.dream import details, support, tidy, titles
-from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dream.facts import MAX_FACT, Skipped
 from nanomem_tui.dream.guards import Refusal, holding, orders_the_agent
@@ -21,13 +20,13 @@ from nanomem_tui.dream.veil import brought, unmasked
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.language.spoken import owner_of
 from nanomem_tui.memory import secrets
 from nanomem_tui.text import one_line
 
 _OPS = ("add", "replace", "remove", "move")
 _MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)]|#{1,6}|>|\|)(?=\s|$|\|)")
 _MAX_READ = 400
-_OWNER = ("name", "full name", "user name", "名字", "姓名")
 _QUOTED = 300
 
 
@@ -178,8 +177,7 @@ class Desk:
 
     def _around(self, edit: LineEdit, files: Mapping[str, str]) -> str:
         """The title that the line stands under, or comes to, and the owner's name."""
-        found = (claim_of(bullet.text) for bullet in markdown.bullets(files.get("USER.md", "")))
-        owner = next((claim.value for claim in found if claim and claim.subject in _OWNER), "")
+        owner = owner_of(files.get("USER.md", ""))
         sections = markdown.sections(files.get(edit.file, ""))
         above = [part.title for part in sections if part.level > 1 and part.start_line <= (edit.line or 0)]
         return f"{owner} {edit.section if edit.op == 'add' else ''.join(above[-1:])}"

@@ -90,8 +90,3 @@ def says(new: str, old: str) -> bool:
     if not wanted <= words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)
     return fold(new) == fold(old) or (is_said(new, old) and not unaccounted(new, old))
-
-
-def extends(new: str, old: str) -> bool:
-    """Whether `new` says all that `old` says, and not much else."""
-    return len(words(old)) >= 2 and 2 * len(words(old)) >= len(words(new)) and says(old, new)

@@ -1,22 +1,23 @@
-"""History entries as facts: which lines of a summary are worth remembering, and where they belong.
+"""History entries as facts: which lines of an entry are worth remembering, and what they are.
 
-Owns reading one line of `history.jsonl` as a person would sort it: fact or talk, about the user, the agent or the work.
-Deterministic and offline. Must not know what the memory files hold.
+Owns reading one line of `history.jsonl`: what it is says `language.lines`; a line of a chat is read as a message. Must
+not know what the memory files hold.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from nanomem_tui import dates
-from nanomem_tui.dream import titles
-from nanomem_tui.dream.details import details
-from nanomem_tui.dream.entry_lines import SPEECH, lines_of
+from nanomem_tui.dream.entry_lines import SPEECH, EntryLine, lines_of
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import lines, reader, spoken
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.memory import injection, secrets
 from nanomem_tui.sentences import split
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
@@ -25,161 +26,53 @@ MAX_HELD = 1900
 """Characters of a line that waits for a person: what is longer waits in parts."""
 ALWAYS_KEPT = ("permanent", "correction")
 KEEP_MARKS = (*ALWAYS_KEPT, "durable")
-"""Marks by which the agent asks that a line is kept; the first two are its judgement, and no line is talk then."""
-DUMP, PROSE = "a dump of messages, no summary", "prose, no list of facts"
+"""Marks by which the agent asks that a line is kept."""
+DUMP = "a dump of messages, no summary"
 """Why the rules could not read a line: what it says is known to nobody."""
+ORDER = "it reads like an order to the agent"
+UNSURE = "it is not clear whether it lasts"
+LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.62}
+"""How likely a line has to last, by its mark, to be written."""
+ASKED = 0.45
+"""How likely a line without a mark has to last that a person is asked."""
 
-_I = re.IGNORECASE
+_LONG = 160  # a bullet that is longer is read sentence by sentence
 _FILE_MARK = re.compile(r"\[(SOUL|USER|MEMORY)(?:\.md)?\]\s*")
-_NAMED = re.compile(r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): (?P<what>.+)")
-_SMALL_TALK = re.compile(
-    r"(?:hi|hey|hello|thanks?|thank you|thx|ok(?:ay)?|bye|cheers|good (?:morning|night|evening)|see you|welcome|great|"
-    r"wow|cool|nice|awesome|sounds good|no worries|congrats|你好|谢谢|再见|好的|嗯|哈哈)(?=[\s,.!?，。！？]|$)",
-    _I,
-)
-_PHRASE = (
-    r"(?i:(?:great|nice|good) to (?:hear from|talk to|see) you|great news|"
-    r"hi|hey|hello|thanks?|thank you|thx|ok(?:ay)?|(?:good)?bye|cheers|good (?:morning|night|evening|luck)|"
-    r"see (?:you|ya)(?: soon| later)?|catch you later|talk (?:to you )?(?:soon|later)|"
-    r"stay safe|take care|welcome|great|"
-    r"wow|whoa|woah|ooh|aww+|oof|cool|nice|awesome|amazing|(?:that )?sounds (?:good|great|cool|awesome|amazing)|"
-    r"that['’]s (?:great|cool|awesome|amazing|wonderful)|no (?:worries|problem)|congrats|congratulations|"
-    r"yes|yeah|yep|yup|"
-    r"nah|sure(?: thing)?|definitely|absolutely|agreed|of course|exactly|same(?: here)?|me too|oh (?:no|man|yeah|nice)|"
-    r"bon appetit|long time no (?:talk|see)|"
-    r"(?:I (?:really )?)?appreciate (?:it|(?:your|the|all the) (?:help|support|offer))|"
-    r"hope (?:you['’]re|you are) (?:well|doing (?:well|good|great))|what['’]s (?:up|new)|guess what|"
-    r"miss(?:ed)? y(?:ou|a)|"
-    r"你好|谢谢|再见|好的|嗯|哈哈)"
-)
-_THANKS = r"(?i:thanks|thank you|thx)(?: so much| a lot)? for [a-z' ]{2,60}(?=[.,!…]|$)"  # of nothing with a name
-_GREETING = re.compile(rf"(?:{_THANKS}|{_PHRASE})(?![\w'’])")
-_NEXT = re.compile(
-    rf"(?:[\s,.!…，。！-]|and\b)+(?:{_PHRASE}|(?i:again|so much|a lot|there|all|everyone|buddy|friend|then)|"
-    r"[A-Z][\w'’-]*)(?![\w'’])"
-)
+_FILES = {"SOUL": SOUL, "USER": USER, "MEMORY": MEMORY}
+_FENCED = re.compile(r"^[ \t]*(?:[-*+] )?(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_NUMBER = re.compile(r"^\d{1,3}[.)]\s+")
+_NAMED = re.compile(r"(?P<who>[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*){0,2})[:：] ?(?P<what>.+)")
+_FOREIGN = {"永久": "permanent", "постоянно": "permanent", "навсегда": "permanent", "更正": "correction"}
+_USER = frozenset({"user", "owner", "human", "用户", "пользователь", "nutzer", "usuario", "utilisateur", "utente"})
+FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]yself|[Ww]e|[Oo]ur)\b|我")
 NO_NAMES = frozenset(
     "user assistant agent bot note notes fact rule lesson decision preference preferences correction project status "
     "goal goals plan todo reminder name timezone language health work home family".split()
 )
-_EMPTY = re.compile(r"\(?(?:nothing|none|n/?a|no new facts|无)\)?\.?", _I)
-FIRST_PERSON = re.compile(r"(?:\b(?:I|[Mm]y|[Mm]e|[Mm]yself)\b(?!['’]d\b))|我")
-_OF_US = re.compile(
-    r"\b[Ww]e(?:['’](?:ve|re|ll) | )(?:just |also |both |all |already )?(?:had|have|got|live|moved|bought|own|went|did|"
-    r"were|are|use|visited|adopted|decided|chose|agreed|plan|planning|about|going|started|won|met|work|married|hiked)\b|"
-    r"\b[Oo]ur \w+|我们"
-)
-_UNSAID = re.compile(
-    r"(?:just |still |also |already )?(?:used to|started|haven['’]t|been|trying to|took|went|moved|bought|joined|"
-    r"finished|planning|thinking of|working (?:on|at|as)|lost|quit|adopted|learned|not yet, been)\b",
-    _I,
-)
-_OF_OTHERS = re.compile(
-    r"\b(?:decided|decision|chose|agreed to|switched to|prefers?|allergic|birthday|deadline)\b|"
-    r"\b(?!(?:You|It|That|This|There|What|Everyone)\b)[A-Z][\w'’-]* (?:is (?:a|an|my|the|in|from|called|named|on|at|"
-    r"now)|was (?:a|born|called)|lives?|works?|has|moved|got|married|likes|loves|hates|studies|plays)\b|\d",
-)
-_REACTION = re.compile(
-    r"\b(?:I|we)(?:['’](?:ll|m|d|ve)| will| am| would| can| could| have| do| did)?(?: (?:really|totally|completely|"
-    r"truly|just|so|always|still|definitely|also|both|all))* (?:agree|appreciate|hear you|get (?:it|how|that|what)|bet|"
-    r"imagine|hope|wish|guess|owe|see (?:how|what|why)|remember you|"
-    r"be sure|let you|keep (?:you|it|going|pushing|on)|gonna keep|here (?:for|if)|sure|glad|happy for|happy to help|"
-    r"proud of you|sorry|excited (?:to see|for you)|curious|cheering|couldn['’]t agree|"
-    r"(?:see|tell) you|no doubt|show you|in awe|happy you|impressed)\b|"
-    r"\bI (?:love|like) (?:the|that|this|your|how|all the|what)\b|"
-    r"\bI (?:think|guess|feel like|believe) (?:this|that|it)(?: is|['’]s| was| could| might| would| will)\b|"
-    r"\bexactly what (?:I|we)\b|\bI couldn['’]t agree\b|\b(?:can['’]t|cannot) wait\b|"
-    r"\b(?:let|tell|show|send|join|remind|reminds|ask|count) me\b|\blet['’]s\b|"
-    r"\b(?:a lot|so much|means (?:a lot|the world)) to me\b|"
-    r"\bhere['’]s (?:a|my|one|another)\b|\b(?:check (?:it )?out|take a look)\b|\bfor me\W*$|"
-    r"^(?:thanks|thank you|congrats|way to go|glad|so glad|so happy|so proud|sorry|must(?:['’]ve| have| be)|hope|"
-    r"crossing)\b|\bme too\b|\bthere for me\b|\bI (?:did|do|have|am|can|will)\W*$|\bamazes? me\b|"
-    r"\bbelieves? in me\b|\blove you\b|\blot['’]?s been going on\b|\blots (?:has )?happened\b|\bgood news\b",
-    _I,
-)
-_DANGLING = re.compile(
-    r"\b(?:them|they|those|these)\b|\bit\b(?! (?:when|if|that|is|was|takes?)\b)|"
-    r"\b(?:this|that)(?=\s*(?:[.,!…]|$|one\b|is\b))",
-    _I,
-)
-_WHERE = (
-    r"(?:(?:my|the|our|a) )?(?:(?:morning|evening|afternoon|daily|quick|little|long|short) )?"
-    r"(?:walk|run|jog|swim|gym|work|school|class|office|stores?|shops?|supermarket|breakfast|lunch|dinner)"
-)
-_PASSING = re.compile(
-    r"(?:(?:so|and|well|ok(?:ay)?|oh|hey),? )?(?:(?:I|we)(?:['’](?:m|re|ve)| am| are| have)? )?"
-    r"(?:just (?:woke up|got up|got home|came home|arrived home|sat down|"
-    rf"(?:got|came) back(?: home)?(?: from {_WHERE})?|"
-    rf"finished (?:{_WHERE}|my (?:coffee|tea|meal|shower|chores|dishes|laundry)))|"
-    rf"(?:about to|going to|gonna) (?:head (?:out|home)|leave|go to (?:bed|sleep)|sleep|eat|(?:have|grab) {_WHERE})"
-    rf"(?: for {_WHERE})?|heading (?:out|home|to bed|off)(?: for {_WHERE})?|"
-    r"(?:(?:feeling|so|very|really|a bit|a little|pretty) )*(?:tired|hungry|sleepy|bored|thirsty|exhausted))"
-    r"(?: (?:now|right now|today|tonight|soon|again|this (?:morning|afternoon|evening)))?[\s.!…]*",
-    _I,
-)
-"""What is over by the time that somebody reads it, and names nothing: where somebody comes from, that one is tired."""
-_FRAGMENT = re.compile(
-    r"(?i:(?:(?:by the way|btw|also|so|and|but|well|anyway|oh|plus),? )?(?:my|our|your|his|her|their|the|this|that) "
-    r"(?:(?:new|old|little|big|dear|own|best|whole) )?)[a-z]+[\s.!…]*"
-)
-"""A thing, and nothing said of it: `By the way, my dogs.`"""
-_LASTING = re.compile(
-    r"allerg|vegetarian|vegan|intoleran|\b(?:name is|called|born|live in|moved to|work (?:at|for|as|in)|prefer|married|"
-    r"engaged|divorced|pregnant|birthday|daughter|son|wife|husband|years old|speak|decided|chose|agreed)\b",
-    _I,
-)
-_USER_PROSE = re.compile(r"(?:the )?user (?:prefers?|likes?|dislikes?|lives?|works?|wants|is|has|uses)\b|用户", _I)
-
-_SOUL_LINE = re.compile(
-    r"(?:please )?(?:always|never|don['’]?t|do not|avoid|stop|reply|respond|answer|speak|talk|address|"
-    r"call (?:me|the user)|sign off|"
-    r"be (?:more |less )?(?:concise|brief|terse|short|formal|informal|casual|direct|honest|polite|friendly|warm|kind)|"
-    r"keep (?:all |your |the )?(?:replies|responses|answers|messages)|"
-    r"use (?:no |fewer |more )?(?:emojis?|markdown|bullet|plain|formal|short|exclamation)|"
-    r"(?:the )?(?:assistant|agent|bot|nanobot|you) "
-    r"(?:should|must|needs? to|is to|shall|will|speaks?|repl(?:y|ies)))\b|"
-    r"(?:请|以后|今后)?(?:一律|总是|始终|永远|每次|务必)?(?:回复|回答|答复|说话|语气)|"
-    r"(?:请)?(?:不要|切勿|禁止)|(?:助手|机器人)(?:应|要|需|必须)",
-    _I,
-)
-_USER_LINE = re.compile(
-    r"(?:the )?users?\b|^(?:strongly )?(?:prefers?|likes?|loves?|dislikes?|hates?|enjoys?|wants|allergic|vegetarian|"
-    r"vegan|lives? in|located in|based in|works? (?:at|as|for|from)|born|speaks?|stud(?:y|ies)|is called|name|age|"
-    r"time ?zone|languages?|birthday|e-?mail|phone|pronouns|wife|husband|daughter|son|family|partner|"
-    r"hobb(?:y|ies)|diet)\b|"
-    r"^(?:I|I['’]m|my)\b|用户|^我|称呼|偏好|喜欢|讨厌|不吃|过敏|女儿|儿子|妻子|丈夫|老婆|老公|家人|生日|住在|居住|"
-    r"时区|工作时间",
-    _I,
-)
-_TOPIC_WORDS = {
-    "health": r"allerg|vegetarian|vegan|\bdiet|medication|\bdoctor|dentist|blood|过敏|不吃|药|医",
-    "preference": r"\b(?:prefer|like|love|dislike|hate|enjoy|favou?rite|want)|偏好|喜欢|讨厌|习惯",
-    "identity": r"\b(?:name|called|born|lives?|live|based|located|time ?zone|languages?|speaks?|works?|job|birthday|"
-    r"e-?mail|phone|wife|husband|daughter|son|family|partner|years old)\b|"
-    r"称呼|名字|女儿|儿子|妻子|丈夫|生日|住|时区|工作",
-    "decision": r"\b(?:decided|decision|chose|agreed|switched|adopt|will use|instead of)|决定|采用|选用|改用|确定",
-    "infrastructure": r"\b(?:host|server|port|ip|backups?|restore|database|db|deploy|staging|production|cluster|vm|"
-    r"jump|nas|dns|ci)\b|服务器|数据库|备份|跳板机|部署|生产|端口",
-    "project": r"\b(?:project|repo|repository|release|build|branch|api|frontend|backend|test|make)\b|项目|代码|发布",
-}
-_TOPICS = tuple((topic, re.compile(pattern, _I)) for topic, pattern in _TOPIC_WORDS.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of a summary that may be worth remembering, with the cursor of its entry as evidence."""
+    """One line of an entry that may be worth remembering, with the cursor of its entry as evidence.
+
+    `label`: what `language.lines` says that it is; `kinds`: how likely each label is. `file`: the file that the line
+    itself names. `person`: said by somebody else in a conversation, `Name: what was said`. `under`: the lines of the
+    entry that it is in a list under. `held`: why a person has to look at it first; secrets in `text` are masked then.
+    """
 
     text: str
     cursor: int
     mark: str | None = None
+    label: str = "project"
+    kinds: Mapping[str, float] = field(default_factory=dict)
     file: str = ""
-    """The file that the line itself names; else `route` decides."""
     person: bool = False
-    """Said by somebody in a conversation: `Name: what was said`."""
     under: str = ""
-    """The lines of the entry that it is in a list under."""
     held: str = ""
-    """Why a person has to look at it first; secrets in `text` are masked then. "" for what may be remembered."""
+
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            object.__setattr__(self, "kinds", {self.label: 1.0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +93,8 @@ class Skipped:
 
     @property
     def unread(self) -> bool:
-        """Whether nobody knows what it says: no more than a title is known."""
-        return self.why == DUMP or (self.why == PROSE and bool(titles.telling(self.text)))
+        """Whether nobody knows what it says."""
+        return self.why == DUMP
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
@@ -217,23 +110,42 @@ def skipped_summary(skipped: Sequence[Skipped]) -> str:
     return f"{count}, {named}" if named else count
 
 
-def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
-    """The facts of one entry in order, those included that are `held`, and the lines left out with the reason."""
+def facts_of(entry: HistoryEntry, owner: str = "") -> tuple[list[Fact], list[Skipped]]:
+    """Return the facts of one entry in order, those included that are `held`, and the lines left out with the reason.
+
+    `owner`: the name of the person whose memory it is.
+    """
     if entry.raw:
         return [], [Skipped(entry.cursor, entry.content[:80], DUMP)]
-    facts: list[Fact] = []
-    skipped: list[Skipped] = []
-    for mark, text, is_bullet, under in lines_of(entry.content.removesuffix(TRUNCATED_SUFFIX)):
-        found = _fact(entry.cursor, mark, text, is_bullet=is_bullet)
-        if isinstance(found, Fact):
-            if kinds := {secret.kind for secret in secrets.find(found.text)}:
-                why = f"it holds a secret: {', '.join(sorted(kinds))}"
-                found = replace(found, text=secrets.mask(found.text), held=why)
-            told = dates.absolute(found.text, entry.timestamp)
-            facts += [replace(found, text=part, under=under) for part in (_parts(told) if found.held else (told,))]
-        else:
-            skipped.append(Skipped(entry.cursor, secrets.mask(text), found, mark))
-    return facts, skipped
+    found = _found(entry.cursor, entry.timestamp, entry.content.removesuffix(TRUNCATED_SUFFIX), owner)
+    return [one for one in found if isinstance(one, Fact)], [one for one in found if isinstance(one, Skipped)]
+
+
+@lru_cache(4096)  # a Dream asks of what later entries say, time and again
+def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact | Skipped, ...]:
+    result: list[Fact | Skipped] = []
+    about = ""
+    for line in lines_of(_FENCED.sub("", content)):
+        for found in _read(line, cursor, owner):
+            if isinstance(found, Skipped):
+                result.append(found)
+                about = spoken.subject_of(found.text) or about
+                continue
+            other = "" if about == owner or found.person else about
+            told = spoken.with_subject(found.text, other) if other else found.text
+            about = spoken.subject_of(told) or about
+            result += _checked(replace(found, text=dates.absolute(told, timestamp)))
+    return tuple(result)
+
+
+def _checked(fact: Fact) -> list[Fact]:
+    """A fact as it may be written: with a secret or too long for a line it is held, in parts that a file can take."""
+    text, held = fact.text, fact.held
+    if kinds := {secret.kind for secret in secrets.find(text)}:
+        text, held = secrets.mask(text), f"it holds a secret: {', '.join(sorted(kinds))}"
+    elif len(text) > MAX_FACT and not held:
+        held = f"longer than {MAX_FACT} characters"
+    return [replace(fact, text=part, held=held) for part in (_parts(text) if held else (text,))]
 
 
 def _parts(text: str) -> list[str]:
@@ -249,146 +161,98 @@ def _parts(text: str) -> list[str]:
     return list(filter(None, parts))
 
 
-def _fact(cursor: int, mark: str | None, text: str, *, is_bullet: bool) -> Fact | str:
-    """The fact in one line, or why there is none."""
-    if mark in ("ephemeral", "skip"):
-        return f"marked {mark}"
-    if mark == "SKILL":
-        return "a skill, not a memory"
-    file = ""
+def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
+    """The facts of one line, or why there are none."""
+    mark, text, file = line.mark, line.text, ""
+    if mark in ("ephemeral", "skip", "SKILL"):
+        why = "a skill, not a memory" if mark == "SKILL" else f"marked {mark}"
+        yield Skipped(cursor, secrets.mask(text), why, mark)
+        return
     if named := _FILE_MARK.match(text):
-        file = {"SOUL": SOUL, "USER": USER, "MEMORY": MEMORY}[named[1]]
-        text = text[named.end() :]
-    if len(text) < 3 or _EMPTY.fullmatch(text):
-        return "nothing said"
-    found = _read(cursor, mark, text, file, is_bullet=is_bullet)
-    if isinstance(found, Fact) and len(text) > MAX_FACT:
-        return replace(found, held=f"longer than {MAX_FACT} characters")
-    return found
+        file, text = _FILES[named[1]], text[named.end() :]
+    parts = lines.parted(text)
+    mark = (
+        mark
+        or next((_FOREIGN[one] for one in parts.marks if one in _FOREIGN), None)
+        or next((one for one in parts.marks if one in KEEP_MARKS), None)
+    )
+    if speaker := _speaker(parts.text, mark, owner):
+        yield from _said(*speaker, mark, cursor, owner, line.under)
+        return
+    fact = Fact("", cursor, mark, file=file, under=line.under)
+    if len(text) > MAX_FACT and mark in KEEP_MARKS:
+        yield replace(fact, text=text)  # too long for a line: it is held
+        return
+    if line.is_bullet and len(text) <= _LONG:
+        yield _judged(text, f"- {text}", fact)
+        return
+    found = [_judged(one, one, fact) for one in split(text, spaced=True)] or [_judged(text, text, fact)]
+    kept = [one for one in found if isinstance(one, Fact)]
+    if len(kept) == len(found) and mark in KEEP_MARKS and not any(one.held for one in kept):
+        yield replace(kept[0], text=" ".join(one.text for one in kept))
+    else:
+        yield from kept or found[:1]
 
 
-def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: bool) -> Fact | str:
-    """The fact in a line without marks, or why there is none."""
-    if speech := _speech(text):
-        if mark is None and SPEECH.fullmatch(text):
-            return "talk"
-        said, why = _said(speech["what"], mark)
-        return why or Fact(f"{speech['who']}: {said}", cursor, mark, MEMORY, person=True)
-    if mark in KEEP_MARKS:
-        said, why = _told(text) if text.endswith(("?", "？")) or _greets(text) else (text, "")
-        if mark not in ALWAYS_KEPT and not why:
-            said, why = _settled(said)
-        return why or Fact(said, cursor, mark, file)
-    if text.endswith(("?", "？")):
-        return "a question"
-    if _SMALL_TALK.match(text):
-        return "talk"
-    if not is_bullet and not file and not _USER_PROSE.match(text):
-        return PROSE
-    text, why = _settled(text)
-    return why or Fact(text, cursor, mark, file)
+def _judged(text: str, shown: str, fact: Fact) -> Fact | Skipped:
+    """What is made of a text: a fact, one that is held for a person, or why it is left out. `shown` is what is read."""
+    mark = fact.mark
+    reading = lines.read(f"[{mark}] {shown}" if mark and not shown.startswith("- ") else shown)
+    plain = _NUMBER.sub("", spoken.without_speaker(lines.parted(text).text)).strip()
+    lasting, label = reading.lasting, max(lines.LASTING, key=reading.shares.__getitem__)
+    kinds = {one: reading.shares[one] / lasting for one in lines.LASTING}
+    found = replace(fact, text=plain, label=label, kinds=kinds)
+    if not any(letter.isalnum() for letter in plain) or len(plain) < 2:
+        return Skipped(fact.cursor, text, "nothing said", mark)
+    if injection.reason(text):
+        return replace(found, held=ORDER)
+    if reading.label == "instruction" and reading.share > 0.6 and mark is None:
+        return replace(found, held=ORDER)
+    if plain.endswith(("?", "？")) and mark not in ALWAYS_KEPT:
+        return Skipped(fact.cursor, secrets.mask(text), "a question", mark)
+    if lasting >= LEAST.get(mark, LEAST[None]):
+        return found
+    if mark is None and lasting >= ASKED:
+        return replace(found, held=UNSURE)
+    return Skipped(fact.cursor, secrets.mask(text), reading.label, mark)
 
 
-def _speech(text: str) -> re.Match[str] | None:
-    """Who said what: `Gina said: …`, or `Gina: …` when that is told in the first person."""
+def _speaker(text: str, mark: str | None, owner: str) -> tuple[str, str] | None:
+    """(who, what was said) of a line of a chat; None of any other."""
     if said := SPEECH.fullmatch(text):
-        return said
+        return said["who"], said["what"]
     named = _NAMED.fullmatch(text)
-    if named and FIRST_PERSON.search(named["what"]) and named["who"].casefold() not in NO_NAMES:
-        return named
-    return None
+    if named is None:
+        return None
+    who = named["who"]
+    if who.casefold() in _USER or (owner and who == owner):
+        return who, named["what"]
+    if who.casefold() in NO_NAMES or not (mark and FIRST_PERSON.search(named["what"])):
+        return None
+    return who, named["what"]
 
 
-def is_speech(text: str) -> bool:
-    """Whether somebody named says it in the first person: `Gina: I lost my job.`"""
-    return _speech(text) is not None
-
-
-def stated(text: str, *, named: bool = False) -> str:
-    """What of something said states a fact: without questions, greetings and reactions; "" when it is talk.
-
-    `named`: it is told who said it."""
-    said = _said(text, "durable")[0]
-    return said if named or not said else _settled(said)[0]
-
-
-def _settled(text: str) -> tuple[str, str]:
-    """(`text` without the talk of somebody unnamed, "") or ("", why nothing is left)."""
-    if says_nothing(text):
-        return "", "talk"
-    if not (FIRST_PERSON.search(text) or _OF_US.search(text)):
-        return text, ""
-    sentences = split(text, spaced=True)
-    left = [sentence for sentence in sentences if not _idle(sentence)]
-    if len(left) == len(sentences):
-        return text, ""
-    return " ".join(left), "" if left else "talk"
-
-
-def says_nothing(sentence: str) -> bool:
-    """Whether a sentence tells only what passes within the hour, or names a thing of which it says nothing."""
-    return bool(_PASSING.fullmatch(sentence) or _FRAGMENT.fullmatch(sentence))
-
-
-def _idle(sentence: str) -> bool:
-    """Whether a sentence in the first person tells nothing by itself: it exclaims, or says "them" of nobody."""
-    if says_nothing(sentence):
-        return True
-    if not (FIRST_PERSON.search(sentence) or _OF_US.search(sentence)) or _LASTING.search(sentence):
-        return False
-    told = [detail for detail in details(sentence) if not detail[:1].isdigit()]
-    if _REACTION.search(sentence) or told:
-        return not told and _REACTION.search(sentence) is not None
-    return sentence.rstrip().endswith(("!", "！")) or _DANGLING.search(sentence) is not None
-
-
-def _said(what: str, mark: str | None) -> tuple[str, str]:
-    """(the sentences to remember, "") or ("", why none).
-
-    What the agent marked as permanent or as a correction is remembered whole; of the rest only what states something.
-    """
-    text, why = _told(what)
-    if why or mark in ALWAYS_KEPT:
-        return text, why
-    stated = " ".join(sentence for sentence in split(text, spaced=True) if _states(sentence))
-    return stated, "" if stated else "talk"
-
-
-def _told(text: str) -> tuple[str, str]:
-    """(`text` without questions and bare greetings, "") or ("", why nothing is left)."""
-    sentences = split(text, spaced=True)
-    left = [s for s in sentences if not s.endswith(("?", "？")) and not _greets(s)]
-    if left:
-        return " ".join(left), ""
-    return "", "a question" if text.rstrip().endswith(("?", "？")) else "a greeting" if sentences else "nothing said"
-
-
-def _greets(text: str) -> bool:
-    """Whether `text` is a greeting, thanks or praise and nothing else; read phrase by phrase, never back."""
-    found, end = _GREETING.match(text), 0
-    while found:
-        end = found.end()
-        found = _NEXT.match(text, end)
-    return end > 0 and not text[end:].strip(" .!…,，。！-")
-
-
-def _states(sentence: str) -> bool:
-    """Whether a sentence of a conversation tells about a person, a preference, a decision or a fact."""
-    if _REACTION.search(sentence) or says_nothing(sentence):
-        return False
-    patterns = (FIRST_PERSON, _OF_US, _OF_OTHERS)
-    return _UNSAID.match(sentence) is not None or any(pattern.search(sentence) for pattern in patterns)
-
-
-def route(fact: Fact) -> tuple[str, str]:
-    """(file, topic) where a new fact belongs."""
-    topic = next((name for name, pattern in _TOPICS if pattern.search(fact.text)), "note")
-    if fact.person:
-        return MEMORY, "people"
-    if fact.file:
-        return fact.file, topic
-    if _SOUL_LINE.match(fact.text):
-        return SOUL, "style"
-    if _USER_LINE.search(fact.text):
-        return USER, topic
-    return MEMORY, topic
+def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under: str) -> Iterator[Fact | Skipped]:
+    """What somebody says that lasts, sentence by sentence, as a message is read."""
+    of_owner = who.casefold() in _USER or who == owner
+    if mark is None and not of_owner:
+        yield Skipped(cursor, secrets.mask(what), "chat", mark)
+        return
+    sentences = split(what, spaced=not of_owner)
+    least = 0.25 if mark in ALWAYS_KEPT else 0.4 if mark else 0.8
+    readings = reader.read(sentences, language_of(what)) if sentences else []
+    kept = [
+        (one, reading)
+        for one, reading in zip(sentences, readings, strict=True)
+        if reading.lasting >= least or reading.act == "remember"
+    ]
+    if not kept:
+        yield Skipped(cursor, secrets.mask(what), readings[0].act if readings else "nothing said", mark)
+        return
+    text = " ".join(spoken.without_speaker(one) for one, _ in kept)
+    rule = any(reading.act == "rule" for _, reading in kept)
+    label = "rule" if rule else {"episodic": "event", "fact": "person"}.get(kept[0][1].kind, kept[0][1].kind)
+    if of_owner:
+        yield Fact(text, cursor, mark, label, under=under)
+    else:
+        yield Fact(f"{who}: {text}", cursor, mark, "person", file=MEMORY, person=True, under=under)

@@ -7,15 +7,10 @@ Knows no line, no entry and no edit. Pure functions over text.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 _I = re.IGNORECASE
 _NOT = r"\b(?:not|no|never|without|cannot)\b|n['’]t\b|[不没无未]"
 """What denies wherever it stands."""
-_COUNTED = re.compile(rf"{_NOT}|\bstopped\b|[别勿非]", _I)
-_TAKEN_OUT = re.compile(
-    rf"\b(?:no longer|any ?more)\b|\b(?:does|do|did|is|are|was|were|ca|wo)n['’]t\b|不再|再也不|没有|{_NOT}", _I
-)
 _DENIES = re.compile(
     rf"{_NOT}|\b(?:nor|stopped|stops|quit|left|leaves|ended|former|formerly|avoids?|dislikes?|hates?|refuse[sd]?|"
     r"anymore|none|nothing(?=\s+\w)|nobody|neither|isn|doesn|rejects?|rejected|declined|denied|denies|failed|hardly|"
@@ -28,22 +23,6 @@ _NO_DENIAL = re.compile(
     r"不[同错久断少]|没错",
     _I,
 )
-
-
-@lru_cache(maxsize=16384)
-def negations(text: str) -> int:
-    """How many words of `text` deny something: two lines that say the same have as many."""
-    return len(_COUNTED.findall(text))
-
-
-def has_denial(text: str) -> bool:
-    """Whether a word of `text` says that something is not so, or no more."""
-    return _TAKEN_OUT.search(text) is not None
-
-
-def undenied(text: str) -> str:
-    """What `text` denies, as if it were so: `is allergic to nuts` of `is not allergic to nuts`."""
-    return " ".join(_TAKEN_OUT.sub(" ", text).split())
 
 
 def denies(text: str) -> bool:

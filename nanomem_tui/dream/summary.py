@@ -11,14 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui import clock
-from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES, stated
+from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
+from nanomem_tui.language import reader
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.spoken import ended, without_speaker
+from nanomem_tui.language.topics import cues_of
 from nanomem_tui.memory import capture_rules, corrections, injection, safety, secrets
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
 from nanomem_tui.memory.unwanted import is_unwanted
@@ -33,6 +36,9 @@ _ASKED = 160
 _SENDER = 80
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
 _NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): +")
+_LASTS, _SOON = 0.5, 0.12  # how likely a sentence has to last; one of the days to come
+_BACK = re.compile(r"(?:it|that|this|they|these|he|she|es|das|eso|esto|это|ça|それ|这|那)\b", re.IGNORECASE)
+"""How a sentence begins that says nothing without the one before it."""
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 Watch = Callable[[str], None]
@@ -131,11 +137,7 @@ class RulesSummariser:
             return [], [LeftOut(index, _short(text), "it was recalled, not said")]
         correction = corrections.detect(text, self._settings)
         corrects = correction is not None and not correction.is_standing
-        found = [
-            _fact(sentence, corrects=corrects, named=bool(sender))
-            for sentence in capture_rules.sentences(_FENCED.sub("\n", text))
-        ]
-        facts = [fact for fact in found if fact is not None]
+        facts = _facts(_FENCED.sub("\n", text), corrects=corrects)
         if facts and (why := injection.reason(text)):  # what stands beside an order is part of it
             return [], [LeftOut(index, _short(text), f"the message {why}")]
         guarded = bool(facts) and bool(secrets.find(text))
@@ -185,36 +187,25 @@ def refused(text: str) -> str:
     return "it was recalled, not said" if safety.is_recalled(text) else ""
 
 
-@lru_cache(1)
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What passes within days; what takes back something said before."""
-    return (
-        re.compile(
-            r"\b(?:today|tonight|this (?:morning|afternoon|evening)|tomorrow|right now|at the moment|for now|later on|"
-            r"in (?:a few|\d+) (?:minutes|hours)|remind me)\b|今天|今晚|明天|现在|稍后|一会儿|暂时|待会",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"\b(?:no longer|not any ?more|any ?more)\b|^(?:actually|correction)\b|不再|改成|改为|更正|其实",
-            re.IGNORECASE,
-        ),
-    )
-
-
-def _fact(sentence: str, *, corrects: bool, named: bool) -> tuple[str, str, bool] | None:
-    """(mark, words, whether they stand for themselves) of what a sentence tells, None when it is talk."""
-    said = capture_rules.read(sentence)
-    text = " ".join((said.text if said else sentence).split())
-    if said is None:
-        text = stated(text, named=named)
-        if not text:
-            return None
-    passing, taking_back = _patterns()
-    if corrects or taking_back.search(text):
-        return "correction", text, said is not None
-    if said is not None and (said.explicit or said.kind == "preference"):
-        return "permanent", text, True
-    return ("ephemeral" if passing.search(text) else "durable"), text, said is not None
+def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
+    """(mark, words, whether they stand for themselves) of each sentence of a message that tells what lasts."""
+    sentences = capture_rules.sentences(text)
+    found = []
+    readings = reader.read(sentences, language_of(text)) if sentences else []
+    for sentence, (act, kind, lasting) in zip(sentences, readings, strict=True):
+        explicit = act in ("remember", "rule") or (act == "correction" and lasting >= _SOON)
+        words = " ".join(without_speaker(sentence, capital=False).split())
+        soon = kind == "episodic" and "today" in cues_of(words)
+        if act not in ("question", "forget") and (explicit or lasting >= (_SOON if soon else _LASTS)):
+            mark = (
+                "correction" if corrects or act == "correction" or (act != "remember" and ended(words)) else "durable"
+            )
+            if mark == "durable" and (explicit or kind == "preference"):
+                mark = "permanent"
+            elif mark == "durable" and soon:
+                mark = "ephemeral"
+            found.append((mark, words, explicit or _BACK.match(words) is None))
+    return found
 
 
 def rememberable(messages: Sequence[Message]) -> list[Message]:

@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from nanomem_tui import dates
-from nanomem_tui.dream import details, evidence, rewording, tidy, titles, witness
-from nanomem_tui.dream.claims import claim_of
+from nanomem_tui.dream import claims, details, evidence, rewording, tidy, titles, witness
 from nanomem_tui.dream.clauses import content, missing
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.polarity import denies
@@ -112,9 +111,8 @@ def _lost(edit: LineEdit, said: str) -> str:
     lost = old - details.words(edit.new)
     if not lost or (len(lost) * 2 <= len(old) and content(edit.new) - details.words(edit.old)):
         return ""
-    was, now = claim_of(evidence.plain(edit.old)), claim_of(evidence.plain(edit.new))
-    if was and now and was.sure and was.subject == now.subject:
-        return ""  # another value of what has one at a time
+    if claims.of_one_attribute(evidence.plain(edit.old), evidence.plain(edit.new)):
+        return ""
     there = details.words(said)
     if len(missing(lost, there)) < len(lost) or len(missing(old - lost, there)) < len(old - lost):
         return ""

@@ -13,8 +13,10 @@ from functools import lru_cache
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
 from nanomem_tui.formats import markdown
+from nanomem_tui.language.topics import names_of_heading
 
 MAX_TITLE = 80
+_SHORT = 3  # words of a title that may be nothing but the names of subjects
 _WORDS = """
 about activities address allergies animals appointments basic birthdays books budget calendar career car communication
 conditions contacts context cooking core current daily dates decisions devices diet drinks education environment events
@@ -79,7 +81,10 @@ def scope(title: str) -> frozenset[str]:
 
 def telling(title: str) -> frozenset[str]:
     """The words of a title that say something of somebody."""
-    return details.words(_WORDS_CJK.sub(" ", title)) - _general()
+    left = _WORDS_CJK.sub(" ", title)
+    if len(left.split()) <= _SHORT:
+        left = " ".join(names_of_heading(left))
+    return details.words(left) - _general()
 
 
 @lru_cache(1)

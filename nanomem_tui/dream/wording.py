@@ -55,11 +55,6 @@ def wording(text: str) -> tuple[Word, ...]:
     return tuple(said)
 
 
-def forms(text: str) -> tuple[str, ...]:
-    """The words of `text` in order, as they are compared."""
-    return tuple(word.form for word in wording(text))
-
-
 def is_said(new: str, there: str) -> bool:
     """Whether `there` is the statement `new`, or begins with it and goes on with what does not touch it."""
     wanted, words = wording(new), wording(there)
@@ -71,13 +66,9 @@ def is_said(new: str, there: str) -> bool:
     return _GOES_ON.match(rest) is not None and not _LIMITS.search(rest)
 
 
-def rest_of(text: str, head: str) -> str | None:
-    """What `text` says behind `head`, with which it begins word by word; None when it does not."""
-    wanted, words = wording(head), wording(text)
-    if not _begins(words, wanted) or len(words) == len(wanted):
-        return None
-    rest = text[words[len(wanted) - 1].end :].lstrip(" *:：")
-    return re.sub(r"^(?:(?:is|are|am|now|currently|the)\b\s*)+", "", rest, flags=_I) or None
+def limits(text: str) -> frozenset[str]:
+    """The words of a text by which it is so only at times, no more, or as somebody says."""
+    return frozenset(fold(word) for word in _LIMITS.findall(text))
 
 
 def _begins(words: Sequence[Word], wanted: Sequence[Word]) -> bool:

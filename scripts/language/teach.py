@@ -1,8 +1,11 @@
-"""Makes the packs of `nanomem_tui/language` from labelled sentences (`taught/`).
+"""Makes the packs of `nanomem_tui/language` from labelled sentences and lines (`taught/`).
 
-    scripts/language/teach.py [LANGUAGE ...]         # needs scikit-learn: pip install scikit-learn
+    scripts/language/teach.py [LANGUAGE ... | lines] # needs scikit-learn: pip install scikit-learn
     scripts/language/teach.py --check                # whether each pack was made of what is taught now (exit code 1)
     scripts/language/teach.py --fold                 # how well it learns: each quarter read by what three others taught
+
+`lines` is the pack by which lines of archives and notes are read, one for all languages (`taught/lines-*.jsonl`); it is
+made after the others, whose readings are among its features.
 
 One logistic regression for each label. What weighs little is left out; each weight is a letter (`reader.STEP`).
 """
@@ -23,10 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.language import detect, features, reader  # noqa: E402
+from nanomem_tui.language import lines as line_reader  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"
-LANGUAGES = ("en", "zh", "de", "es", "fr", "pt", "it", "ru", "ja", "ko")
+LINES = "lines"
+LANGUAGES = ("en", "zh", "de", "es", "fr", "pt", "it", "ru", "ja", "ko", LINES)
 COMMON = 180
 BARE, TIMES = ("-7", "-8"), 2
 """The ends of the names of files with short, bare sentences and near misses, and how often each of them counts."""
@@ -87,13 +92,16 @@ def lines(language: str) -> Iterator[dict[str, Any]]:
 
 
 def fingerprint(language: str) -> str:
-    """What a pack is made of, as a hash: the messages, and the version of the features."""
+    """What a pack is made of, as a hash: the messages or lines, and the version of the features."""
+    version = f"{features.VERSION}.{line_reader.VERSION}" if language == LINES else f"{features.VERSION}"
     body = "\n".join(json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines(language))
-    return hashlib.sha256(f"{features.VERSION}\n{body}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{version}\n{body}".encode()).hexdigest()[:16]
 
 
 def taught(language: str) -> Taught:
     """Read what is taught of a language. A message that stands twice counts once."""
+    if language == LINES:
+        return taught_lines()
     seen, messages = set[str](), []
     for line in lines(language):
         sentences = [one["text"] for one in line["sentences"]]
@@ -129,6 +137,14 @@ def words_of_forgetting(messages: Iterable[tuple[list[str], list[str]]]) -> Iter
         is_thing = any(one in THINGS for one in (word, *(word if features.is_wide(word) else ())))
         if word[0].isalnum() and not is_thing and count >= max(least, often * everywhere[word]):
             yield word
+
+
+def taught_lines() -> Taught:
+    """Read the labelled lines of all languages; one that stands twice counts once."""
+    rows = list({(one["line"], one["heading"]): one for one in lines(LINES)}.values())
+    random.Random(1).shuffle(rows)
+    found = [line_reader.line_features(one["line"], one["heading"]) for one in rows]
+    return Taught(found, [one["label"] for one in rows], list(range(len(rows))), [], [])
 
 
 def learn(found: Iterable[set[str]], labels: list[str]) -> tuple[Any, Any]:
@@ -211,16 +227,21 @@ def fold(data: Taught, parts: int = 4) -> Iterator[str]:
         for n, message in enumerate(data.messages):
             if message % parts == part:
                 shares = dict(zip(made.labels, made.probabilities(data.found[n]), strict=True))
-                read = reader._reading(shares)
                 act, _, kind = data.labels[n].partition(":")
-                wanted = (kind or act) if (kind or act) in reader.LASTING else ""
+                if set(made.labels) >= set(line_reader.LASTING):
+                    best = max(shares, key=shares.__getitem__)
+                    read = reader.Reading(best, best, sum(shares[one] for one in line_reader.LASTING))
+                    wanted = act if act in line_reader.LASTING else ""
+                else:
+                    read = reader._reading(shares)
+                    wanted = (kind or act) if (kind or act) in reader.LASTING else ""
                 kept = read.lasting >= 0.5
                 counts["sentences"] += 1
                 counts["acts"] += read.act == act
                 counts["wanted"] += bool(wanted)
                 counts["kept"] += kept
                 counts["both"] += bool(wanted) and kept
-                counts["kinds"] += bool(wanted) and kept and read.kind == wanted.replace("rule", "preference")
+                counts["kinds"] += bool(wanted) and kept and read.kind in (wanted, wanted.replace("rule", "preference"))
     yield f"{counts['sentences']:,} sentences, act {counts['acts'] / counts['sentences']:.3f}"
     yield f"precision {counts['both'] / counts['kept']:.3f} recall {counts['both'] / counts['wanted']:.3f}"
     yield f"kind {counts['kinds'] / counts['both']:.3f}"

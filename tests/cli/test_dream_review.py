@@ -127,11 +127,11 @@ def test_each_edit_is_shown_with_its_evidence_and_decided_on(workspace: Path) ->
 
 def test_the_last_change_of_a_line_is_made_where_the_one_before_it_is_let_go(workspace: Path) -> None:
     (workspace / "memory" / "history.jsonl").unlink()
-    remember(workspace, *(f"- [durable] User prefers style{number} answers" for number in (1, 2, 3)))
+    remember(workspace, *(f"- [durable] [USER] City: style{number}" for number in (1, 2, 3)))
     with terminal() as child:
         answer(child, "+", "-", "+")
         assert "2 accepted, 1 rejected, 0 to the inbox" in ended(child)
-    assert "- User prefers style3 answers" in user(workspace)
+    assert "- City: style3" in user(workspace)
     assert user(workspace).count("style") == 1
 
 

@@ -306,13 +306,11 @@ class TestWords:
 
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:
     for number in range(2, 232):
-        remember(workspace, f"- [durable] Shelf {number} holds box {number}", number)
+        remember(workspace, f"- [durable] Shelf {number} holds the tools", number)
     with open_workspace(workspace) as ws:
         ws.dream.run(max_batch_size=300, max_iterations=300)
         lines = [line for line in ws.dream.blame("memory/MEMORY.md") if "Shelf" in line.text]
     assert len(lines) == 230
     assert [
-        line.text
-        for line in lines
-        if line.guessed or line.text != f"- Shelf {line.cursors[0]} holds box {line.cursors[0]}"
+        line.text for line in lines if line.guessed or line.text != f"- Shelf {line.cursors[0]} holds the tools"
     ] == []

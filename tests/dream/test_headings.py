@@ -88,7 +88,7 @@ def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace: Path
     assert made.startswith(START + "\n## ")
     later = dream(workspace, "- [durable] User has a job at a bakery", day="2026-05-03")
     assert "without salt" not in user(workspace)
-    assert user(workspace) == f"{START}\n## Identity\n- User has a job at a bakery\n"
+    assert user(workspace) == START.replace("- a job\n", "- a job\n- User has a job at a bakery\n")
     taken_back(workspace, later, "undo")
     assert user(workspace) == made
 
@@ -96,7 +96,7 @@ def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace: Path
 def test_a_heading_of_the_owner_stays_when_a_dream_removes_its_last_line(workspace: Path) -> None:
     (workspace / "USER.md").write_text(f"{START}\n## Diet\n- without salt until 2026-04-10\n")
     dream(workspace, "- [durable] User has a job at a bakery", day="2026-05-03")
-    assert "- a cat\n\n## Diet\n\n## " in user(workspace)
+    assert user(workspace).endswith("- a cat\n\n## Diet\n")
 
 
 def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(workspace: Path) -> None:

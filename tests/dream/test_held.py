@@ -17,9 +17,8 @@ from tests.store.git_samples import needs_git, small
     [
         ("[permanent] The deploy token: ghp_" + "a1B2c3D4e5F6" * 3, "- The deploy token: [GitHub", "it holds a secret"),
         ("[durable] Password of the NAS is hunter2secret!", "- Password of the NAS is [password", "it holds a secret"),
-        ("login root / toor1234 on srv1", "- login root / [password", "it holds a secret: password"),
-        ("[permanent] " + "The museum of Oslo is open. " * 30, "- The museum of Oslo", "longer than 600 characters"),
-        ("x" * 700, "- xxxxx", "longer than 600 characters"),
+        ("[durable] login root / toor1234 on srv1", "- login root / [password", "it holds a secret: password"),
+        ("[permanent] The user likes tea, " + "figs, jazz and plums " * 40, "- The user likes tea", "longer than"),
     ],
 )  # fmt: skip
 def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content: str, new: str, why: str) -> None:
@@ -32,7 +31,7 @@ def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content: str, new: 
 
 
 def test_a_line_that_no_file_takes_waits_in_parts_that_miss_nothing() -> None:
-    text = " ".join(f"Fact {number} of the trip is that it rained." for number in range(200)) + " " + "y" * 3000
+    text = " ".join(f"The user likes figs of sort {number}." for number in range(200)) + " " + "y" * 3000
     held = dream(f"- [permanent] {text}").refused
     assert all(check(dict(FILES), [one.edit], {1: text}).refused == () for one in held)
     assert "".join(one.edit.new.removeprefix("- ").replace(" ", "") for one in held) == text.replace(" ", "")

@@ -199,7 +199,7 @@ def test_what_a_person_leaves_open_waits_and_is_neither_applied_nor_rejected(tmp
     assert (on.review.waiting(), on.hunks.rejected(), on.dreams.status()["unprocessed"]) == ([], [], 3)
 
 
-STYLES = tuple(f"- [durable] User prefers style{number} answers" for number in (1, 2, 3))
+STYLES = tuple(f"- [durable] [USER] City: style{number}" for number in (1, 2, 3))
 
 
 @pytest.mark.parametrize("rejected", [(), (0,), (1,), (0, 1)])
@@ -212,8 +212,8 @@ def test_of_several_changes_of_one_line_any_can_be_accepted(tmp_path: Path, reje
     if rejected:
         on.review.reject([ids[number] for number in rejected])
     on.review.accept([ids[2]])
-    assert (on.texts()[USER] or "").count("User prefers style") == 1
-    assert "- User prefers style3 answers" in (on.texts()[USER] or "")
+    assert (on.texts()[USER] or "").count("City: style") == 1
+    assert "- City: style3" in (on.texts()[USER] or "")
     on.undo()
     assert "style" not in (on.texts()[USER] or "")
 
@@ -225,9 +225,9 @@ def test_the_last_change_of_a_line_is_made_on_the_one_that_was_accepted(tmp_path
     ids = [hunk.id for hunk in on.review.waiting()]
     on.review.accept([ids[0]])
     on.review.reject([ids[1]])
-    on.review.accept([ids[2]], "User prefers style4 answers")
-    assert (on.texts()[USER] or "").count("User prefers style") == 1
-    assert "- User prefers style4 answers" in (on.texts()[USER] or "")
+    on.review.accept([ids[2]], "City: style4")
+    assert (on.texts()[USER] or "").count("City: style") == 1
+    assert "- City: style4" in (on.texts()[USER] or "")
 
 
 @pytest.mark.parametrize(("first", "second"), [(True, False), (False, True), (False, False)])
@@ -239,9 +239,7 @@ def test_a_change_of_a_line_is_applied_without_those_before_it(tmp_path: Path, f
     passed = [Refusal(edit, "") for edit in dry.edits if edit not in chosen]
     _, stale = apply_standing(on.dreams.runner, on.layer.read, dry, chosen, (), passed)
     assert stale == ()
-    assert [line for line in (on.texts()[USER] or "").split("\n") if "style" in line] == [
-        "- User prefers style3 answers"
-    ]
+    assert [line for line in (on.texts()[USER] or "").split("\n") if "style" in line] == ["- City: style3"]
 
 
 def again(on: Bench) -> None:

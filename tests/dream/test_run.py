@@ -230,7 +230,7 @@ def test_a_line_that_somebody_adds_meanwhile_is_kept_and_one_they_change_is_a_co
     meanwhile("# User\n- by hand\n- a\n- b\n- c\n")
     on.dreams.run(max_batch_size=1)
     assert on.texts()["USER.md"] == "# User\n- by hand\n- a\n- b\n- c\n- User prefers tea\n"
-    on.remember("- User prefers red paint", first=23)
+    on.remember("- [correction] User prefers red paint, not green paint", first=23)
     monkeypatch.undo()
     on.dreams.run(max_batch_size=1)
     meanwhile("# User\n- User prefers GREEN paint\n")
@@ -314,7 +314,7 @@ def test_a_dream_of_a_year_ends_and_settles(tmp_path: Path) -> None:
     on = bench(tmp_path)
     lines = [f"- User keeps note {n} about topic {n % 97}, place {n * 7 % 89}, drawer {n % 13}" for n in range(1600)]
     write(on.paths.workspace, {"memory/MEMORY.md": "# M\n\n## Notes\n" + "\n".join(lines) + "\n"})
-    new = [f"- User keeps note {n} about topic {n} and a new place\n- Decided to use tool {n}" for n in range(20)]
+    new = [f"- [durable] User keeps note {n + 5000} of a new place\n- [durable] Tool {n} is in use" for n in range(20)]
     on.remember(*new, first=21)
     result = on.dreams.run(max_iterations=100)  # minutes, if it compared everything with all
     assert len(result.edits) == 40

@@ -125,4 +125,5 @@ def test_the_rules_need_no_words_of_their_own(tmp_path: Path) -> None:
     bench = Bench(small(tmp_path))
     bench.remember(SIX, first=21)
     bench.dreams.status()
-    assert len(bench.dreams.run(dreamer="rules").edits) == 3
+    result = bench.dreams.run(dreamer="rules")
+    assert (len(result.edits) + len(result.refused), len(result.edits) > 1) == (3, True)

@@ -1,4 +1,4 @@
-"""What the rules cannot read, prose and dumps of messages, is noted by the Dream that passes it and read by a model."""
+"""What the rules cannot read, dumps of messages, is noted by the Dream that passes it and read by a model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.dream.test_run import fresh
 from tests.model.server import status
 
 RAW = "[RAW] 2 messages\n[2026-05-01T10:00] USER: I am allergic to penicillin\n[2026-05-01T10:01] ASSISTANT: noted"
-PROSE = "Ana told of her new job at the harbour and of two cats."
+DUMP = "[RAW] 1 messages\n[2026-05-01T10:00] USER: I have a new job at the harbour and two cats."
 
 
 def unread(on: Bench) -> list[int]:
     return [entry.cursor for entry in on.dreams.queue().unread]
 
 
-@pytest.mark.parametrize("content", [RAW, PROSE, f"- [durable] User likes tea\n{PROSE}"])
+@pytest.mark.parametrize("content", [RAW, DUMP])
 def test_an_entry_that_the_rules_cannot_read_waits_for_a_model_and_is_named(tmp_path: Path, content: str) -> None:
     on = fresh(tmp_path)
     on.remember(content, "- [durable] User plays chess")
@@ -45,7 +45,7 @@ def test_a_title_a_question_and_small_talk_are_read(tmp_path: Path) -> None:
 
 def test_many_entries_are_one_note_and_what_is_not_read_changes_nothing_else(tmp_path: Path) -> None:
     on = fresh(tmp_path)
-    on.remember(*(f"{PROSE} It was day {number}." for number in range(60)))
+    on.remember(*(f"{DUMP} It was day {number}." for number in range(60)))
     before = on.texts()
     while on.dreams.status()["unprocessed"]:
         result = on.dreams.run()
@@ -65,7 +65,7 @@ def test_a_dry_run_notes_nothing(tmp_path: Path) -> None:
 
 def test_a_model_reads_what_the_rules_could_not_when_nothing_is_new(tmp_path: Path) -> None:
     penicillin = "- User is allergic to penicillin"
-    on = Dreaming(tmp_path, (RAW, PROSE), study(fact("penicillin", 21)), step(edit("add", 21, new=penicillin)))
+    on = Dreaming(tmp_path, (RAW, DUMP), study(fact("penicillin", 21)), step(edit("add", 21, new=penicillin)))
     assert on.bench.dreams.run(dreamer="rules").unread == (21, 22)
     result = on.run()
     assert (result.read, result.remaining, result.again, on.cursor) == (2, 0, (21, 22), "22")
@@ -77,7 +77,7 @@ def test_a_model_reads_what_the_rules_could_not_when_nothing_is_new(tmp_path: Pa
 
 
 def test_new_entries_come_first_and_those_that_fit_are_read_again(tmp_path: Path) -> None:
-    on = Dreaming(tmp_path, (RAW, PROSE), study())
+    on = Dreaming(tmp_path, (RAW, DUMP), study())
     on.bench.dreams.run(dreamer="rules")
     on.bench.remember("- [durable] User plays chess", first=23)
     with on.server:
@@ -96,7 +96,7 @@ def test_a_model_that_fails_leaves_them_waiting(tmp_path: Path) -> None:
 
 def test_what_is_no_longer_in_the_archive_waits_no_more_and_a_broken_note_is_none(tmp_path: Path) -> None:
     on = fresh(tmp_path)
-    on.remember(RAW, PROSE)
+    on.remember(RAW, DUMP)
     on.dreams.run()
     (note,) = (on.paths.review / "unread").iterdir()
     on.paths.history.write_bytes(on.paths.history.read_bytes().split(b"\n", 1)[1])

@@ -23,12 +23,23 @@ def on(tmp_path: Path) -> Bench:
     return Bench(small(tmp_path))
 
 
+MORE = (
+    "kale leek mint sage thyme basil dill chard beets turnip radish onion garlic ginger lemon lime mango papaya melon "
+    "quince currant cherry apricot almond walnut pecan hazel cocoa honey syrup butter cream yogurt cheddar brie feta "
+    "tofu lentils beans hummus"
+).split()
+
+
 def lines_of(number: int) -> str:
-    return "\n".join(f"- User likes {THINGS[number]} number {number}{place}" for place in range(3))
+    return "\n".join(f"- User likes {thing}" for thing in (THINGS[number], *MORE[2 * number : 2 * number + 2]))
+
+
+def marked(lines: str) -> str:
+    return lines.replace("- ", "- [durable] ")
 
 
 def test_a_batch_of_twenty_entries_is_read_with_the_defaults_and_all_of_it_is_written(on: Bench) -> None:
-    on.remember(*(lines_of(number) for number in range(20)), first=21)
+    on.remember(*(marked(lines_of(number)) for number in range(20)), first=21)
     result = on.dreams.run()
     assert (result.read, result.remaining, result.span) == (20, 0, "21 to 40")
     assert (result.refused, result.notes, result.cursor_after) == ((), (), 40)
@@ -42,10 +53,8 @@ def test_the_next_twenty_are_those_of_the_next_dream(on: Bench) -> None:
 
 
 def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on: Bench) -> None:
-    many = "\n".join(
-        f"- User likes {thing} number {place}{at}" for at, thing in enumerate(THINGS) for place in range(2)
-    )
-    on.remember(many, "- User likes figs most of all", first=21)
+    many = "\n".join(f"- User likes {thing}" for thing in (*THINGS[:1], *THINGS[2:], *MORE[:21]))
+    on.remember(marked(many), "- [durable] User likes figs most of all", first=21)
     result = on.dreams.run()
     assert (result.read, result.remaining, result.cursor_after) == (2, 0, 22)
     assert len(result.edits) == 20, "10 for each of the two entries"

@@ -12,15 +12,20 @@ import pytest
 from nanomem_tui import Workspace, open_workspace
 from nanomem_tui.errors import NothingToDo, Refused
 
-FACTS = ("A red Fiat", "The plumber is Otto", "Backups go to the NAS", "The gate code is 7788", "The boat is in Kiel",
-         "Carla bought 3 mugs", "The cat is called Mia", "The attic has no heating")  # fmt: skip
+FACTS = ("The router is a Fritzbox", "The plumber is Otto", "Backups go to the NAS", "The gate code is 7788",
+         "The boat is in Kiel", "The shed key hangs in the hall", "The server is called alpha9",
+         "The attic has no heating")  # fmt: skip
 
 
 def append(folder: Path, *cursors: Any, first: int = 0) -> None:
     """Append an entry for each of `cursors` with the next fact, as an agent does."""
     with (folder / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
         for number, cursor in enumerate(cursors, first):
-            row = {"cursor": cursor, "timestamp": f"2026-03-0{number + 1} 10:00", "content": f"- {FACTS[number]}"}
+            row = {
+                "cursor": cursor,
+                "timestamp": f"2026-03-0{number + 1} 10:00",
+                "content": f"- [durable] {FACTS[number]}",
+            }
             if cursor is None:
                 del row["cursor"]
             file.write(json.dumps(row) + "\n")

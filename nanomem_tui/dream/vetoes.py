@@ -1,0 +1,91 @@
+"""What may not be taken for the same, nor for another value of the same, whatever the judge of statements says.
+
+Owns the certain differences: another person or thing, another sign, another order of names, what is only thought,
+wished or limited. Errs towards another statement: a fact kept twice can be merged later, one taken for another is
+lost. Pure functions over text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nanomem_tui.dream.details import details, unaccounted
+from nanomem_tui.dream.known import Known
+from nanomem_tui.dream.polarity import leaves_open
+from nanomem_tui.dream.wording import limits
+from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.language.values import values
+from nanomem_tui.tokens import fold
+
+_SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
+_OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
+_PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
+_THING = re.compile(r"(?:The |the )([^\W\d_]\w*) of ")
+_OF = re.compile(r"\bof ([A-Z]\w+)")
+_SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
+_UN = ("un", "in", "im", "ir", "dis", "non")
+
+
+def same_barred(line: Known, text: str, owner: str) -> bool:
+    """Whether a line certainly does not say what a text says."""
+    one, other = line.statement, text
+    if sorted(_SIGNS.findall(one)) != sorted(_SIGNS.findall(other)) or another_subject(line, text, owner):
+        return True
+    if leaves_open(one) != leaves_open(other) or limits(one) != limits(other):
+        return True
+    bases = {str(value.base) for value in values(one)}
+    if any(str(value.base) not in bases for value in values(other)):
+        return True
+    names = [name for name in details(other) if any(letter.isalpha() for letter in name) and name != fold(owner)]
+    there = fold(f"{line.under} {line.text}")
+    if any(name not in there for name in names):
+        return True
+    shared = [name for name in details(other) if name in details(one)]
+    if [name for name in details(one) if name in shared] != shared and set(details(one)) >= set(shared):
+        return True
+    words, others = set(fold(one).split()), set(fold(other).split())
+    if any(f"{prefix}{word}" in others - words for prefix in _UN for word in words - others):
+        return True
+    if any(f"{prefix}{word}" in words - others for prefix in _UN for word in others - words):
+        return True
+    return _goes_on(one, other) or _goes_on(other, one)
+
+
+def another_subject(line: Known, text: str, owner: str) -> bool:
+    """Whether a line is certainly of somebody or something else than a text."""
+    one, other = line.statement, text
+    there, said = fold(f"{line.under} {one}"), fold(other)
+    owned, owns = (_owned(own) for own in (one, other))
+    shared = {name for name in details(one) if name in details(other)} - {fold(who) for who, _ in (*owned, *owns)}
+    selves = (*_SELVES, fold(owner))
+    if any(what not in there or (who not in there and who not in selves) for who, what in owns):
+        return True
+    if any(what not in said and (not shared or fold(subject_of(other)) == who) for who, what in owned):
+        return True
+    first, then = (subject_of(own) for own in (one, other))
+    if then and then != owner and fold(then) not in there and not line.field:
+        return True
+    if first and first != owner and fold(first) not in said and not then and is_of(other, owner):
+        return True
+    phrases = [_PHRASE.match(own) for own in (one, other)]
+    if all(phrases):
+        words = [set(fold(phrase[1]).split()) for phrase in phrases if phrase]
+        if words[0] - words[1] and words[1] - words[0]:
+            return True
+    things = [_THING.match(own) for own in (one, other)]
+    if all(things) and len({fold(thing[1]) for thing in things if thing}) > 1:
+        return True
+    whose = [set(_OF.findall(own)) for own in (one, other)]
+    return bool(whose[0] and whose[1] and not whose[0] & whose[1])
+
+
+def _owned(text: str) -> list[tuple[str, str]]:
+    """(who, what) of each thing in a text that is somebody's."""
+    found = _OWNED.findall(text)
+    return [(fold(who or wide), fold(what or thing)) for who, what, wide, thing in found]
+
+
+def _goes_on(one: str, other: str) -> bool:
+    """Whether one text is another one that goes on within a word of a script without spaces."""
+    rest = other[len(one) :].strip(" 。.") if other.startswith(one) else ""
+    return bool(rest) and bool(re.match("[\u3400-\u9fff]", rest)) and not unaccounted(one, other)

@@ -1,0 +1,150 @@
+"""How a statement is put, in ten languages: who is said to have said it, whom it is of, what it says is not so."""
+
+from __future__ import annotations
+
+import re
+
+_SAYS = re.compile(
+    r"(?:(?:the )?user|she|he|they)(?: also)? (?:said|says|mentioned|told (?:me|us)|noted|stated|explained|added|"
+    r"confirmed|shared|reported|revealed|clarified)(?: that)?[,:]? (?=\S)|"
+    r"(?:ah|oh|ok(?:ay)?|yes|right|well|hey|so|btw|by the way)\b[\w ]{0,12}[.,!] (?=(?:remember|note)\b)|"
+    r"(?:please )?(?:remember(?: that)?[:,]?|note that) (?=\S)|"
+    r"(?:用户|她|他)(?:说|提到|表示|告诉助手|补充说?)[,,::]?\s*|"
+    r"(?:请)?(?:记住|记一下)[,,::]?\s*|"
+    r"(?:嗯|对了|哦|好的)[。,,!！]\s*(?:对了[,,]\s*)?|"
+    r"(?:пользователь|она|он) (?:сказала?|упомянула?|сообщила?|добавила?|уточнила?)[:,]?(?: что)? |"
+    r"(?:der |die )?(?:user|nutzer(?:in)?|benutzer(?:in)?|er|sie) (?:sagte?|erwähnte?|erzählte?)[:,]?(?: dass)? |"
+    r"(?:el usuario|la usuaria) (?:dijo|mencionó|comentó)(?: que)? |"
+    r"(?:l['’]utilisa(?:teur|trice)) a (?:dit|mentionné|précisé|glissé)(?: qu(?:e |['’]))?|"
+    r"(?:l['’]utente) ha (?:detto|menzionato)(?: che)? |(?:o usuário|a usuária) (?:disse|mencionou)(?: que)? ",
+    re.IGNORECASE,
+)
+
+
+def without_speaker(text: str, *, capital: bool = True) -> str:
+    """Return a statement without the words that say who said it; its first letter large, unless `capital` is false.
+
+    >>> without_speaker("User mentioned that she moved to Porto")
+    'She moved to Porto'
+    """
+    found = _SAYS.match(text)
+    while found is not None:
+        text = text[found.end() :]
+        text = text[:1].upper() + text[1:] if capital else text
+        found = _SAYS.match(text)
+    return text
+
+
+_PRONOUN = re.compile(
+    r"(?P<one>he|she|er|él|ella|elle|lui|lei|ele|ela|он|она|他|她)(?P<is>['’]s)?(?![\w'’的])"
+    r"|(?P<whose>his|her)(?= \w)|(?P<cjk>[他她])(?=[\u3400-\u9fff])",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"(?:the )?user\b|users?['’]s\b|(?:he|she|his|her|i|i['’]m|my|er|sie|ihr|sein|ich|él|ella|su|yo|il|elle|son|sa|je|"
+    r"lui|lei|suo|sua|ele|ela|eu|он|она|его|её|ее|у него|у неё|ему|ей|я|мой|моя|пользователь)\b|"
+    r"用户|[他她我]|本人|ユーザー|사용자",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[A-ZÀ-ÞА-ЯЁ][\w-]+")
+_OPENS = frozenset(
+    "the a an this that these those it its they we you there from since for in on at by with when if while after "
+    "before no not never always also only new now both all each every one two three most some".split()
+)
+
+
+_WRONG = r"(?P<wrong>[^,.;,。；()（）]+?)"
+_DENIED = (
+    re.compile(
+        rf"(?:\b(?:not|nicht|no|non|não|pas|не)\b\s*|不是){_WRONG}\s*[,,]?\s*"
+        r"(?:\b(?:but|sondern|sino|ma|mas|mais)\b|,\s*а\b|[,,]\s*(?:而是|是))",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|"
+        r"statt|no|en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
+        rf"\s*{_WRONG}\s*[.。!]?$",
+        re.IGNORECASE,
+    ),
+)
+"""`not X but Y`, and `Y, not X`."""
+
+
+def denied_value(text: str) -> str:
+    """Return what a statement says is not so; "" where it does not say.
+
+    >>> denied_value("The office is in Osaka, not in Kyoto"), denied_value("Der Preis ist nicht 10, sondern 12")
+    ('in Kyoto', '10')
+    """
+    found = next(filter(None, (pattern.search(text) for pattern in _DENIED)), None)
+    return found["wrong"].strip() if found else ""
+
+
+def without_denied(text: str) -> str:
+    """Return a statement without `, not X` at its end.
+
+    >>> without_denied("The office is in Osaka, not in Kyoto")
+    'The office is in Osaka'
+    """
+    found = _DENIED[1].search(text)
+    return text[: found.start()].rstrip().rstrip(",.。") if found else text
+
+
+_ENDED = re.compile(
+    r"\b(?:no longer|not any ?more|any ?more|nicht mehr|ya no|ne .{1,30} plus|non .{1,30} più|já não|больше не|"
+    r"уже не)\b|"
+    r"^(?:actually|correction)\b|不再|改成|改为|更正|其实|もう.+ない|더 이상",
+    re.IGNORECASE,
+)
+
+
+def ended(text: str) -> bool:
+    """Whether a statement takes back what was so before."""
+    return _ENDED.search(text) is not None
+
+
+_OWNER = re.compile(
+    r"(?m)^\s*(?:[-*+]\s+)?\**(?:(?:full |first |preferred |user )?name|called|vorname|姓名|名字|имя|nombre|nome|nom|"
+    r"prénom|名前|이름)\**\s*[:：]\**\s*([^\s,;(（,]+)",
+    re.IGNORECASE,
+)
+
+
+def owner_of(user: str) -> str:
+    """Return the name that a file about the user gives them; "" where it gives none.
+
+    >>> owner_of("# User\\n- **Name**: Ana")
+    'Ana'
+    """
+    found = _OWNER.search(user)
+    return found[1].strip("*") if found else ""
+
+
+def subject_of(text: str) -> str:
+    """Return the name that a statement begins with; "" where it begins with another word."""
+    found = _NAME.match(text.strip("*_ "))
+    if found is None or found[0].casefold() in _OPENS or found[0].isupper():
+        return ""
+    return found[0] if text.strip("*_ ")[found.end() : found.end() + 1] in (" ", "'", "’") else ""
+
+
+def with_subject(text: str, name: str) -> str:
+    """Return a statement with a name in the place of the pronoun that it begins with.
+
+    >>> with_subject("He is allergic to penicillin", "Eirik")
+    'Eirik is allergic to penicillin'
+    """
+    found = _PRONOUN.match(text)
+    if found is None or found["cjk"] or not name:
+        return text
+    ends = "'s" if found["whose"] or found["is"] else ""
+    return f"{name}{ends}{text[found.end() :]}"
+
+
+def is_of(text: str, owner: str) -> bool:
+    """Whether a statement begins with the person whose memory it is: by name, as the user, by a pronoun, or by no
+    subject at all."""
+    plain = text.strip("*_ -")
+    if owner and owner.casefold() in plain[: len(owner) + 24].casefold():
+        return True
+    return _OWN.match(plain) is not None

@@ -1,0 +1,95 @@
+"""What a heading is for and what a line is about, by the words of both in ten languages (`packs/topics.json`), and what
+words give away of a line: that it is of a stranger, supposed, a joke, of today, over … (`packs/cues.json`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.features import tokens
+
+_WHOLE = {"headings": 3}
+"""A word of a table that is not longer has to be the whole word; 4 elsewhere."""
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+class Words:
+    """Which subjects the words of a text belong to: whole words, beginnings of longer ones, parts of scripts that put
+    no spaces."""
+
+    def __init__(self, tables: Mapping[str, str], longest: int = 4) -> None:
+        self._begins: dict[str, set[str]] = {}
+        self._parts: dict[str, set[str]] = {}
+        for name, words in tables.items():
+            for word in words.split():
+                table = self._parts if _UNSPACED.match(word) else self._begins
+                table.setdefault(word.lower(), set()).add(name)
+        self._lengths = sorted({len(word) for word in self._begins if len(word) > longest})
+        self._pattern = re.compile("|".join(sorted(map(re.escape, self._parts), key=len, reverse=True)) or "(?!)")
+
+    def of(self, text: str) -> frozenset[str]:
+        """Return the subjects of a text."""
+        found: set[str] = set()
+        for word in tokens(text):
+            found |= self._begins.get(word, set())
+            for length in self._lengths:
+                if length >= len(word):
+                    break
+                found |= self._begins.get(word[:length], set())
+        for part in self._pattern.findall(text.lower()):
+            found |= self._parts[part]
+        return frozenset(found)
+
+
+@lru_cache(2)
+def _body(name: str) -> dict[str, Any]:
+    file = resources.files(__package__).joinpath("packs", f"{name}.json")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+@lru_cache(3)
+def _words(table: str) -> Words:
+    if table == "cues":
+        return Words(_body("cues"))
+    return Words({name: topic[table] for name, topic in _body("topics").items()}, _WHOLE.get(table, 4))
+
+
+@lru_cache(2048)
+def topics_of_heading(title: str) -> frozenset[str]:
+    """Return what a heading says that the lines under it are about.
+
+    >>> topics_of_heading("Communication Style")
+    frozenset({'style'})
+    """
+    return _words("headings").of(title)
+
+
+def names_of_heading(title: str) -> tuple[str, ...]:
+    """Return the words of a heading that name somebody or something: `Kestrel` of `Kestrel project`."""
+    words = _words("headings")
+    return tuple(word for word in tokens(title) if word.isalnum() and not words.of(word))
+
+
+@lru_cache(4096)
+def topics_of_line(text: str) -> frozenset[str]:
+    """Return what a line is about."""
+    return _words("words").of(text)
+
+
+@lru_cache(4096)
+def cues_of(text: str) -> frozenset[str]:
+    """Return what the words of a line give away."""
+    return _words("cues").of(text)
+
+
+def title_of(topic: str, text: str) -> str:
+    """Return the heading of a topic in the language of a text."""
+    titles: dict[str, str] = _body("topics")[topic]["titles"]
+    return titles.get(language_of(text), titles["en"])
