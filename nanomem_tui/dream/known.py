@@ -161,5 +161,5 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
 
 def telling(line: Known) -> frozenset[str]:
     """Return the words of what a line stands under that say of whom or what it is: names, and no words of every day."""
-    ordinary = reader.pack(language_of(line.under)).weights
-    return frozenset(word for word in titles.telling(line.under) if word not in ordinary)
+    learned = reader.pack(language_of(line.under))
+    return frozenset(w for w in titles.telling(line.under) if w not in learned.weights or w in learned.names)

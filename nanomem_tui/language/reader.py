@@ -1,7 +1,7 @@
 """What each sentence of a message is: a lasting statement and of what kind, a rule, a wish, a question, a task,
 chatter, words of others. Learned from labelled sentences, a pack of weights for each language (0102).
 
-A pack is JSON: `labels`, the `common` words, those of wishes to forget, and for each feature one letter a label, its
+A pack is JSON: `labels`, the `common` words, those of wishes to forget, names, and for each feature one letter a label, its
 weight. Nothing of a message is kept or sent anywhere.
 """
 
@@ -41,6 +41,7 @@ class Pack(NamedTuple):
     labels: tuple[str, ...]
     common: frozenset[str]
     forgetting: frozenset[str]
+    names: frozenset[str]
     weights: dict[str, bytes]
 
     def probabilities(self, found: set[str]) -> list[float]:
@@ -60,7 +61,8 @@ def pack(language: str) -> Pack:
         return pack("en")
     body = json.loads(file.read_text(encoding="utf-8"))
     weights = {name: letters.encode() for name, letters in body["weights"].items()}
-    return Pack(tuple(body["labels"]), frozenset(body["common"]), frozenset(body["forgetting"]), weights)
+    common, forgetting, names = (frozenset(body[name]) for name in ("common", "forgetting", "names"))
+    return Pack(tuple(body["labels"]), common, forgetting, names, weights)
 
 
 def read(sentences: Sequence[str], language: str) -> list[Reading]:

@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -53,6 +54,12 @@ THINGS = frozenset(
 """What people often ask to be forgotten: it names what is meant, and says nothing of the wish."""
 
 
+NAMED = 2
+"""How much oftener a name is written with a capital than without."""
+NOUNS = ("de",)
+"""Languages that write all nouns with a capital, so that it tells no name."""
+
+
 class Taught(NamedTuple):
     """The sentences of one language: features, label, and the number of the message."""
 
@@ -61,6 +68,7 @@ class Taught(NamedTuple):
     messages: list[int]
     common: list[str]
     forgetting: list[str]
+    names: list[str]
 
 
 def main() -> int:
@@ -111,7 +119,9 @@ def taught(language: str) -> Taught:
     random.Random(1).shuffle(messages)
     counted = Counter(word for sentences, _ in messages for one in sentences for word in set(features.tokens(one)))
     common = sorted(word for word, _ in counted.most_common(COMMON))
-    result = Taught([], [], [], common, list(words_of_forgetting(messages)))
+    result = Taught([], [], [], common, list(words_of_forgetting(messages)), [])
+    if language not in NOUNS:
+        result.names.extend(names_in(messages))
     for number, (sentences, labels) in enumerate(messages):
         acts = [label.partition(":")[0] for label in labels]
         for at, label in enumerate(labels):
@@ -119,6 +129,15 @@ def taught(language: str) -> Taught:
             result.labels.append(label)
             result.messages.append(number)
     return result
+
+
+def names_in(messages: Iterable[tuple[list[str], list[str]]]) -> list[str]:
+    """The words that are far oftener written with a capital than without."""
+    capital, small = Counter[str](), Counter[str]()
+    for sentence in (one for sentences, _ in messages for one in sentences):
+        for word in re.findall(r"[^\W\d_]{2,}", sentence):
+            (capital if word[0].isupper() else small)[word.lower()] += 1
+    return sorted(word for word, count in capital.items() if count > NAMED * small[word])
 
 
 def words_of_forgetting(messages: Iterable[tuple[list[str], list[str]]]) -> Iterator[str]:
@@ -144,7 +163,7 @@ def taught_lines() -> Taught:
     rows = list({(one["line"], one["heading"]): one for one in lines(LINES)}.values())
     random.Random(1).shuffle(rows)
     found = [line_reader.line_features(one["line"], one["heading"]) for one in rows]
-    return Taught(found, [one["label"] for one in rows], list(range(len(rows))), [], [])
+    return Taught(found, [one["label"] for one in rows], list(range(len(rows))), [], [], [])
 
 
 def learn(found: Iterable[set[str]], labels: list[str]) -> tuple[Any, Any]:
@@ -183,7 +202,7 @@ def as_pack(data: Taught) -> reader.Pack:
     table = weights_of(columns, classifier)
     letters = {name: "".join(map(letter, row)).encode() for name, row in table.items()}
     labels = tuple(map(str, classifier.classes_))
-    return reader.Pack(labels, frozenset(data.common), frozenset(data.forgetting), letters)
+    return reader.Pack(labels, frozenset(data.common), frozenset(data.forgetting), frozenset(data.names), letters)
 
 
 def write(language: str, data: Taught) -> None:
@@ -195,6 +214,7 @@ def write(language: str, data: Taught) -> None:
         "labels": made.labels,
         "common": sorted(made.common),
         "forgetting": sorted(made.forgetting),
+        "names": sorted(made.names),
         "weights": {name: letters.decode() for name, letters in made.weights.items()},
     }
     text = json.dumps(body, ensure_ascii=False, indent=0)
