@@ -138,7 +138,7 @@ class RulesSummariser:
         correction = corrections.detect(text, self._settings)
         corrects = correction is not None and not correction.is_standing
         facts = _facts(_FENCED.sub("\n", text), corrects=corrects)
-        if facts and (why := injection.reason(text)):  # what stands beside an order is part of it
+        if why := injection.reason(text):  # what stands beside an order is part of it
             return [], [LeftOut(index, _short(text), f"the message {why}")]
         guarded = bool(facts) and bool(secrets.find(text))
         lines: list[Line] = []
