@@ -1,1 +1,1 @@
-"""Language: what the sentences of a message are. One reader for all parts; a pack of data for each language."""
+"""Language: what the sentences of a message are, which values a text gives, how two statements stand to each other."""

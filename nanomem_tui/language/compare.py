@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.evidence_features import ceiling, of_evidence
-from nanomem_tui.language.pair_features import Aligned, align, of_pair, rivals
+from nanomem_tui.language.pair_features import LIGHT, Aligned, align, of_pair, rivals
 from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
@@ -26,6 +26,7 @@ RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _ARTICLES = frozenset(
     "the a an der die das den dem el la los las le les l un une una il lo gli o os as um uma ein eine".split()
 )
+_I = frozenset("i ich yo je eu io я 나는 저는 난 내가 제가".split())
 _LETTERS = re.compile(r"[^\W\d_]+")
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
@@ -133,6 +134,10 @@ def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, fl
     barred: set[str] = set()
     if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
         barred.add("same")
+    if not found.both and not found.values_both:
+        barred.update(("same", "denial"))
+    if found.left and found.right and all(LIGHT & {*ours.notions} for ours, _ in found.both):
+        barred.add("same")  # a number alone makes no two statements one
     if _is_of_others(one, other) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
     if not barred:
@@ -180,4 +185,14 @@ def _is_of_others(one: Statement, other: Statement) -> bool:
     """Whether the statements are about different people of a family or round it."""
     ours = {who for who in one.who if who.startswith("kin:")}
     theirs = {who for who in other.who if who.startswith("kin:")}
-    return bool(ours and theirs and not ours & theirs)
+    if ours and theirs:
+        return not ours & theirs
+    pairs = ((one, other), (other, one))
+    return any(kin.subject.startswith("kin:") and me.subject == "me" and _says_i(me) for kin, me in pairs)
+
+
+def _says_i(side: Statement) -> bool:
+    """Whether a statement begins with I: it is of the speaker alone."""
+    if side.language == "zh":
+        return side.normal.startswith("我") and not side.normal.startswith(("我们", "我家", "我的"))
+    return side.normal.split(" ", 1)[0] in _I or side.normal.startswith(("私は", "僕は"))

@@ -18,7 +18,6 @@ from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
-LONGEST_WORD = 8
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*[\d]*|\w*\d\w*")
 _RUN = re.compile(r"[\u3400-\u9fff々]|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9_.-]*")
 _ELISION = re.compile(
@@ -34,9 +33,11 @@ _NUMBER_SIGN = re.compile(r"\b(?:no|nr|n|núm|№)\.?\s?[°º]?\s?(?=\d)", re.IG
 _MORE = {"fr": "plus", "pt": "mais", "it": "più", "es": "más", "de": "mehr", "ru": "больше", "en": "longer"}
 """The word that makes `no longer` of a denial."""
 _FALSE_CJK = (
-    "别人 不错 不同 不过， 不但 不仅 未来 特别 分别 差不多 区别 性别 不锈钢 不好意思 没关系 个别 级别 无线 对不起 告别 "
-    "别墅 无锡 未婚 要不 不少 少ない 危ない つまらない まず 必ず いずれ ずっと 少なく 無料 無線 無印 未来 今年 みずほ "
-    "しずく みず すず たなか 先生 新潟 新宿 新幹線 新聞 上海 今井 大学生 家人 大家 专家 国家 国会 新加坡 新疆 了解 新竹"
+    "别人 不错 不同 不过， 不但 不仅 未来 特别 分别 差不多 区别 性别 不锈钢 不好意思 "
+    "没关系 个别 级别 无线 对不起 告别 无人机 别墅 无锡 未婚 要不 不少 少ない 危ない "
+    "つまらない まず 必ず いずれ ずっと 少なく 無料 無線 無印 今年 みずほ しずく みず "
+    "すず たなか 先生 新潟 新宿 新幹線 新聞 上海 今井 大学生 家人 大家 专家 国家 国会 "
+    "新加坡 新疆 了解 新竹"
 ).split()
 """Words in which a character does not mean what it means alone."""
 
@@ -297,23 +298,35 @@ _KOREAN_END = re.compile(
 )
 
 
-def _phrases(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+@lru_cache(2)
+def _sizes(language: str) -> dict[str, tuple[int, ...]]:
+    """How long the known words are that begin with a character, the longest first."""
+    found: dict[str, set[int]] = {}
+    for word in _words(language).of_phrase:
+        found.setdefault(word[0], set()).add(len(word))
+    return {first: tuple(sorted(sizes, reverse=True)) for first, sizes in found.items()}
+
+
+def _phrases(text: str, language: str) -> Iterator[tuple[int, str]]:
     """The longest known words of a text without spaces, from its beginning on."""
+    known, sizes = _words(language).of_phrase, _sizes(language)
     at = 0
     while at < len(text):
-        size = next((size for size in range(LONGEST_WORD, 0, -1) if text[at : at + size] in known), 0)
-        if size:
-            yield at, text[at : at + size]
-        at += size or 1
+        for size in sizes.get(text[at], ()):
+            if (word := text[at : at + size]) in known:
+                yield at, word
+                at += size - 1
+                break
+        at += 1
 
 
 def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:
     """The words and characters of a Chinese or Japanese text, without those in values."""
     known = _words(language)
-    spans = [(one.start, one.end) for one in found]
+    taken = {at for one in found for at in range(one.start, one.end)}
     rest, at = [], 0
-    for start, word in _phrases(text, known.of_phrase):
-        if any(left <= start < right for left, right in spans):
+    for start, word in _phrases(text, language):
+        if start in taken:
             continue
         rest.append((at, start))
         at = start + len(word)
@@ -322,7 +335,7 @@ def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tu
     for start, end in rest:
         for match in _RUN.finditer(text, start, end):
             word = match[0]
-            if word in known.small or any(left <= match.start() < right for left, right in spans):
+            if word in known.small or match.start() in taken:
                 continue
             if "\u3041" <= word[0] <= "\u309f":
                 if len(word) < 3 or all(char in known.small for char in word):

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.numerals import CJK, CJK_SCALES, cjk_number, long_number, number_of
 
+LONGEST_NUMBER = 12
+"""Characters of a number in Chinese characters that is read."""
 _COUNTERS = frozenset("个個只隻条條本张張台臺辆輛件次名位杯瓶层層楼樓间間人匹枚冊回階号號代倍篇家道块塊")
 """Characters that count things behind a number."""
 UNSPACED_DATES = ("zh", "ja", "ko")
@@ -157,7 +159,9 @@ def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
     for match in _CLOCK_WORDS.finditer(text):
         hour = (match[2] or match[3]).lower()
         number = (
-            int(hour) if hour.isdecimal() else {"una": 1, "une": 1, "one": 1, "uma": 1}.get(hour, numbers.get(hour))
+            int(hour)
+            if hour.isdecimal() and len(hour) < 3
+            else {"una": 1, "une": 1, "one": 1, "uma": 1}.get(hour, numbers.get(hour))
         )
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
         if number is not None and number <= 24 and is_free:
@@ -254,6 +258,8 @@ def _of_word(
 def _of_cjk(text: str, match: re.Match[str], known: dict[str, Any]) -> Value | None:
     """A number in Chinese characters, where a unit, a counter or a power of ten shows that it is one."""
     start, end, written = match.start(), match.end(), match[0]
+    if len(written) > LONGEST_NUMBER:
+        return None
     number = cjk_number(written)
     if text[start - 1 : start] in ("第", "周", "週", "期", "拜", "统", "統"):
         return None

@@ -41,9 +41,9 @@ LEAST = 0.01
 """A feature stays when one of its weights is that large."""
 WANTED = {"same": 0.97, "newer": 0.95, "denial": 0.95}
 """The precision that the least share of each relation is chosen for."""
-LEAST_EVIDENCE = 0.75
+LEAST_EVIDENCE = 0.8
 """How sure it has to be that an entry says a line. What is taught is nothing but near misses: of those that do not
-hold, one in twelve is as sure."""
+hold, one in twenty is as sure."""
 
 
 class Taught(NamedTuple):
@@ -147,7 +147,8 @@ def learn(name: str, data: Taught) -> compare.Pack:
 
 
 def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
-    """What else the items show. Turned round, two statements are still the same or different. A statement that is the
+    """What else the items show. Turned round, two statements are still the same or different; two that have
+    nothing to do with each other are different. A statement that is the
     same as another holds on its strength, one of another relation does not; a clause holds on the strength of the entry
     that it is of, and what is said of something else does not."""
     found: list[set[str]] = []
@@ -157,6 +158,14 @@ def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
             if label in ("same", "different"):
                 found.append(_features_of(name, other, one))
                 labels.append(label)
+        chance = random.Random(len(data.labels))
+        later: dict[str, list[str]] = defaultdict(list)
+        for (_, other), language in zip(data.texts, data.languages, strict=True):
+            later[language].append(other)
+        for (one, other), language in zip(data.texts, data.languages, strict=True):
+            if (strange := chance.choice(later[language])) != other:
+                found.append(_features_of(name, one, strange))
+                labels.append("different")
     else:
         statements: dict[str, list[str]] = defaultdict(list)
         for n, line in enumerate(lines("pairs")):

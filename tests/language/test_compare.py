@@ -196,3 +196,15 @@ def test_what_is_taught_is_none_of_what_is_measured() -> None:
         taught = texts(ROOT / "scripts" / "language" / "taught", f"{kind}-*.jsonl")
         for half in ("open", "sealed"):
             assert not taught & texts(ROOT / "tests" / "data" / "language" / half, f"{kind}-*.jsonl")
+
+
+STRANGE = [
+    "I live in Porto.", "The backup runs at two.", "Rita has a dog.", "We sell candles.", "My office is on floor two.",
+    "Answer in German, please.", "The boat needs new paint.", "I don't eat fish any more.", "The fee is 25 euros now.",
+    "Our coach moved to Leeds.", "Nobody uses the old printer.", "The exam was moved to June.",
+]  # fmt: skip
+
+
+def test_what_has_nothing_to_do_with_another_takes_no_place() -> None:
+    found = {(a, b): compared(a, b) for a in STRANGE for b in STRANGE if a != b}
+    assert not {pair: one for pair, one in found.items() if one.relation in HARMFUL}

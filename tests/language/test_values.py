@@ -88,6 +88,11 @@ def test_a_value_tells_where_it_stands() -> None:
     assert [text[one.start : one.end] for one in values(text)] == ["2 km", "4 March"]
 
 
+@pytest.mark.parametrize("text", ["一" * 700, "9" * 700, f"half past {'9' * 5000}", "13月45日", "99/99/9999", "10:99"])
+def test_what_is_too_much_for_a_value_is_no_error(text: str) -> None:
+    assert isinstance(values(text), list)
+
+
 def test_any_text_is_read() -> None:
     chance = random.Random(7)
     pieces = [
