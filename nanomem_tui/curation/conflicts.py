@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 PREFIX = "conflict:"
 Side = Literal["older", "newer"]
-LEAST_UNSURE = 0.9
-"""How likely it has to be that a pair of which the judge is not sure is not merely different, for a person to see it."""
+LEAST_UNSURE = 0.75
+"""How likely it has to be that a pair of which the judge is not sure is a conflict, for a person to see it."""
 LIST = 6
 """Others that say something else of the same: what is said more often is a list, and no contradiction."""
 SHOWN = 40

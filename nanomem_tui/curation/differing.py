@@ -17,8 +17,8 @@ _WORDS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:[.,:'â
 def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
     """The runs of words in which two texts differ: those of the one, and those of the other in their place."""
     ours, theirs = list(_WORDS.finditer(one[:MOST])), list(_WORDS.finditer(other[:MOST]))
-    folded = [[word[0].casefold() for word in words] for words in (ours, theirs)]
-    for how, a, b, c, d in SequenceMatcher(None, *folded, autojunk=False).get_opcodes():
+    old, new = ([word[0].casefold() for word in words] for words in (ours, theirs))
+    for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if how != "equal":
             yield (
                 one[ours[a].start() : ours[b - 1].end()] if b > a else "",

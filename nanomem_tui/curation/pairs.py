@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import NamedTuple
 
-from nanomem_tui.language.compare import Comparison, compared
+from nanomem_tui.language.compare import Comparison, compared, shares_of
 from nanomem_tui.language.statement import Statement, statement
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, Row, fact_of, identity_of_item
@@ -27,13 +27,16 @@ MOST = 600
 """Characters of a text; what is longer tells more than can be compared."""
 SURE = 0.9
 """How sure it is that two facts of one name contradict each other."""
-TOPICS = frozenset(
-    "do:live do:work do:study do:birthday do:age do:marry do:single do:call do:number do:address do:key do:weigh "
-    "do:size do:doctor do:dentist do:deadline do:cost do:eat do:meat do:vegetarian do:smoke do:allergic kin:boss".split()
-)
-"""What one value is usual of: memories of it are compared whatever other words they share."""
-_MOVED = ("do:live", "do:work")
-"""What “moved” and “changed” may be about."""
+TOPICS = {
+    **{f"do:{name}": name for name in "live work study birthday age number address weigh size doctor dentist".split()},
+    **{f"do:{name}": name for name in "deadline cost smoke".split()},
+    "do:marry": "alone", "do:single": "alone", "do:eat": "food", "do:meat": "food", "do:vegetarian": "food",
+}  # fmt: skip
+"""What one has one value of at a time: memories of it are compared whatever other words they share."""
+VALUES = frozenset("color day part freq lang drinkable side".split())
+"""Groups of words that are values."""
+_MOVED = ("live", "work")
+"""What “I moved to Lisbon” may be about."""
 _SIGNS = re.compile(r"[\W_]+")
 
 
@@ -49,8 +52,9 @@ class _Node(NamedTuple):
     """What rows of one place say in the same words: the newest row, and what it is about."""
 
     rows: tuple[Row, ...]
-    terms: tuple[str, ...]
-    topics: tuple[str, ...]
+    terms: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    values: frozenset[str] = frozenset()
 
     @property
     def row(self) -> Row:
@@ -122,7 +126,7 @@ class Pairs:
         known = self._nodes.get(place)
         rows = sorted((*(known.rows if known else ()), row), key=when, reverse=True)
         if known is None:
-            self._nodes[place] = _Node(tuple(rows), (), ())
+            self._nodes[place] = _Node(tuple(rows))
         else:
             self._nodes[place] = known._replace(rows=tuple(rows))
             if rows[0] is not row:
@@ -144,7 +148,7 @@ class Pairs:
             self._index[term].pop(place, None)
         self._new.pop(place, None)
         if left:
-            self._nodes[place] = _Node(left, (), ())
+            self._nodes[place] = _Node(left)
             self._new[place] = None
         else:
             del self._nodes[place]
@@ -177,9 +181,8 @@ class Pairs:
         """Take what a memory is about into the index."""
         node = self._nodes[place]
         if not node.terms and not node.topics:
-            terms, topics = _about(node.row)
-            self._nodes[place] = node._replace(terms=terms, topics=topics)
-            for term in (*terms, *topics):
+            node = self._nodes[place] = _about(node)
+            for term in (*node.terms, *node.topics):
                 self._index[term][place] = None
 
     def _candidates(self, place: Place, node: _Node) -> Iterator[Place]:
@@ -201,9 +204,23 @@ class Pairs:
 
     def _judge(self, one: Place, other: Place) -> None:
         old, new = sorted((one, other), key=self._when)
-        judged = judge(self._nodes[old].row, self._nodes[new].row)
-        if judged.relation != "different":
+        older, newer = self._nodes[old], self._nodes[new]
+        judged = judge(older.row, newer.row)
+        if judged.relation != "different" and (
+            judged.share == 1 or _is_of_one(older, newer, judged.relation == "same")
+        ):
             self._found[old][new] = judged
+
+
+def _is_of_one(older: _Node, newer: _Node, is_repeated: bool) -> bool:
+    """Whether two memories have enough in common to be of one thing: for one that repeats the other half of the words
+    of the longer, for one that takes its place most of what the older says beside names and values."""
+    shared = {*older.terms} & {*newer.terms}
+    if is_repeated:
+        return 2 * len(shared) >= max(len(older.terms), len(newer.terms))
+    frame = {*older.terms} - older.values
+    is_framed = 2 * len(shared & frame) > len(frame) or 2 * len(shared) > len(older.terms)
+    return is_framed or not {*older.topics}.isdisjoint(newer.topics)
 
 
 def judge(older: Row, newer: Row) -> Comparison:
@@ -218,21 +235,32 @@ def judge(older: Row, newer: Row) -> Comparison:
 
 
 def said_again(older: str, newer: str) -> Comparison:
-    """How the later of two texts stands to the earlier; they are the same where either way round says so."""
+    """How the later of two texts stands to the earlier; they are the same where either way round says so. The share of
+    an unsure pair is how likely it is a conflict."""
     judged = compared(older, newer)
     if judged.relation in ("unsure", "different") and (turned := compared(newer, older)).relation == "same":
         return turned
+    if judged.relation == "unsure":
+        shares = shares_of(older, newer)
+        opposed = shares["newer"] + shares["denial"]
+        return (
+            Comparison("unsure", opposed) if opposed > shares["same"] else Comparison("different", shares["different"])
+        )
     return judged
 
 
-def _about(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words by which a memory is found, and what it is about that has one value."""
-    text = said_by(row)
+def _about(node: _Node) -> _Node:
+    """The node with the words by which a memory is found, and what it is about that has one value."""
+    text = said_by(node.row)
     if len(text) > MOST:
-        return (), ()
+        return node
     read = statement(text)
-    terms = dict.fromkeys(intern(token.notions[0] if token.notions else token.stem) for token in read.tokens)
-    return tuple(terms), tuple(intern(topic) for topic in _topics(row, read))
+    terms: dict[str, bool] = {}
+    for token in read.tokens:
+        term = intern(token.notions[0] if token.notions else token.stem)
+        terms[term] = token.is_name or term.partition(":")[0] in VALUES or not term.isalpha() and ":" not in term
+    values = frozenset(term for term, is_value in terms.items() if is_value)
+    return node._replace(terms=tuple(terms), topics=tuple(map(intern, _topics(node.row, read))), values=values)
 
 
 def _topics(row: Row, read: Statement) -> Iterator[str]:
@@ -242,14 +270,15 @@ def _topics(row: Row, read: Statement) -> Iterator[str]:
     whose = next((who for who in sorted(read.who) if who.startswith("kin:")), "me" if "me" in read.who else "")
     if not whose:
         whose = next((token.stem for token in read.tokens if not token.notions), "")
-    said = {notion for token in read.tokens for notion in token.notions}
-    found = said & TOPICS if not read.marks & {"change"} else (said & TOPICS) or {*_MOVED}
+    found = {TOPICS[notion] for token in read.tokens for notion in token.notions if notion in TOPICS}
+    if "change" in read.marks and not any(token.notions for token in read.tokens):
+        found.update(_MOVED)
     yield from sorted(f"{whose}|{topic}" for topic in found)
 
 
 def _shares(ours: frozenset[str], theirs: tuple[str, ...]) -> bool:
-    """Whether two memories share half of the words of the shorter."""
-    return 2 * len(ours.intersection(theirs)) >= min(len(ours), len(theirs))
+    """Whether two memories share a third of the words of the shorter."""
+    return 3 * len(ours.intersection(theirs)) >= min(len(ours), len(theirs))
 
 
 def _may_meet(one: Row, other: Row) -> bool:
