@@ -129,7 +129,7 @@ def text_print(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-_LEAD_IN = re.compile(r"(?:please )?(?:remember|note|fyi)\\b|(?:请)?记住", re.IGNORECASE)
+_LEAD_IN = re.compile(r"(?:please )?(?:remember|note|fyi)\b|(?:请)?记住", re.IGNORECASE)
 
 
 def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:

@@ -27,8 +27,8 @@ def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
 
 
 def differing(one: str, other: str) -> list[str]:
-    """The differences of two texts, each as a person reads it."""
+    """The differences of two texts, each as a person reads it, of the other as it stands beside the one."""
     return [
-        f"“{left}” ≠ “{right}”" if left and right else f"only one has “{left or right}”"
+        f"“{left}” ≠ “{right}”" if left and right else f"says more: {right}" if right else f"leaves out: {left}"
         for left, right in swapped(one, other)
     ]

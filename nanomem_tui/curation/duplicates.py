@@ -22,7 +22,7 @@ from nanomem_tui.curation.clusters import (
     stays,
 )
 from nanomem_tui.curation.marks import snoozed_until
-from nanomem_tui.curation.pairs import Pairs
+from nanomem_tui.curation.pairs import Pair, Pairs
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Operation, Perform, new_operation
@@ -61,8 +61,9 @@ class Duplicates:
 
     def clusters(self) -> list[Cluster]:
         """All clusters but those that a person kept or put off: sure ones first, then the largest, the most alike."""
-        groups = self._groups()
-        found = [*_same(groups), *_across(groups), *self._alike()]
+        pairs = self._repeated()
+        groups = _joined(self._groups(), [pair for pair in pairs if pair.judged.share == 1])
+        found = [*_same(groups), *_across(groups), *_alike(groups, [pair for pair in pairs if pair.judged.share < 1])]
         if self._meaning is not None:
             found += _in_meaning(self._meaning, [row for rows in groups.values() for row in rows], found)
         return self._asked(found)
@@ -196,28 +197,45 @@ class Duplicates:
                     groups.setdefault((row.scope_key, words), []).append(row)
         return groups
 
-    def _alike(self) -> Iterator[Cluster]:
-        """Items that say in other words what a first one says, which is told the longest; each is in one cluster."""
-        near: defaultdict[str, dict[str, float]] = defaultdict(dict)
-        rows: dict[str, Item] = {}
-        for one, other, judged in self._pairs.all():
-            if judged.relation == "same" and isinstance(one, Item) and isinstance(other, Item):
-                if one.scope_key == other.scope_key and of_one(one, other):
-                    near[one.id][other.id] = near[other.id][one.id] = judged.share
-                    rows |= {one.id: one, other.id: other}
-        taken: set[str] = set()
-        for key in sorted(
-            near, key=lambda key: (stays(rows[key])[:1], len(near[key]), len(rows[key].text), key), reverse=True
-        ):
-            others = {name: share for name, share in near[key].items() if name not in taken}
-            if key in taken or not others:
-                continue
+    def _repeated(self) -> list[Pair]:
+        """The pairs of items of one scope of which one says what the other says."""
+        return [
+            pair
+            for pair in self._pairs.all()
+            if pair.judged.relation == "same"
+            and isinstance(pair.older, Item)
+            and isinstance(pair.newer, Item)
+            and pair.older.scope_key == pair.newer.scope_key
+            and of_one(pair.older, pair.newer)
+        ]
+
+
+def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[Node, list[Item]]:
+    """The groups, those together of which two items say the same but for how it is written."""
+    joined = dict(groups)
+    node_of = {row.id: node for node, rows in groups.items() for row in rows} if pairs else {}
+    for pair in pairs:
+        one, other = node_of[pair.older.id], node_of[pair.newer.id]
+        if one != other:
+            node_of.update((row.id, one) for row in joined[other])
+            joined[one] = [*joined[one], *joined.pop(other)]
+    return joined
+
+
+def _alike(groups: Mapping[Node, Sequence[Item]], pairs: Sequence[Pair]) -> Iterator[Cluster]:
+    """Items that say in other words what a first one says, which is pinned or the longest; each is in one cluster."""
+    first_of = {row.id: max(rows, key=stays) for rows in groups.values() for row in rows} if pairs else {}
+    near: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for pair in pairs:
+        one, other = first_of[pair.older.id].id, first_of[pair.newer.id].id
+        near[one][other] = near[other][one] = pair.judged.share
+    rows = {row.id: row for row in first_of.values()}
+    taken: set[str] = set()
+    for key in sorted(near, key=lambda key: (rows[key].pinned, len(near[key]), len(rows[key].text), key), reverse=True):
+        others = {name: share for name, share in near[key].items() if name not in taken and name != key}
+        if key not in taken and others:
             taken |= {key, *others}
-            members = sorted((rows[name] for name in (key, *others)), key=stays, reverse=True)
-            is_sure = all(share == 1 for share in others.values())
-            if not is_sure:
-                members.sort(key=lambda row: row.id != key)
-            yield cluster_of(members, "same" if is_sure else "near", min(others.values()))
+            yield cluster_of([rows[name] for name in (key, *others)], "near", min(others.values()))
 
 
 def _same(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:

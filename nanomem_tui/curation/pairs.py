@@ -54,7 +54,7 @@ class _Node(NamedTuple):
     rows: tuple[Row, ...]
     terms: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
-    values: frozenset[str] = frozenset()
+    framed: int = 0  # so many terms are no names and no values: they come first
 
     @property
     def row(self) -> Row:
@@ -218,7 +218,7 @@ def _is_of_one(older: _Node, newer: _Node, is_repeated: bool) -> bool:
     shared = {*older.terms} & {*newer.terms}
     if is_repeated:
         return 2 * len(shared) >= max(len(older.terms), len(newer.terms))
-    frame = {*older.terms} - older.values
+    frame = {*older.terms[: older.framed]}
     is_framed = 2 * len(shared & frame) > len(frame) or 2 * len(shared) > len(older.terms)
     return is_framed or not {*older.topics}.isdisjoint(newer.topics)
 
@@ -254,13 +254,15 @@ def _about(node: _Node) -> _Node:
     text = said_by(node.row)
     if len(text) > MOST:
         return node
-    read = statement(text)
+    read = statement.__wrapped__(text)  # what is compared is remembered, what is only looked at need not be
     terms: dict[str, bool] = {}
     for token in read.tokens:
         term = intern(token.notions[0] if token.notions else token.stem)
-        terms[term] = token.is_name or term.partition(":")[0] in VALUES or not term.isalpha() and ":" not in term
-    values = frozenset(term for term, is_value in terms.items() if is_value)
-    return node._replace(terms=tuple(terms), topics=tuple(map(intern, _topics(node.row, read))), values=values)
+        is_value = term.partition(":")[0] in VALUES or (not term.isalpha() and ":" not in term)
+        terms[term] = token.is_name or is_value
+    ordered = tuple(sorted(terms, key=terms.__getitem__))
+    topics = tuple(map(intern, _topics(node.row, read)))
+    return node._replace(terms=ordered, topics=topics, framed=list(terms.values()).count(False))
 
 
 def _topics(row: Row, read: Statement) -> Iterator[str]:

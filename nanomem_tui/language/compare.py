@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, get_args
 from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.evidence_features import ceiling, of_evidence
 from nanomem_tui.language.pair_features import LIGHT, Aligned, align, of_pair, order_of, rivals
-from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
+from nanomem_tui.language.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
@@ -44,11 +44,13 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _TELLING_SIGNS = re.compile(
-    r"[^\W\d_]*[$€£¥₽₩+#]+|[\U0001F000-\U0001FAFF\u2600-\u27bf]|\b(?=\w*[a-z])(?=\w*\d)(?=\w*[A-Z])\w+|\b(?=\w*\d)[0-9a-f]{6,}\b"
+    r"[^\W\d_]*[$€£¥₽₩+#]+|[\U0001F000-\U0001FAFF\u2600-\u27bf\x00-\x08\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]|\b(?=\w*[a-z])(?=\w*\d)(?=\w*[A-Z])\w+|\b(?=\w*\d)[0-9a-f]{6,}\b"
 )
 _STRANGE = re.compile(r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u109f]")
 """Letters of a language of which the judge knows no word."""
 _LETTERS = re.compile(r"[^\W\d_]+")
+SLOT = 0.95
+"""How sure it is that a statement stands against another that gives another value in the same words, or denies it."""
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
 
@@ -123,6 +125,10 @@ def shares_of(a: str, b: str) -> dict[str, float]:
         return {relation: float(relation == "different") for relation in RELATIONS}
     found = align(one, other)
     shares = ruled(one, other, found, pack("pairs").shares(of_pair(one, other, found)))
+    if shares["newer"] and _has_one_value(one, other, found):
+        shares = _surely(shares, "newer")
+    elif shares["denial"] and _is_denied_in_the_same_words(one, other, found):
+        shares = _surely(shares, "denial")
     return shares if are_signs_equal else _without(shares, {"same"})
 
 
@@ -177,6 +183,14 @@ def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, fl
     if not barred:
         return shares
     return _without(shares, barred)
+
+
+def _surely(shares: dict[str, float], told: Relation) -> dict[str, float]:
+    """The shares with that of one relation as large as its form makes it."""
+    if shares[told] >= SLOT:
+        return shares
+    rest = (1 - SLOT) / (1 - shares[told])
+    return {relation: SLOT if relation == told else share * rest for relation, share in shares.items()}
 
 
 def _without(shares: dict[str, float], barred: set[str]) -> dict[str, float]:
@@ -265,6 +279,31 @@ def _is_about_equal(found: Aligned, one: Statement, other: Statement) -> bool:
         return False
     amounts = [[value.amount for value in side if value.amount] for side in (found.values_left, found.values_right)]
     return any(abs(ours - theirs) <= 0.1 * abs(ours) for ours in amounts[0] for theirs in amounts[1])
+
+
+def _has_one_value(one: Statement, other: Statement, found: Aligned) -> bool:
+    """Whether the speaker, or a thing, is told to have another value of what has one at a time, in the same words."""
+    if not ("one" in one.marks and "one" in other.marks and found.both) or one.subject != other.subject:
+        return False
+    if one.marks != other.marks or one.denials or any(who.startswith("kin:") for who in one.who | other.who):
+        return False
+    sides = ((one, found.left, found.values_left), (other, found.right, found.values_right))
+    for side, tokens, values in sides:
+        if len(tokens) + len(values) != 1 or (tokens and not _is_value(tokens[0], side)):
+            return False
+    return True
+
+
+def _is_denied_in_the_same_words(one: Statement, other: Statement, found: Aligned) -> bool:
+    """Whether one of two statements is the other with a not, and nothing else."""
+    if found.left or found.right or found.values_left or found.values_right or one.subject != other.subject:
+        return False
+    return (one.denials, other.denials) in ((0, 1), (1, 0)) and one.marks ^ other.marks <= {"not", "end", "all"}
+
+
+def _is_value(word: Token, side: Statement) -> bool:
+    """Whether a word of a statement is what it tells of something: a name, or what it ends with."""
+    return word.is_name or word.at == max(token.at for token in side.tokens)
 
 
 def _is_of_others(one: Statement, other: Statement) -> bool:
