@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import NamedTuple
 
-from nanomem_tui.language.compare import Comparison, compared, shares_of
-from nanomem_tui.language.statement import Statement, statement
+from nanomem_tui.language.compare import Comparison, compared, language_of_both, shares_of
+from nanomem_tui.language.statement import UNSPACED, Statement, statement
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, Row, fact_of, identity_of_item
 
@@ -254,7 +254,9 @@ def _about(node: _Node) -> _Node:
     text = said_by(node.row)
     if len(text) > MOST:
         return node
-    read = statement.__wrapped__(text)  # what is compared is remembered, what is only looked at need not be
+    read = statement.__wrapped__(
+        text, language_of_both(text, "")
+    )  # what is compared is remembered, what is only looked at need not be
     terms: dict[str, bool] = {}
     for token in read.tokens:
         term = intern(token.notions[0] if token.notions else token.stem)
@@ -269,9 +271,10 @@ def _topics(row: Row, read: Statement) -> Iterator[str]:
     identity = identity_of_item(row) if isinstance(row, Item) else None
     if identity is not None:
         yield "fact|" + "|".join(map(str, identity[1:]))
-    whose = next((who for who in sorted(read.who) if who.startswith("kin:")), "me" if "me" in read.who else "")
-    if not whose:
-        whose = next((token.stem for token in read.tokens if not token.notions), "")
+    whose = next((who for who in sorted(read.who) if who.startswith("kin:")), "me")
+    first = min(read.tokens, key=lambda token: token.at, default=None)
+    if first and not first.notions and whose == "me" and "me" not in read.who and read.language not in UNSPACED:
+        whose = first.stem
     found = {TOPICS[notion] for token in read.tokens for notion in token.notions if notion in TOPICS}
     if "change" in read.marks and not any(token.notions for token in read.tokens):
         found.update(_MOVED)
