@@ -68,11 +68,6 @@ class Duplicates:
             found += _in_meaning(self._meaning, [row for rows in groups.values() for row in rows], found)
         return self._asked(found)
 
-    def same_words(self) -> list[Cluster]:
-        """The clusters of the same words, as `clusters` gives them; much sooner, at the first look."""
-        groups = self._groups()
-        return self._asked([*_same(groups), *_across(groups)])
-
     def _asked(self, found: Iterable[Cluster]) -> list[Cluster]:
         open_ = left_open(self._marks(), clock.iso(clock.now()))
         left = [one for cluster in found if (one := open_(cluster)) is not None]

@@ -20,11 +20,13 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, Row, fact_of, identity_of_item
 
 CROWD = 40
-"""Memories that share a word, beyond which it is none to look by; and that are compared with one, the newest first."""
-LIST = 6
-"""Others of one scope that say something else of the same: what is said more often is a list, and no contradiction."""
+"""Memories that share a word, beyond which it is none to look by; of a topic so many of the newest are looked at."""
 MOST = 600
 """Characters of a text; what is longer tells more than can be compared."""
+COMPARED = 16
+"""Memories that are compared with one, the newest first, of those that share a rare word or a topic."""
+LEAST_TURNED = 0.25
+"""How likely two texts have to be the same for the judge to be asked the other way round too."""
 SURE = 0.9
 """How sure it is that two facts of one name contradict each other."""
 TOPICS = {
@@ -185,19 +187,21 @@ class Pairs:
             for term in (*node.terms, *node.topics):
                 self._index[term][place] = None
 
-    def _candidates(self, place: Place, node: _Node) -> Iterator[Place]:
+    def _candidates(self, place: Place, node: _Node) -> list[Place]:
         """What may say the same or the opposite, the newest first."""
-        terms = frozenset(node.terms)
-        near: set[Place] = set()
+        near: dict[Place, None] = {}
         for term in node.terms:
             if len(self._index[term]) <= CROWD:
                 near.update(self._index[term])
-        close = {other for other in near if _shares(terms, self._nodes[other].terms)}
         for topic in node.topics:
-            close.update(sorted(self._index[topic], key=self._when, reverse=True)[:CROWD])
-        close.discard(place)
-        found = [other for other in close if _may_meet(node.row, self._nodes[other].row)]
-        yield from sorted(found, key=self._when, reverse=True)[:CROWD]
+            about = self._index[topic]
+            near.update(
+                dict.fromkeys(sorted(about, key=self._when, reverse=True)[:CROWD] if len(about) > CROWD else about)
+            )
+        near.pop(place, None)
+        found = [other for other in near if _is_of_one(node, self._nodes[other])]
+        found = [other for other in found if _may_meet(node.row, self._nodes[other].row)]
+        return sorted(found, key=self._when, reverse=True)[:COMPARED]
 
     def _when(self, place: Place) -> tuple[str, str, str]:
         return when(self._nodes[place].row)
@@ -206,21 +210,29 @@ class Pairs:
         old, new = sorted((one, other), key=self._when)
         older, newer = self._nodes[old], self._nodes[new]
         judged = judge(older.row, newer.row)
-        if judged.relation != "different" and (
-            judged.share == 1 or _is_of_one(older, newer, judged.relation == "same")
-        ):
+        if judged.relation == "different" or (judged.relation == "same" and not _repeats(older, newer)):
+            return
+        if judged.relation == "same" or _is_framed(older, newer):
             self._found[old][new] = judged
 
 
-def _is_of_one(older: _Node, newer: _Node, is_repeated: bool) -> bool:
-    """Whether two memories have enough in common to be of one thing: for one that repeats the other half of the words
-    of the longer, for one that takes its place most of what the older says beside names and values."""
-    shared = {*older.terms} & {*newer.terms}
-    if is_repeated:
-        return 2 * len(shared) >= max(len(older.terms), len(newer.terms))
-    frame = {*older.terms[: older.framed]}
-    is_framed = 2 * len(shared & frame) > len(frame) or 2 * len(shared) > len(older.terms)
-    return is_framed or not {*older.topics}.isdisjoint(newer.topics)
+def _is_of_one(one: _Node, other: _Node) -> bool:
+    """Whether two memories have enough in common to be of one thing."""
+    return _is_framed(one, other) or _is_framed(other, one) or _repeats(one, other)
+
+
+def _repeats(one: _Node, other: _Node) -> bool:
+    """Whether two memories share half of the words of the longer."""
+    return 2 * len({*one.terms}.intersection(other.terms)) >= max(len(one.terms), len(other.terms))
+
+
+def _is_framed(older: _Node, newer: _Node) -> bool:
+    """Whether the newer of two memories has most of what the older says, beside names and values."""
+    if not set(older.topics).isdisjoint(newer.topics):
+        return True
+    shared = {*newer.terms}
+    in_frame = len(shared.intersection(older.terms[: older.framed]))
+    return 2 * in_frame > older.framed or 2 * len(shared.intersection(older.terms)) > len(older.terms)
 
 
 def judge(older: Row, newer: Row) -> Comparison:
@@ -238,15 +250,15 @@ def said_again(older: str, newer: str) -> Comparison:
     """How the later of two texts stands to the earlier; they are the same where either way round says so. The share of
     an unsure pair is how likely it is a conflict."""
     judged = compared(older, newer)
-    if judged.relation in ("unsure", "different") and (turned := compared(newer, older)).relation == "same":
+    if judged.relation not in ("unsure", "different"):
+        return judged
+    shares = shares_of(older, newer)
+    if shares["same"] >= LEAST_TURNED and (turned := compared(newer, older)).relation == "same":
         return turned
-    if judged.relation == "unsure":
-        shares = shares_of(older, newer)
-        opposed = shares["newer"] + shares["denial"]
-        return (
-            Comparison("unsure", opposed) if opposed > shares["same"] else Comparison("different", shares["different"])
-        )
-    return judged
+    opposed = shares["newer"] + shares["denial"]
+    if judged.relation == "unsure" and opposed > shares["same"]:
+        return Comparison("unsure", opposed)
+    return Comparison("different", shares["different"])
 
 
 def _about(node: _Node) -> _Node:
@@ -279,11 +291,6 @@ def _topics(row: Row, read: Statement) -> Iterator[str]:
     if "change" in read.marks and not any(token.notions for token in read.tokens):
         found.update(_MOVED)
     yield from sorted(f"{whose}|{topic}" for topic in found)
-
-
-def _shares(ours: frozenset[str], theirs: tuple[str, ...]) -> bool:
-    """Whether two memories share a third of the words of the shorter."""
-    return 3 * len(ours.intersection(theirs)) >= min(len(ours), len(theirs))
 
 
 def _may_meet(one: Row, other: Row) -> bool:

@@ -49,6 +49,8 @@ _TELLING_SIGNS = re.compile(
 _STRANGE = re.compile(r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u109f]")
 """Letters of a language of which the judge knows no word."""
 _LETTERS = re.compile(r"[^\W\d_]+")
+_TAKEN = frozenset(("do:drink", "do:eat"))
+"""What goes without saying: who likes coffee likes to drink it."""
 SLOT = 0.95
 """How sure it is that a statement stands against another that gives another value in the same words, or denies it."""
 LONGEST = 600
@@ -113,7 +115,8 @@ def compared(a: str, b: str) -> Comparison:
     return Comparison(best, shares[best])
 
 
-def shares_of(a: str, b: str) -> dict[str, float]:
+@lru_cache(4096)
+def shares_of(a: str, b: str) -> Mapping[str, float]:
     """Return how likely each relation is, before anything is asked of how sure it is."""
     a, b = (_LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
     language = language_of_both(a, b)
@@ -296,9 +299,11 @@ def _has_one_value(one: Statement, other: Statement, found: Aligned) -> bool:
 
 def _is_denied_in_the_same_words(one: Statement, other: Statement, found: Aligned) -> bool:
     """Whether one of two statements is the other with a not, and nothing else."""
-    if found.left or found.right or found.values_left or found.values_right or one.subject != other.subject:
+    alone = [token for token in (*found.left, *found.right) if not _TAKEN & {*token.notions}]
+    if alone or found.values_left or found.values_right or one.subject != other.subject or not found.both:
         return False
-    return (one.denials, other.denials) in ((0, 1), (1, 0)) and one.marks ^ other.marks <= {"not", "end", "all"}
+    beside = {"not", "end", "all", *(["past"] if " never " in f" {other.normal} " else [])}
+    return (one.denials, other.denials) in ((0, 1), (1, 0)) and one.marks ^ other.marks <= beside
 
 
 def _is_value(word: Token, side: Statement) -> bool:

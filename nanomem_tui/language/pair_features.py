@@ -175,12 +175,22 @@ def order_of(one: Statement, other: Statement) -> str:
         return "same"
     if sorted(left) != sorted(right):
         return ""
+    if one.language not in UNSPACED and _keeps_its_words(one, left, right):
+        return "moved"
     while left[0] == right[0]:
         left, right = left[1:], right[1:]
     while left[-1] == right[-1]:
         left, right = left[:-1], right[:-1]
     rounds = (left[at:] + left[:at] == right for at in range(1, len(left)))
     return "moved" if any(rounds) or not AND.isdisjoint(left) else "turned"
+
+
+def _keeps_its_words(one: Statement, left: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether each name stands behind the same word as before: in Bonn, wherever that stands."""
+    before = [{word: words[at - 1] if at else "" for at, word in enumerate(words)} for words in (left, right)]
+    stems = tuple(token.stem[:4] for token in one.tokens if not token.notions)
+    names = [word for word in before[0] if stems and word.startswith(stems)]
+    return bool(names) and all(before[0][word] == before[1][word] != "" for word in names)
 
 
 def state_of(one: bool, other: bool) -> str:
