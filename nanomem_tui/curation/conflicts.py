@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 PREFIX = "conflict:"
 Side = Literal["older", "newer"]
+LEAST = 0.8
+"""How sure the judge has to be of a conflict for a person to see it."""
 LEAST_UNSURE = 0.75
 """How likely it has to be that a pair of which the judge is not sure is a conflict, for a person to see it."""
 LIST = 6
@@ -232,11 +234,8 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
     return [
         one
         for one in pairs
-        if (
-            one.judged.share >= LEAST_UNSURE
-            if one.judged.relation == "unsure"
-            else max(map(many.__getitem__, one.ids)) <= LIST
-        )
+        if one.judged.share >= (LEAST_UNSURE if one.judged.relation == "unsure" else LEAST)
+        and max(map(many.__getitem__, one.ids)) <= LIST
         and not later[one.older.id] & later[one.newer.id]
     ]
 

@@ -49,7 +49,7 @@ _TELLING_SIGNS = re.compile(
 _STRANGE = re.compile(r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u109f]")
 """Letters of a language of which the judge knows no word."""
 _LETTERS = re.compile(r"[^\W\d_]+")
-_TAKEN = frozenset(("do:drink", "do:eat"))
+_TAKEN = frozenset(("do:drink", "do:eat", "do:have"))
 """What goes without saying: who likes coffee likes to drink it."""
 SLOT = 0.95
 """How sure it is that a statement stands against another that gives another value in the same words, or denies it."""
