@@ -7,13 +7,12 @@ for clusters or change an item.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.curation.differing import differing
 from nanomem_tui.curation.values import Decision, Finding
-from nanomem_tui.language.compare import compared
+from nanomem_tui.language.compare import LEAD_IN, compared
 from nanomem_tui.store.values import Item, identity_of_item
 from nanomem_tui.text import counted
 
@@ -129,14 +128,11 @@ def text_print(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-_LEAD_IN = re.compile(r"(?:please )?(?:remember|note|fyi)\b|(?:请)?记住", re.IGNORECASE)
-
-
 def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
     """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
     of its own, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
-    sentence = not item.text[:1].islower() and _LEAD_IN.match(item.text) is None
+    sentence = not item.text[:1].islower() and LEAD_IN.match(item.text) is None
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
 
 

@@ -38,7 +38,7 @@ _ABOUT = re.compile(
 )
 _BASE = {"have": "has", "go": "goes", "do": "does"}
 """Verbs of I, as they are said of the user."""
-_LEAD_IN = re.compile(
+LEAD_IN = re.compile(
     r"^\s*(?:(?:please )?(?:remember|note)(?: that|:)|note to self:|fyi[:,]|(?:bitte )?merk dir,? dass|recuerda que"
     r"|rappelle-toi que|lembra(?:-te)? (?:de )?que|ricorda che|запомни,? что|(?:请)?记住[:：,，]?)\s*",
     re.IGNORECASE,
@@ -118,7 +118,7 @@ def compared(a: str, b: str) -> Comparison:
 @lru_cache(4096)
 def shares_of(a: str, b: str) -> Mapping[str, float]:
     """Return how likely each relation is, before anything is asked of how sure it is."""
-    a, b = (_LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
+    a, b = (LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
     language = language_of_both(a, b)
     one, other = statement(a, language), statement(b, language)
     are_signs_equal = signs_of(a) == signs_of(b)

@@ -255,4 +255,4 @@ def test_the_view_of_many_rows_is_small(ws: Workspace) -> None:
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert used / len(rows) < 600  # bytes: 100,000 items and the console fit into 250 MB
+    assert used / len(rows) < 700  # bytes, for conflicts too: 100,000 items and the console fit into 250 MB
