@@ -189,7 +189,7 @@ class Duplicates:
         for (_, _, words), rows in self._pairs.rows():
             for row in rows:
                 if isinstance(row, Item):
-                    groups.setdefault((row.scope_key, words), []).append(row)
+                    groups.setdefault((row.scope_key, words.partition("\n")[2]), []).append(row)
         return groups
 
     def _repeated(self) -> list[Pair]:
