@@ -5,7 +5,7 @@
 Items are made of what people tell agents, some with other values, some in other words: one in ten is told again.
 `all` is every cluster from nothing, `again` after one item was written, `floor` all pairs of fewer items, compared by
 letters alone, as many as take seconds; beside it ours on the same items. All of it is processor time. Quality on the
-labelled pairs is told too: what is offered without a look, right and found, of the half to which nothing was fitted.
+labelled pairs is told too: what is offered, right and found; the first half taught the judge, the other did not.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from rapidfuzz import fuzz, process
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.curation.clusters import says_same
 from nanomem_tui.curation.duplicates import Duplicates
-from nanomem_tui.curation.statements import key_of
-from nanomem_tui.curation.value_guard import same
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 
@@ -138,7 +137,7 @@ def measured(n: int) -> dict[str, Any]:
 
 def floor(n: int) -> dict[str, Any]:
     """All pairs of so many items by letters alone."""
-    keys = [key_of(text) for text in texts(n)]
+    keys = [text.casefold() for text in texts(n)]
 
     def work() -> int:
         found = process.cdist(keys, keys, scorer=fuzz.ratio, score_cutoff=72, dtype=np.uint8, workers=1)
@@ -149,9 +148,9 @@ def floor(n: int) -> dict[str, Any]:
 
 
 def quality(half: str) -> dict[str, Any]:
-    """Of the labelled pairs of one half: how much of what is offered without a look is right, and how much is found."""
+    """Of the labelled pairs of one half: how much of what is offered is right, and how much is found."""
     rows = [line.split("\t") for line in (PAIRS / f"{half}.tsv").read_text("utf-8").splitlines() if line[:1] != "#"]
-    offered = [label for label, _, one, other in rows if same(one, other)]
+    offered = [label for label, _, one, other in rows if says_same(one, other)]
     wanted = sum(label == "same" for label, *_ in rows)
     right = offered.count("same")
     return {

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.conflicts import Conflicts
     from nanomem_tui.curation.duplicates import Duplicates
     from nanomem_tui.curation.moments import Moments
+    from nanomem_tui.curation.pairs import Pairs
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.scopes import Scopes
     from nanomem_tui.curation.waiting import Waits
@@ -44,6 +45,13 @@ class CurationParts:
         return Habits(self._whole.paths)
 
     @cached_property
+    def pairs(self) -> Pairs:
+        """How memories stand to each other, for duplicates and conflicts."""
+        from nanomem_tui.curation.pairs import Pairs
+
+        return Pairs(self._whole.store)
+
+    @cached_property
     def duplicates(self) -> Duplicates:
         """Items that say what another one says."""
         from nanomem_tui.curation.duplicates import Duplicates
@@ -53,7 +61,7 @@ class CurationParts:
 
         ws = self._whole
         meaning = NearInMeaning(lambda: ws.meaning) if ws.settings.recall_backend in HYBRID else None
-        return Duplicates(ws.store, Marks(ws.store).all, ws.perform, meaning)
+        return Duplicates(ws.store, Marks(ws.store).all, ws.perform, meaning, self.pairs)
 
     @cached_property
     def scopes(self) -> Scopes:
@@ -76,7 +84,7 @@ class CurationParts:
         from nanomem_tui.curation.marks import Marks
 
         ws = self._whole
-        return Conflicts(ws.store, Marks(ws.store), ws.perform, ws.id)
+        return Conflicts(ws.store, Marks(ws.store), ws.perform, ws.id, self.pairs)
 
     @property
     def _whole(self) -> Workspace:

@@ -70,7 +70,7 @@ def show(state: State, name: str) -> None:
     """
     with state.open() as ws:
         one = ws.conflicts.get(name)
-    lines = [f"{one.why} (sure {one.rivals.weight:.0%})"]
+    lines = [f"{one.why} (sure {one.weight:.0%})"]
     for side, row in (("older", one.older), ("newer", one.newer)):
         lines += ["", f"{side}  {row.id}  {_origin(row)}, said {words.when(row.updated_at)}"]
         lines += paragraph(_text(row), output.terminal_width())
@@ -197,7 +197,7 @@ def _json(one: Contradiction) -> dict[str, Any]:
     from nanomem_tui.store.values import layer_of
 
     return {
-        "id": one.id, "why": one.why, "sure": one.rivals.weight, "about": one.rivals.about, "across": one.across,
+        "id": one.id, "why": one.why, "sure": one.weight, "relation": one.judged.relation, "across": one.across,
         "older": {"layer": layer_of(one.older), **one.older.to_json()},
         "newer": {"layer": layer_of(one.newer), **one.newer.to_json()},
     }  # fmt: skip

@@ -174,7 +174,7 @@ def delete(state: State, name: str, stays: str, yes: bool, dry_run: bool) -> Non
 
 
 def _clusters(ws: Workspace, *, sure: bool) -> list[Cluster]:
-    return ws.duplicates.same_words() if sure else ws.duplicates.clusters()
+    return [one for one in ws.duplicates.clusters() if one.sure or not sure]
 
 
 def _named(ws: Workspace, names: Sequence[str], *, sure: bool) -> list[Cluster]:
@@ -202,9 +202,9 @@ def _preview(found: Sequence[Cluster], into: str) -> list[str]:
 
 
 def _differences(one: Cluster, item: Item) -> list[str]:
-    from nanomem_tui.curation.value_guard import judge
+    from nanomem_tui.curation.differing import differing
 
-    return [difference.words() for difference in judge(one.kept.text, item.text)[1]] if item.id != one.kept.id else []
+    return differing(one.kept.text, item.text) if item.id != one.kept.id else []
 
 
 def _origin(item: Item) -> str:

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.curation import value_guard
-from nanomem_tui.curation.statements import has_lead_in
+from nanomem_tui.curation.differing import differing
 from nanomem_tui.curation.values import Decision, Finding
+from nanomem_tui.language.compare import LEAD_IN, compared
 from nanomem_tui.store.values import Item, identity_of_item
 from nanomem_tui.text import counted
 
@@ -132,16 +132,16 @@ def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
     """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
     of its own, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
-    sentence = not item.text[:1].islower() and not has_lead_in(item.text)
+    sentence = not item.text[:1].islower() and LEAD_IN.match(item.text) is None
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
 
 
 def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
-    """Rows of one key in parts that no guard divides from their first; parts of one row are left out."""
+    """Rows of the same words in parts that say the same as their first; parts of one row are left out."""
     rest = list(rows)
     while len(rest) > 1:
         first, others = rest[0], rest[1:]
-        alike = [row for row in others if of_one(first, row) and value_guard.same(first.text, row.text)]
+        alike = [row for row in others if of_one(first, row) and says_same(first.text, row.text)]
         alike = alike[: MEMBERS - 1]
         if alike:
             yield [first, *alike]
@@ -167,9 +167,13 @@ def cluster_of(rows: Sequence[Item], grade: str, alike: float = 1.0) -> Cluster:
     return Cluster(tuple(rows), grade, alike, grade == "same" and not doubts, "; ".join([why, *doubts]))
 
 
+def says_same(one: str, other: str) -> bool:
+    """Whether two texts say the same, either way round."""
+    return one == other or "same" in (compared(one, other).relation, compared(other, one).relation)
+
+
 def _why_near(rows: Sequence[Item], how: str) -> str:
-    found = value_guard.judge(rows[0].text, rows[1].text)[1]
-    told = [difference.words() for difference in found[:3]]
+    told = differing(rows[0].text, rows[1].text)[:3]
     return f"{how}: {', '.join(told)}" if told else how
 
 

@@ -1,22 +1,24 @@
 """Memories that contradict each other, and what a person makes of a pair; every decision is one operation.
 
 Owns the decisions: one of the two gives way (kept, marked, never given to an agent), both stay, or one moves to the
-scope where it holds. Must not read a text (`contradiction` does).
+scope where it holds. Must not read a text (`language.compare` does).
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from nanomem_tui import clock
-from nanomem_tui.curation.contradiction import Rivals
 from nanomem_tui.curation.decisions import scope_fields
+from nanomem_tui.curation.differing import swapped
 from nanomem_tui.curation.marks import snoozed_until
-from nanomem_tui.curation.pairs import Pairs, stands_for
+from nanomem_tui.curation.pairs import Pairs, said_by, stands_for
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.language.compare import Comparison
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.superseded import Why, text_of
@@ -31,6 +33,14 @@ if TYPE_CHECKING:
 
 PREFIX = "conflict:"
 Side = Literal["older", "newer"]
+LEAST = 0.8
+"""How sure the judge has to be of a conflict for a person to see it."""
+LEAST_UNSURE = 0.75
+"""How likely it has to be that a pair of which the judge is not sure is a conflict, for a person to see it."""
+LIST = 6
+"""Others that say something else of the same: what is said more often is a list, and no contradiction."""
+SHOWN = 40
+"""Characters of a value that is told."""
 
 
 class Contradiction(NamedTuple):
@@ -38,7 +48,7 @@ class Contradiction(NamedTuple):
 
     older: Row
     newer: Row
-    rivals: Rivals
+    judged: Comparison
 
     @property
     def ids(self) -> tuple[str, str]:
@@ -53,7 +63,19 @@ class Contradiction(NamedTuple):
     @property
     def why(self) -> str:
         """What they say otherwise, in words."""
-        return self.rivals.words()
+        if self.judged.relation == "unsure":
+            return "may be the same thing said otherwise"
+        if self.judged.relation == "denial":
+            return "says that it is not so any more"
+        runs = list(swapped(said_by(self.older), said_by(self.newer)))
+        whole = [(old, new) for old, new in runs if old and new and max(len(old), len(new)) <= SHOWN]
+        return f"a newer value: {whole[-1][1]}, not {whole[-1][0]}" if whole else "a newer value"
+
+    @property
+    def weight(self) -> float:
+        """How sure it is, from 0 to 1; what a person would have to ask about is less sure than anything else."""
+        share = self.judged.share
+        return round(share / 2 if self.judged.relation == "unsure" else share, 2)
 
     @property
     def print_(self) -> str:
@@ -74,18 +96,21 @@ class Contradiction(NamedTuple):
 class Conflicts:
     """The contradictions of one workspace."""
 
-    def __init__(self, store: MemoryStore, marks: Marks, perform: Perform, workspace_id: str) -> None:
+    def __init__(
+        self, store: MemoryStore, marks: Marks, perform: Perform, workspace_id: str, pairs: Pairs | None = None
+    ) -> None:
+        """`pairs`: how memories stand to each other, where others ask that too."""
         self._store = store
         self._marks = marks
         self._perform = perform
         self._id = workspace_id
-        self._pairs = Pairs(store)
+        self._pairs = pairs or Pairs(store)
 
     def found(self) -> list[Contradiction]:
         """All contradictions, also those that a person keeps: the surest first, then the newest."""
-        pairs = [Contradiction(*pair) for pair in self._pairs.all()]
+        pairs = _telling([Contradiction(*pair) for pair in self._pairs.all() if pair.judged.relation != "same"])
         pairs.sort(key=lambda one: (one.newer.updated_at, one.id), reverse=True)
-        return sorted(pairs, key=lambda one: -one.rivals.weight)
+        return sorted(pairs, key=lambda one: -one.weight)
 
     def all(self) -> list[Contradiction]:
         """Those that a person neither keeps nor put off."""
@@ -197,13 +222,31 @@ class Conflicts:
         return cast("Row", self._store.load().table(layer)[key])
 
 
+def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
+    """The pairs that are worth a look: not what is a list, nor an older value beside one that a third took the place
+    of as well, nor what is too unsure."""
+    later: defaultdict[str, set[str]] = defaultdict(set)
+    many: Counter[str] = Counter()
+    for one in pairs:
+        if one.judged.relation != "unsure":
+            later[one.older.id].add(one.newer.id)
+            many.update(one.ids)
+    return [
+        one
+        for one in pairs
+        if one.judged.share >= (LEAST_UNSURE if one.judged.relation == "unsure" else LEAST)
+        and max(map(many.__getitem__, one.ids)) <= LIST
+        and not later[one.older.id] & later[one.newer.id]
+    ]
+
+
 def finding_of(pair: Contradiction) -> Finding:
     """A contradiction as a finding; the older is proposed to go."""
     first = pair.older
     scope, source = (first.scope_key if isinstance(first, Item) else first.session_key), first.source
     return Finding(
         pair.id, "conflict", layer_of(first), pair.ids, text_of(first), pair.why, pair.newer.updated_at,
-        pair.rivals.weight, pair.print_, ("merge", "keep", "reject", "disable", "split", "edit", "delete", "snooze"),
+        pair.weight, pair.print_, ("merge", "keep", "reject", "disable", "split", "edit", "delete", "snooze"),
         scope, source,
     )  # fmt: skip
 

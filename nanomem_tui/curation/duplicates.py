@@ -1,18 +1,16 @@
 """Items that say what another one says: clusters of them, and what a person makes of a cluster.
 
-Owns which items are compared, and that its view of them follows what changes. Composes the guard, the shingles and the
-marks; every decision is one operation.
+Owns which pairs of the same words or meaning make a cluster; whether two say the same is judged elsewhere (`pairs`).
+Every decision is one operation.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from nanomem_tui import clock
-from nanomem_tui.curation import shingles, value_guard
 from nanomem_tui.curation.clusters import (
     WIDEST,
     Cluster,
@@ -23,9 +21,8 @@ from nanomem_tui.curation.clusters import (
     of_one,
     stays,
 )
-from nanomem_tui.curation.groups import Groups, Node
 from nanomem_tui.curation.marks import snoozed_until
-from nanomem_tui.curation.statements import key_of
+from nanomem_tui.curation.pairs import Pair, Pairs
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Operation, Perform, new_operation
@@ -37,11 +34,8 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.marks import Mark
     from nanomem_tui.curation.near_in_meaning import NearInMeaning
     from nanomem_tui.memory.items import Items
-
-NEAR = 72.0
-"""Per cent of the letters of two keys that agree, from which a person is asked."""
-Like = tuple[float, value_guard.Verdict]
-"""Per cent of the letters that agree, and what the guard says: `same` or `near`."""
+Node = tuple[str, str]
+"""Scope key and words."""
 
 
 class Duplicates:
@@ -53,40 +47,25 @@ class Duplicates:
         marks: Callable[[], Mapping[str, Mark]],
         perform: Perform,
         meaning: NearInMeaning | None = None,
+        pairs: Pairs | None = None,
     ) -> None:
         """`marks`: what a person kept or put off, by the id of the finding; `meaning`: what is near in meaning, where
-        that is searched."""
+        that is searched; `pairs`: how memories stand to each other, where others ask that too."""
         self._meaning = meaning
         self._store = store
         self._perform = perform
         self._marks = marks
-        self._lock = threading.Lock()
-        self._changed: set[str] | None = None
-        self._nodes: dict[str, Node] = {}
-        self._members: dict[Node, Item | list[Item]] = {}  # most statements are of one row: no list for each
-        self._groups = Groups()
-        self._paired = False
-        self._near: defaultdict[Node, dict[Node, Like]] = defaultdict(dict)
-        self._agree: dict[Node, list[Cluster]] = {}
+        self._pairs = pairs or Pairs(store)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
     def clusters(self) -> list[Cluster]:
         """All clusters but those that a person kept or put off: sure ones first, then the largest, the most alike."""
-        with self._lock:
-            self._update()
-            self._pair()
-            found = [*self._same(), *self._across(), *self._alike()]
-            rows = [row for node in self._members for row in self._rows(node)] if self._meaning is not None else []
+        pairs = self._repeated()
+        groups = _joined(self._groups(), [pair for pair in pairs if pair.judged.share == 1])
+        found = [*_same(groups), *_across(groups), *_alike(groups, [pair for pair in pairs if pair.judged.share < 1])]
         if self._meaning is not None:
-            found += _in_meaning(self._meaning, rows, found)
-        return self._asked(found)
-
-    def same_words(self) -> list[Cluster]:
-        """The clusters of the same words, as `clusters` gives them; in a third of the time, at the first look."""
-        with self._lock:
-            self._update()
-            found = [*self._same(), *self._across()]
+            found += _in_meaning(self._meaning, [row for rows in groups.values() for row in rows], found)
         return self._asked(found)
 
     def _asked(self, found: Iterable[Cluster]) -> list[Cluster]:
@@ -202,140 +181,77 @@ class Duplicates:
         decide(Items(self._store, (), take, lambda: Recall(self._store, self._store.settings)), cluster)
         return made[0]
 
-    # -- the view of the rows -----------------------------------------------------------------------------------
-
-    def _update(self) -> None:
-        first, changed = self._look()
-        if first:
-            for item in changed.values():
-                if item is not None:
-                    self._put(item)
-            return
-        for key, item in changed.items():
-            before = self._drop(key)
-            known = before[1] if before is not None and item and before[0].text == item.text else ""
-            node = self._put(item, known) if item is not None else None
-            if self._paired and node is not None and len(self._rows(node)) == 1:
-                for other, score in shingles.near(node[1], self._groups.of(node), NEAR):
-                    self._link(node, (node[0], other), score)
-
-    def _pair(self) -> None:
-        """Find what is nearly the same among all there is; from then on only what changes is compared."""
-        if self._paired:
-            return
-        for scope, keys in self._groups.several():
-            for one, other, score in shingles.pairs(sorted(keys), NEAR):
-                self._link((scope, one), (scope, other), score)
-        self._paired = True
-
-    def _look(self) -> tuple[bool, Mapping[str, Item | None]]:
-        """Whether this is the first look, and what changed since the last one: who writes does not wait for more."""
-        snapshot = self._store.load("item")
-        with snapshot.lock:
-            items = snapshot.items
-            if self._changed is None:
-                self._changed = snapshot.watch()
-                return True, dict(items)
-            changed = {key: items.get(key) for key in self._changed}
-            self._changed.clear()
-            return False, changed
-
-    def _put(self, item: Item, known: str = "") -> Node | None:
-        """Take a row into the view; its node, None where it is not looked at. `known`: the key of its text."""
-        key = "" if item.is_deleted or not item.enabled else known or key_of(item.text)
-        if not key:
-            return None
-        node = (item.scope_key, key)
-        self._nodes[item.id] = node
-        self._agree.pop(node, None)
-        before = self._members.get(node)
-        if before is None:
-            self._members[node] = item
-            self._groups.add(node)
-        elif isinstance(before, list):
-            before.append(item)
-        else:
-            self._members[node] = [before, item]
-        return node
-
-    def _drop(self, key: str) -> tuple[Item, str] | None:
-        """Leave a row out of the view: it as it was, and the key of its text; None where it was not in it."""
-        node = self._nodes.pop(key, None)
-        if node is None:
-            return None
-        rows = self._rows(node)
-        was = next(row for row in rows if row.id == key)
-        self._agree.pop(node, None)
-        if len(rows) > 1:
-            self._members[node] = [row for row in rows if row is not was]
-        else:
-            del self._members[node]
-            self._groups.discard(node)
-            for other in self._near.pop(node, {}):
-                self._near[other].pop(node, None)
-        return was, node[1]
-
-    def _link(self, one: Node, other: Node, score: float) -> None:
-        """Two statements that are alike, unless the guard parts them."""
-        texts = [min(self._rows(node), key=lambda row: row.id).text for node in (one, other)]
-        verdict, _ = value_guard.judge(*texts)
-        if verdict != "different":
-            self._near[one][other] = self._near[other][one] = score, verdict
-
     # -- clusters -----------------------------------------------------------------------------------------------
 
-    def _rows(self, node: Node) -> Sequence[Item]:
-        """The rows of a statement."""
-        found = self._members.get(node)
-        return found if isinstance(found, list) else [] if found is None else [found]
+    def _groups(self) -> dict[Node, list[Item]]:
+        """The items of one scope and the same words."""
+        groups: dict[Node, list[Item]] = {}
+        for (_, _, words), rows in self._pairs.rows():
+            for row in rows:
+                if isinstance(row, Item):
+                    groups.setdefault((row.scope_key, words.partition("\n")[2]), []).append(row)
+        return groups
 
-    def _of(self, node: Node) -> list[Item]:
-        """The rows of a statement, the one to stay first."""
-        return sorted(self._rows(node), key=stays, reverse=True)
+    def _repeated(self) -> list[Pair]:
+        """The pairs of items of one scope of which one says what the other says."""
+        return [
+            pair
+            for pair in self._pairs.all()
+            if pair.judged.relation == "same"
+            and isinstance(pair.older, Item)
+            and isinstance(pair.newer, Item)
+            and pair.older.scope_key == pair.newer.scope_key
+            and of_one(pair.older, pair.newer)
+        ]
 
-    def _same(self) -> Iterator[Cluster]:
-        """Statements of one key, each with those that no guard parts from the first."""
-        for node, members in self._members.items():
-            if isinstance(members, list) and len(members) > 1:
-                if node not in self._agree:
-                    self._agree[node] = [cluster_of(rows, "same") for rows in agreeing(self._of(node))]
-                yield from self._agree[node]
 
-    def _across(self) -> Iterator[Cluster]:
-        """The same words for everybody and in a narrower scope."""
-        scopes_of: defaultdict[str, list[str]] = defaultdict(list)
-        if len({scope for scope, _ in self._members}) > 1:
-            for scope, key in self._members:
-                scopes_of[key].append(scope)
-        for key, scopes in scopes_of.items():
-            if len(scopes) < 2:
-                continue
-            firsts = [rows[0] for scope in sorted(scopes) if (rows := self._of((scope, key)))]
-            everybody = [row for row in firsts if row.scope_type == "global"]
-            if everybody:
-                rest = [row for row in firsts if row.scope_type != "global"][: WIDEST - 1]
-                rows = [everybody[0], *(row for row in rest if of_one(everybody[0], row))]
-                if len(rows) > 1:
-                    yield cluster_of(rows, "scopes")
+def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[Node, list[Item]]:
+    """The groups, those together of which two items say the same but for how it is written."""
+    joined = dict(groups)
+    node_of = {row.id: node for node, rows in groups.items() for row in rows} if pairs else {}
+    for pair in pairs:
+        one, other = node_of[pair.older.id], node_of[pair.newer.id]
+        if one != other:
+            node_of.update((row.id, one) for row in joined[other])
+            joined[one] = [*joined[one], *joined.pop(other)]
+    return joined
 
-    def _alike(self) -> Iterator[Cluster]:
-        """Statements that are nearly those of a first one, which says the most; each is in one cluster."""
-        firsts: dict[Node, Item] = {node: rows[0] for node in self._near if (rows := self._of(node))}
-        taken: set[Node] = set()
-        for node in sorted(firsts, key=lambda node: (-len(self._near[node]), -len(node[1]), node)):
-            if node in taken:
-                continue
-            rows = [firsts[node]]
-            least, slips = 100.0, True
-            for other, (score, verdict) in sorted(self._near[node].items(), key=lambda pair: (-pair[1][0], pair[0])):
-                if other in taken or other not in firsts or not of_one(firsts[node], firsts[other]):
-                    continue
-                taken.add(other)
-                rows.append(firsts[other])
-                least, slips = min(least, score), slips and verdict == "same"
-            if len(rows) > 1:
-                taken.add(node)
-                yield cluster_of(rows, "same" if slips else "near", least / 100)
+
+def _alike(groups: Mapping[Node, Sequence[Item]], pairs: Sequence[Pair]) -> Iterator[Cluster]:
+    """Items that say in other words what a first one says, which is pinned or the longest; each is in one cluster."""
+    first_of = {row.id: max(rows, key=stays) for rows in groups.values() for row in rows} if pairs else {}
+    near: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for pair in pairs:
+        one, other = first_of[pair.older.id].id, first_of[pair.newer.id].id
+        near[one][other] = near[other][one] = pair.judged.share
+    rows = {row.id: row for row in first_of.values()}
+    taken: set[str] = set()
+    for key in sorted(near, key=lambda key: (rows[key].pinned, len(near[key]), len(rows[key].text), key), reverse=True):
+        others = {name: share for name, share in near[key].items() if name not in taken and name != key}
+        if key not in taken and others:
+            taken |= {key, *others}
+            yield cluster_of([rows[name] for name in (key, *others)], "near", min(others.values()))
+
+
+def _same(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
+    """Items of the same words, each with those that say the same as the first."""
+    for rows in groups.values():
+        if len(rows) > 1:
+            yield from (cluster_of(part, "same") for part in agreeing(sorted(rows, key=stays, reverse=True)))
+
+
+def _across(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
+    """The same words for everybody and in a narrower scope."""
+    of_words: defaultdict[str, list[Item]] = defaultdict(list)
+    for (_, words), rows in sorted(groups.items()):
+        of_words[words].append(max(rows, key=stays))
+    for firsts in of_words.values():
+        everybody = next((row for row in firsts if row.scope_type == "global"), None)
+        if len(firsts) > 1 and everybody is not None:
+            rest = [row for row in firsts if row.scope_type != "global"][: WIDEST - 1]
+            found = [everybody, *(row for row in rest if of_one(everybody, row))]
+            if len(found) > 1:
+                yield cluster_of(found, "scopes")
 
 
 def _in_meaning(meaning: NearInMeaning, rows: Sequence[Item], found: Sequence[Cluster]) -> list[Cluster]:

@@ -1,7 +1,7 @@
 """Items that say the same in other words: found by their vectors, where search by meaning is asked for.
 
-Owns how long is looked, and that vectors alone never make two items one: what the guard knows to part stays apart, and
-a person has to look at the rest.
+Owns how long is looked, and that vectors alone never make two items one: what the judge does not hold to say the
+same stays apart, and a person has to look at the rest.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nanomem_tui.curation.value_guard import SOFT, judge
+from nanomem_tui.curation.clusters import says_same
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.embedders import share_read
@@ -28,8 +28,6 @@ READ = 0.8
 """Share of the letters of a text that the model has to be able to read: of what it cannot, all is alike."""
 FEW = 6
 """Neighbours of an item."""
-WORDS = SOFT | {"word"}
-"""Kinds of differences that other words for the same make."""
 
 
 class NearInMeaning:
@@ -54,7 +52,12 @@ class NearInMeaning:
             for key, distance in near:
                 other = by_id.get(key)
                 pair = frozenset((row.id, key))
-                if other is not None and pair not in met and other.scope_key == row.scope_key and _one_fact(row, other):
+                if (
+                    other is not None
+                    and pair not in met
+                    and other.scope_key == row.scope_key
+                    and says_same(row.text, other.text)
+                ):
                     met.add(pair)
                     yield row, other, 1.0 - distance
 
@@ -69,9 +72,3 @@ class NearInMeaning:
         found = [one for one in near if one[1] <= FAR] if share_read(meaning.model, row.text) >= READ else []
         self._seen[row.id] = row.text, found
         return found
-
-
-def _one_fact(one: Item, other: Item) -> bool:
-    """Whether nothing but words differs."""
-    verdict, differences = judge(one.text, other.text)
-    return verdict != "same" and all(difference.kind in WORDS for difference in differences)

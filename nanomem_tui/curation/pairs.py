@@ -1,59 +1,104 @@
-"""Which rows are compared, by what they say of whom, and which pairs of them contradict each other.
+"""Which memories are held against each other, and how the one judge (`language.compare`) says that they stand.
 
-Owns the index of what rows say, kept up with what changes, and who is compared with whom: rows of one scope, and of two
-where one chat may see both. Must not decide anything.
+Owns the index of what memories are about, kept up with what changes, and who is compared with whom: rows of one scope,
+and of two where one chat may see both, that share a rare word or say where one lives, works and the like. Must not
+decide anything.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from sys import intern
 from typing import NamedTuple
 
-from nanomem_tui.curation import contradiction
-from nanomem_tui.curation.contradiction import Rivals
-from nanomem_tui.curation.said import Said
+from nanomem_tui.language.compare import Comparison, compared, language_of_both, shares_of
+from nanomem_tui.language.statement import UNSPACED, Statement, statement
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Item, Row, fact_of
+from nanomem_tui.store.values import Item, Row, fact_of, identity_of_item
 
-MOST = 8
-"""Rows of one scope that say something of the same: what is said more often is a list, and no contradiction."""
-WIDEST = 50
-"""Scopes in which one thing for everybody is contradicted."""
+CROWD = 40
+"""Memories that share a word, beyond which it is none to look by; of a topic so many of the newest are looked at."""
+MOST = 600
+"""Characters of a text; what is longer tells more than can be compared."""
+COMPARED = 16
+"""Memories that are compared with one, the newest first, of those that share a rare word or a topic."""
+LEAST_TURNED = 0.25
+"""How likely two texts have to be the same for the judge to be asked the other way round too."""
+SURE = 0.9
+"""How sure it is that two facts of one name contradict each other."""
+TOPICS = {
+    **{f"do:{name}": name for name in "live work study birthday age number address weigh size doctor dentist".split()},
+    **{f"do:{name}": name for name in "deadline cost smoke".split()},
+    "do:marry": "alone", "do:single": "alone", "do:eat": "food", "do:meat": "food", "do:vegetarian": "food",
+}  # fmt: skip
+"""What one has one value of at a time: memories of it are compared whatever other words they share."""
+VALUES = frozenset("color day part freq lang drinkable side".split())
+"""Groups of words that are values."""
+_MOVED = ("live", "work")
+"""What “I moved to Lisbon” may be about."""
+_SIGNS = re.compile(r"[\W_]+")
 
 
-class Told(NamedTuple):
-    """One saying of one row."""
+class Pair(NamedTuple):
+    """Two memories that one judge has compared, the older first."""
 
-    row: Row
-    said: Said
+    older: Row
+    newer: Row
+    judged: Comparison
+
+
+class _Node(NamedTuple):
+    """What rows of one place say in the same words: the newest row, and what it is about."""
+
+    rows: tuple[Row, ...]
+    terms: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    framed: int = 0  # so many terms are no names and no values: they come first
+
+    @property
+    def row(self) -> Row:
+        return self.rows[0]
+
+
+Place = tuple[str, str, str]
+"""Where a memory is seen and who said it there, and its words."""
 
 
 class Pairs:
-    """The pairs of rows of one store that contradict each other. Every look is up to date."""
+    """The pairs of memories of one store that say the same or stand against each other. Every look is up to date."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._changed: set[str] | None = None
-        self._rows: dict[str, Row] = {}
-        self._texts: dict[str, tuple[str, tuple[Said, ...]]] = {}
-        self._keys: defaultdict[str, dict[str, Said]] = defaultdict(dict)
+        self._lessons: dict[str, Row] = {}
+        self._place: dict[str, Place] = {}
+        self._nodes: dict[Place, _Node] = {}
+        self._index: defaultdict[str, dict[Place, None]] = defaultdict(dict)
+        self._found: defaultdict[Place, dict[Place, Comparison]] = defaultdict(dict)
+        self._new: dict[Place, None] = {}
 
-    def all(self) -> list[tuple[Row, Row, Rivals]]:
-        """(older, newer, what they say otherwise) of each pair once, by the surest of what they say otherwise."""
+    def rows(self) -> list[tuple[Place, tuple[Row, ...]]]:
+        """The rows that say something, those of one place and the same words together, the newest first."""
         with self._lock:
             self._update()
-            found: dict[tuple[str, str], tuple[Row, Row, Rivals]] = {}
-            for ids in self._keys.values():
-                if len(ids) > 1 and len({said.value for said in ids.values()}) > 1:
-                    for one, other in _of_key([Told(self._rows[key], said) for key, said in ids.items()]):
-                        pair = _pair(one, other)
-                        known = found.get((pair[0].id, pair[1].id))
-                        if known is None or known[2].weight < pair[2].weight:
-                            found[pair[0].id, pair[1].id] = pair
-            return list(found.values())
+            return [(place, node.rows) for place, node in self._nodes.items()]
+
+    def all(self) -> list[Pair]:
+        """Each pair that is not merely different, once."""
+        with self._lock:
+            self._update()
+            self._compare()
+            return [
+                Pair(self._nodes[one].row, self._nodes[other].row, judged)
+                for one, others in self._found.items()
+                for other, judged in others.items()
+            ]
+
+    # -- the index ----------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
         snapshot = self._store.load()
@@ -65,47 +110,225 @@ class Pairs:
                 key: snapshot.items.get(key) for key in (snapshot.items if first else self._changed or ())
             }
             self._changed.clear()  # type: ignore[union-attr]
-            lessons = dict(snapshot.lessons)
-        changed |= {key: row for key, row in lessons.items() if self._rows.get(key) is not row}
+            lessons: Mapping[str, Row] = dict(snapshot.lessons)
+        changed |= {key: None for key in self._lessons if key not in lessons}
+        changed |= {key: row for key, row in lessons.items() if self._lessons.get(key) is not row}
+        self._lessons = dict(lessons)
         for key, row in changed.items():
             self._drop(key)
             if row is not None and row.enabled and not row.is_deleted:
                 self._put(key, row)
 
     def _put(self, key: str, row: Row) -> None:
-        text = f"{row.trigger}\n{row.better_action}" if not isinstance(row, Item) else row.text
-        known = self._texts.get(key)
-        if known is None or known[0] != text:
-            known = self._texts[key] = text, said_by(row)
-        if known[1]:
-            self._rows[key] = row
-            for said in known[1]:
-                self._keys[said.key][key] = said
+        words = said_by(row)
+        if not words:
+            return
+        place = (scope_of(row), _speaker(row), _key(row, words))
+        self._place[key] = place
+        known = self._nodes.get(place)
+        rows = sorted((*(known.rows if known else ()), row), key=when, reverse=True)
+        if known is None:
+            self._nodes[place] = _Node(tuple(rows))
+        else:
+            self._nodes[place] = known._replace(rows=tuple(rows))
+            if rows[0] is not row:
+                return
+            self._forget(place)
+        self._new[place] = None
 
     def _drop(self, key: str) -> None:
-        if self._rows.pop(key, None) is not None:
-            for said in self._texts[key][1]:
-                self._keys[said.key].pop(key, None)
-                if not self._keys[said.key]:
-                    del self._keys[said.key]
+        place = self._place.pop(key, None)
+        if place is None:
+            return
+        node = self._nodes[place]
+        left = tuple(row for row in node.rows if row.id != key)
+        if node.row.id != key:
+            self._nodes[place] = node._replace(rows=left)
+            return
+        self._forget(place)
+        for term in (*node.terms, *node.topics):
+            self._index[term].pop(place, None)
+        self._new.pop(place, None)
+        if left:
+            self._nodes[place] = _Node(left)
+            self._new[place] = None
+        else:
+            del self._nodes[place]
+
+    def _forget(self, place: Place) -> None:
+        """Forget how a memory stands to others."""
+        self._found.pop(place, None)
+        for others in self._found.values():
+            others.pop(place, None)
+
+    # -- comparing ----------------------------------------------------------------------------------------------
+
+    def _compare(self) -> None:
+        """Hold what is new against what it may repeat or contradict."""
+        if not self._new:
+            return
+        waiting, self._new = list(self._new), {}
+        for place in waiting:
+            self._read(place)
+        met: set[tuple[Place, Place]] = set()
+        for place in waiting:
+            node = self._nodes[place]
+            for other in self._candidates(place, node):
+                pair = (place, other) if place < other else (other, place)
+                if pair not in met:
+                    met.add(pair)
+                    self._judge(place, other)
+
+    def _read(self, place: Place) -> None:
+        """Take what a memory is about into the index."""
+        node = self._nodes[place]
+        if not node.terms and not node.topics:
+            node = self._nodes[place] = _about(node)
+            for term in (*node.terms, *node.topics):
+                self._index[term][place] = None
+
+    def _candidates(self, place: Place, node: _Node) -> list[Place]:
+        """What may say the same or the opposite, the newest first."""
+        near: dict[Place, None] = {}
+        for term in node.terms:
+            if len(self._index[term]) <= CROWD:
+                near.update(self._index[term])
+        for topic in node.topics:
+            about = self._index[topic]
+            near.update(
+                dict.fromkeys(sorted(about, key=self._when, reverse=True)[:CROWD] if len(about) > CROWD else about)
+            )
+        near.pop(place, None)
+        found = [other for other in near if _is_of_one(node, self._nodes[other])]
+        found = [other for other in found if _may_meet(node.row, self._nodes[other].row)]
+        return sorted(found, key=self._when, reverse=True)[:COMPARED]
+
+    def _when(self, place: Place) -> tuple[str, str, str]:
+        return when(self._nodes[place].row)
+
+    def _judge(self, one: Place, other: Place) -> None:
+        old, new = sorted((one, other), key=self._when)
+        older, newer = self._nodes[old], self._nodes[new]
+        judged = judge(older.row, newer.row)
+        if judged.relation == "different" or (judged.relation == "same" and not _repeats(older, newer)):
+            return
+        if judged.relation == "same" or _is_framed(older, newer):
+            self._found[old][new] = judged
 
 
-def said_by(row: Row) -> tuple[Said, ...]:
-    """What a row says; a fact also by its names, a lesson only where no other trigger may be meant."""
+def _is_of_one(one: _Node, other: _Node) -> bool:
+    """Whether two memories have enough in common to be of one thing."""
+    return _is_framed(one, other) or _is_framed(other, one) or _repeats(one, other)
+
+
+def _repeats(one: _Node, other: _Node) -> bool:
+    """Whether two memories share half of the words of the longer."""
+    return 2 * len({*one.terms}.intersection(other.terms)) >= max(len(one.terms), len(other.terms))
+
+
+def _is_framed(older: _Node, newer: _Node) -> bool:
+    """Whether the newer of two memories has most of what the older says, beside names and values."""
+    if not set(older.topics).isdisjoint(newer.topics):
+        return True
+    shared = {*newer.terms}
+    in_frame = len(shared.intersection(older.terms[: older.framed]))
+    return 2 * in_frame > older.framed or 2 * len(shared.intersection(older.terms)) > len(older.terms)
+
+
+def judge(older: Row, newer: Row) -> Comparison:
+    """How the newer of two memories stands to the older; facts go by their names."""
+    names = [identity_of_item(row) if isinstance(row, Item) else None for row in (older, newer)]
+    if names[0] and names[1]:
+        if names[0][1:] != names[1][1:]:
+            return Comparison("different", 1.0)
+        same = said_by(older).casefold() == said_by(newer).casefold()
+        return Comparison("same", 1.0) if same else Comparison("newer", SURE)
+    return said_again(said_by(older), said_by(newer))
+
+
+def said_again(older: str, newer: str) -> Comparison:
+    """How the later of two texts stands to the earlier; they are the same where either way round says so. The share of
+    an unsure pair is how likely it is a conflict."""
+    judged = compared(older, newer)
+    if judged.relation not in ("unsure", "different"):
+        return judged
+    shares = shares_of(older, newer)
+    if shares["same"] >= LEAST_TURNED and (turned := compared(newer, older)).relation == "same":
+        return turned
+    opposed = shares["newer"] + shares["denial"]
+    if judged.relation == "unsure" and opposed > shares["same"]:
+        return Comparison("unsure", opposed)
+    return Comparison("different", shares["different"])
+
+
+def _about(node: _Node) -> _Node:
+    """The node with the words by which a memory is found, and what it is about that has one value."""
+    text = said_by(node.row)
+    if len(text) > MOST:
+        return node
+    read = statement.__wrapped__(
+        text, language_of_both(text, "")
+    )  # what is compared is remembered, what is only looked at need not be
+    terms: dict[str, bool] = {}
+    for token in read.tokens:
+        term = intern(token.notions[0] if token.notions else token.stem)
+        is_value = term.partition(":")[0] in VALUES or (not term.isalpha() and ":" not in term)
+        terms[term] = token.is_name or is_value
+    ordered = tuple(sorted(terms, key=terms.__getitem__))
+    topics = tuple(map(intern, _topics(node.row, read)))
+    return node._replace(terms=ordered, topics=topics, framed=list(terms.values()).count(False))
+
+
+def _topics(row: Row, read: Statement) -> Iterator[str]:
+    identity = identity_of_item(row) if isinstance(row, Item) else None
+    if identity is not None:
+        yield "fact|" + "|".join(map(str, identity[1:]))
+    whose = next((who for who in sorted(read.who) if who.startswith("kin:")), "me")
+    first = min(read.tokens, key=lambda token: token.at, default=None)
+    if first and not first.notions and whose == "me" and "me" not in read.who and read.language not in UNSPACED:
+        whose = first.stem
+    found = {TOPICS[notion] for token in read.tokens for notion in token.notions if notion in TOPICS}
+    if "change" in read.marks and not any(token.notions for token in read.tokens):
+        found.update(_MOVED)
+    yield from sorted(f"{whose}|{topic}" for topic in found)
+
+
+def _may_meet(one: Row, other: Row) -> bool:
+    """Whether one chat may be given both, and one person may have said them."""
+    if isinstance(one, Item) and isinstance(other, Item) and one.scope_type == other.scope_type == "chat":
+        if one.sender_id and other.sender_id and one.sender_id != other.sender_id:
+            return False
+    return seen_together(one, other)
+
+
+def said_by(row: Row) -> str:
+    """What a row says; a lesson only where no other trigger may be meant."""
     if isinstance(row, Item):
-        fact = fact_of(row) if row.kind == "fact" else None
-        said = contradiction.said(row.text)
-        if fact is None or said or not fact.value:
-            return said
-        return contradiction.said(f"{fact.key.replace('_', ' ')}: {fact.value}")
-    return contradiction.said(row.better_action) if _is_open(row.trigger) else ()
+        fact = fact_of(row) if row.kind == "fact" and not row.text else None
+        text = f"{fact.key.replace('_', ' ')}: {fact.value}" if fact is not None else row.text
+    else:
+        text = row.better_action if _is_open(row.trigger, row.better_action) else ""
+    return text
 
 
-def _is_open(trigger: str) -> bool:
+def _is_open(trigger: str, action: str) -> bool:
     """Whether what triggered a lesson limits it to no case: nothing, or the person's own order."""
-    from nanomem_tui.memory.stances import stances
+    if not trigger.strip():
+        return True
+    orders, ordered = ({token.stem for token in statement(text).tokens} for text in (trigger, action))
+    return not orders.isdisjoint(ordered)
 
-    return not trigger.strip() or bool(stances(trigger))
+
+def _key(row: Row, words: str) -> str:
+    """The words of a text, as they are the same in other letters."""
+    identity = identity_of_item(row) if isinstance(row, Item) and row.kind == "fact" else None
+    named = "|".join(map(str, identity[1:])) if identity is not None else ""
+    return f"{named}\n{_SIGNS.sub(' ', words.casefold()).strip()}"
+
+
+def _speaker(row: Row) -> str:
+    """Who says it, where a chat has several persons."""
+    return row.sender_id or "" if isinstance(row, Item) and row.scope_type == "chat" else ""
 
 
 def scope_of(row: Row) -> str:
@@ -152,46 +375,3 @@ def stands_for(winner: Row, loser: Row) -> bool:
 def when(row: Row) -> tuple[str, str, str]:
     """When a row was said last, to tell the newer."""
     return row.updated_at, row.created_at, row.id
-
-
-def _of_key(told: Sequence[Told]) -> Iterator[tuple[Told, Told]]:
-    """Of one key: in each scope the newest against those that say otherwise, and the newest of two scopes."""
-    scopes: defaultdict[tuple[str, str], list[Told]] = defaultdict(list)
-    for one in told:
-        scopes[scope_of(one.row), _speaker(one)].append(one)
-    newest: dict[tuple[str, str], Told] = {}
-    for place, rows in scopes.items():
-        rows.sort(key=lambda one: when(one.row), reverse=True)
-        newest[place] = rows[0]
-        if len(rows) <= MOST:
-            yield from ((other, rows[0]) for other in rows[1:] if contradiction.against(other.said, rows[0].said))
-    places = list(newest)
-    if len(places) < 2:
-        return
-    wide = [place for place in places if not place[0]]
-    yield from _across(newest, [(one, other) for one in wide for other in places if other[0]][:WIDEST])
-    users = [place for place in places if ":user:" in place[0]]
-    chats = [place for place in places if ":chat:" in place[0]]
-    if len(users) * len(chats) <= 2_500:
-        yield from _across(newest, [(one, other) for one in users for other in chats])
-
-
-def _across(
-    newest: Mapping[tuple[str, str], Told], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
-) -> Iterator[tuple[Told, Told]]:
-    for one, other in pairs:
-        first, second = newest[one], newest[other]
-        if seen_together(first.row, second.row) and contradiction.against(first.said, second.said):
-            yield first, second
-
-
-def _speaker(one: Told) -> str:
-    """Who says it, where it is said of whoever speaks: two persons of one chat are two."""
-    row = one.row
-    told = isinstance(row, Item) and row.scope_type == "chat" and one.said.key.startswith("user|")
-    return row.sender_id or "" if told and isinstance(row, Item) else ""
-
-
-def _pair(one: Told, other: Told) -> tuple[Row, Row, Rivals]:
-    old, new = sorted((one, other), key=lambda told: when(told.row))
-    return old.row, new.row, Rivals(old.said, new.said)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nanomem_tui.language.statement import UNSPACED, Statement, Token
 from nanomem_tui.language.values import Value, match_values
 
-VERSION = 1
+VERSION = 2
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
     "not", "lack", "end", "change", "now", "lately", "also", "hedge", "hearsay", "past", "formerly", "future", "once",
@@ -20,6 +20,8 @@ MARKS = (
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
 """Groups of words of which each excludes the others."""
+AND = frozenset("and y e o et ou und oder or и или 和 跟 或 と や 와 과".split())
+"""Words between what may stand in any order."""
 LIGHT = frozenset({"do:have", "do:please", "do:want", "do:make", "do:keep", "do:call", "do:run_in"})
 """What words mean that say little about what a statement is of."""
 
@@ -119,6 +121,7 @@ def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[st
     yield from (f"values {value}" for value in values)
     yield from (f"values {value} {level}" for value in values)
     yield from (f"values {value} denied {denied}" for value in values[:1])
+    yield from _of_slot(one, other, found)
     turn = (
         "turn" if {"change", "now"} & (other.marks - one.marks) else "end" if "end" in other.marks - one.marks else ""
     )
@@ -145,6 +148,49 @@ def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[st
     if one.asks or other.asks:
         yield f"asks {state_of(one.asks, other.asks)}"
     yield f"unspaced {one.language in UNSPACED} {level}"
+
+
+def _of_slot(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
+    """Whether the two differ in one place only, and are of what has one value at a time."""
+    left, right = len(found.left) + len(found.values_left), len(found.right) + len(found.values_right)
+    single = state_of("one" in one.marks, "one" in other.marks)
+    kind = "value" if found.values_left or found.values_right else "word"
+    who = subjects(one, other)
+    yield f"one {single} {min(left, 2)} {min(right, 2)}"
+    if left == right == 1 and found.both:
+        ends = [min((token.at for token in side), default=99) for side in (found.left, found.right)]
+        yield f"slot {kind} {single}"
+        yield f"slot {kind} {single} {who}"
+        yield f"slot {kind} first {min(ends) < 2}"
+        yield from (f"slot {notion}" for ours, _ in found.both for notion in ours.notions)
+    elif not left and not right:
+        yield f"order {order_of(one, other)}"
+
+
+def order_of(one: Statement, other: Statement) -> str:
+    """How the words of two statements stand when they are the same: `same` order, `moved` where a part stands
+    elsewhere, `turned` where they are in each other's place, which changes who does what to whom; else nothing."""
+    left, right = ([*side.normal] if side.language in UNSPACED else side.normal.split() for side in (one, other))
+    if left == right:
+        return "same"
+    if sorted(left) != sorted(right):
+        return ""
+    if one.language not in UNSPACED and _keeps_its_words(one, left, right):
+        return "moved"
+    while left[0] == right[0]:
+        left, right = left[1:], right[1:]
+    while left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    rounds = (left[at:] + left[:at] == right for at in range(1, len(left)))
+    return "moved" if any(rounds) or not AND.isdisjoint(left) else "turned"
+
+
+def _keeps_its_words(one: Statement, left: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether each name stands behind the same word as before: in Bonn, wherever that stands."""
+    before = [{word: words[at - 1] if at else "" for at, word in enumerate(words)} for words in (left, right)]
+    stems = tuple(token.stem[:4] for token in one.tokens if not token.notions)
+    names = [word for word in before[0] if stems and word.startswith(stems)]
+    return bool(names) and all(before[0][word] == before[1][word] != "" for word in names)
 
 
 def state_of(one: bool, other: bool) -> str:

@@ -111,6 +111,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 
+
 class Said(NamedTuple):
     """What a sentence is: the words to keep, the kind, whether a person asked for it, and which words showed that."""
 

@@ -174,9 +174,7 @@ def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
     return lambda table, found: tell(f"{store}, {table}", found)
 
 
-def work_db(
-    memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
-) -> None:
+def work_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
     from nanomem_tui.store import work_takeover
 

@@ -120,6 +120,8 @@ _TELLING = re.compile(
 """Names of fields by which a value may be told to be a secret."""
 OTHER_VALUES = ("earlier", "said")
 """The fields of a fact that hold values of it: those before, and the one that was said."""
+
+
 def has_taken(value: Any, sought: Sought) -> bool:
     """Whether anything within a JSON value goes as a whole, by what it says of itself."""
     if isinstance(value, Mapping):

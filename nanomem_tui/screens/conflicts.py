@@ -51,7 +51,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def beneath(self, row: Contradiction) -> str:
         """The whole reason."""
-        return f"{row.why}; sure {row.rivals.weight:.0%}"
+        return f"{row.why}; sure {row.weight:.0%}"
 
     def columns(self) -> Sequence[Column[Contradiction]]:
         """Both texts, why, and when the newer was said."""
@@ -84,7 +84,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
         both = (row.older, row.newer)
         values: Mapping[str, Callable[[], Any]] = {
-            "why": lambda: row.why, "sure": lambda: row.rivals.weight, "across": lambda: row.across,
+            "why": lambda: row.why, "sure": lambda: row.weight, "across": lambda: row.across,
             "scope": lambda: {scope_words(one) for one in both}, "source": lambda: {one.source for one in both},
             "age": lambda: row.newer.updated_at, "id": lambda: {row.id, *row.ids},
         }  # fmt: skip
@@ -108,10 +108,10 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def show_detail(self, detail: Any) -> None:
         """Both side by side, then where each is from."""
-        if not hasattr(detail, "rivals"):
+        if not hasattr(detail, "judged"):
             self.view.show(())
             return
-        look = f"; sure {detail.rivals.weight:.0%}"
+        look = f"; sure {detail.weight:.0%}"
         self.view.show(parts(detail, glyphs(self).separator), ((detail.why, "warn"), (look, "dim")))
 
     def is_about(self, row: Contradiction, keys: frozenset[str]) -> bool:

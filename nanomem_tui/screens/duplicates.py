@@ -78,10 +78,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     def load(self) -> Iterable[Sequence[Cluster]]:
         """The same words first, then what is nearly the same."""
-        same = self.ws.duplicates.same_words()
-        yield same
-        known = {row.id for row in same}
-        yield [row for row in self.ws.duplicates.clusters() if row.id not in known]
+        yield self.ws.duplicates.clusters()
 
     def search_text(self, row: Cluster) -> str:
         """Words are searched in every member."""

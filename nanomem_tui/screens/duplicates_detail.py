@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nanomem_tui.curation.clusters import Cluster
-from nanomem_tui.curation.value_guard import judge
+from nanomem_tui.curation.differing import differing
 from nanomem_tui.memory.inbox import origin
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.rows import when
@@ -72,10 +72,10 @@ class Member:
         return Spans((("  ", ""), *spans[0]), 2), Spans((("~ ", "accent"), *spans[1]), 2)
 
     def _differences(self) -> Iterable[Block]:
-        verdict, found = judge(self.first.text, self.item.text)
-        told = ", ".join(one.words() for one in found[:TOLD]) + (", and more" if len(found) > TOLD else "")
+        found = differing(self.first.text, self.item.text)
+        told = ", ".join(found[:TOLD]) + (", and more" if len(found) > TOLD else "")
         if told:
-            yield Field("differs", told, "bad" if verdict == "different" else "warn")
+            yield Field("differs", told, "warn")
 
     def _fields(self) -> Iterable[Block]:
         item, said = self.item, origin(self.item)

@@ -164,7 +164,6 @@ def holds_in_file(paths: Paths, workspace_id: str) -> bool:
 
 
 class _End:
-
     def __init__(self, paths: Paths, workspace_id: str, label: str) -> None:
         self.label = label
         self._paths, self._id = paths, workspace_id

@@ -145,8 +145,7 @@ def _parts(
     parts: dict[str, float] = {}
     for one in asked:
         often = sum(
-            share * (times.get(word, 0) / length + SECTION * (word in section))
-            for word, share in one.variants.items()
+            share * (times.get(word, 0) / length + SECTION * (word in section)) for word, share in one.variants.items()
         )
         titled = max((share for word, share in one.variants.items() if word in title), default=0.0)
         if often or titled:

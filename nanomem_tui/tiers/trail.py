@@ -149,9 +149,7 @@ class Trail:
 
         return self._change(KINDS["pattern"], pattern_id, used)
 
-    def _change(
-        self, kind: Kind, record_id: str, change: Callable[[Connection, TierRecord], TierRecord]
-    ) -> TierRecord:
+    def _change(self, kind: Kind, record_id: str, change: Callable[[Connection, TierRecord], TierRecord]) -> TierRecord:
         def write(connection: Connection) -> TierRecord:
             before = work.get(connection, kind, record_id)
             if before is None:

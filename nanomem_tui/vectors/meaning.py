@@ -631,9 +631,7 @@ class Meaning(Search):
             return []
         return [one for one in self._near(texts, maker, found.vector, limit + 1, within) if one[0] != item_id][:limit]
 
-    def _near(
-        self, texts: ItemTexts, maker: Maker, vector: Vector, limit: int, within: Container[str] | None
-    ) -> Found:
+    def _near(self, texts: ItemTexts, maker: Maker, vector: Vector, limit: int, within: Container[str] | None) -> Found:
         """Of the collection that is searched what is still to be found; of the file where the copy fails."""
 
         def ask(collection: Collection) -> Found:
@@ -673,9 +671,7 @@ class Meaning(Search):
 
 def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
     """Search by meaning over the items of a store; nothing of it is loaded yet."""
-    return Meaning(
-        store, settings, lambda: embedders.embedder_of(settings, store.paths), outside_of(store, settings)
-    )
+    return Meaning(store, settings, lambda: embedders.embedder_of(settings, store.paths), outside_of(store, settings))
 
 
 # -- what the doctor says ----------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ RARE = {"unsure": 1.6, "denial": 1.2}
 """How much what is taught seldom counts."""
 OTHERS = {"pairs": 0.5, "evidence": 0.25}
 """How much what else the items show counts, beside the items."""
+FORMAL = 0.35
+"""How much a pair counts of which there are many of one form."""
 OPEN = frozenset({"asked", "consider", "hedge", "if", "hearsay", "wrong", "formerly"})
 """What leaves open whether it is so."""
 LEAST = 0.01
@@ -122,6 +124,13 @@ def _features_of(name: str, one: str, other: str) -> set[str]:
     return evidence_features.of_evidence(one, other, language)
 
 
+@lru_cache(1)
+def of_one_form() -> frozenset[tuple[str, str]]:
+    """The pairs of `pairs-values.jsonl`: many of one form each, so that each of them counts for less."""
+    lines = (TAUGHT / "pairs-values.jsonl").read_text(encoding="utf-8").splitlines()
+    return frozenset((line["a"], line["b"]) for line in map(json.loads, lines))
+
+
 def learn(name: str, data: Taught) -> compare.Pack:
     """Learn from these items, and less from what else they show."""
     from sklearn.feature_extraction import DictVectorizer
@@ -132,7 +141,12 @@ def learn(name: str, data: Taught) -> compare.Pack:
     seen = Counter(feature for one in found for feature in one)
     columns = DictVectorizer()
     matrix = columns.fit_transform([dict.fromkeys(sorted(f for f in one if seen[f] > 1), 1.0) for one in found])
-    weighs = [RARE.get(label, 1.0) for label in data.labels] + [OTHERS[name]] * len(labels)
+    formal = of_one_form() if name == "pairs" else frozenset()
+    weighs = [
+        RARE.get(label, 1.0) * (FORMAL if texts in formal else 1.0)
+        for label, texts in zip(data.labels, data.texts, strict=True)
+    ]
+    weighs += [OTHERS[name]] * len(labels)
     model = LogisticRegression(C=STRENGTH[name], max_iter=800, tol=1e-3).fit(matrix, [*data.labels, *labels], weighs)
     names = tuple(map(str, model.classes_))
     rows, bias = model.coef_, model.intercept_
@@ -162,7 +176,7 @@ def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
         later: dict[str, list[str]] = defaultdict(list)
         for (_, other), language in zip(data.texts, data.languages, strict=True):
             later[language].append(other)
-        for (one, other), language in zip(data.texts, data.languages, strict=True):
+        for (one, other), language in zip(data.texts[::2], data.languages[::2], strict=True):
             if (strange := chance.choice(later[language])) != other:
                 found.append(_features_of(name, one, strange))
                 labels.append("different")

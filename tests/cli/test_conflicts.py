@@ -30,7 +30,7 @@ def test_the_list_and_one_pair_tell_what_both_say(ids: list[str], run: Run) -> N
     assert {(row["older"]["id"], row["newer"]["id"]) for row in rows} == {tuple(ids[:2]), tuple(ids[2:])}
     assert "2 contradictions" in run("conflicts", "list").out
     shown = run("conflicts", "show", ids[0])
-    assert "home: Berlin" in shown.out
+    assert "not Berlin" in shown.out
     assert "\x1b" not in shown.out
 
 

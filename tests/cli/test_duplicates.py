@@ -46,7 +46,7 @@ def test_the_list_tells_what_is_sure_and_why_the_rest_is_not(ids: list[str], run
 
 def test_show_tells_how_the_members_and_any_two_items_differ(ids: list[str], run: Run) -> None:
     near = run("duplicates", "show", ids[3])
-    assert "says more: upstairs" in near.out
+    assert "leaves out: upstairs" in near.out
     assert "needs a look" in near.out
 
     two = run("duplicates", "show", ids[0], ids[3], "--json").json

@@ -44,7 +44,7 @@ def test_the_older_comes_first_and_the_pair_has_one_name(ws: Workspace) -> None:
     pair = ws.conflicts.all()[0]
 
     assert pair.ids == (older, newer)
-    assert pair.why == "home: Berlin ≠ Munich"
+    assert pair.why == "a newer value: Munich, not Berlin"
     assert ws.conflicts.get(older) == ws.conflicts.get(newer) == ws.conflicts.get(pair.id) == pair
 
 

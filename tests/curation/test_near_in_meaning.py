@@ -7,6 +7,7 @@ from pathlib import Path
 from nanomem_tui import open_workspace
 from nanomem_tui.curation.duplicates import Duplicates
 from nanomem_tui.curation.near_in_meaning import NearInMeaning
+from nanomem_tui.curation.pairs import Pair, Pairs
 from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable
@@ -21,9 +22,16 @@ class SameSense(Words):
         return super().vector(text)
 
 
+class Strangers(Pairs):
+    """Finds nothing by shared words."""
+
+    def all(self) -> list[Pair]:
+        return []
+
+
 def duplicates(ws: Workspace, senses: Words) -> Duplicates:
     meaning = Meaning(ws.store, ws.settings, lambda: senses)
-    return Duplicates(ws.store, dict, ws.perform, NearInMeaning(lambda: meaning))
+    return Duplicates(ws.store, dict, ws.perform, NearInMeaning(lambda: meaning), Strangers(ws.store))
 
 
 def test_other_words_for_the_same_are_shown_and_need_a_look(tmp_path: Path) -> None:
@@ -38,7 +46,7 @@ def test_other_words_for_the_same_are_shown_and_need_a_look(tmp_path: Path) -> N
         assert "alike in meaning" in cluster.why
 
 
-def test_what_the_guard_parts_no_vector_brings_together(tmp_path: Path) -> None:
+def test_what_the_judge_parts_no_vector_brings_together(tmp_path: Path) -> None:
     with open_workspace(tmp_path) as ws:
         for text in ("The ferry leaves in the morning", "The ferry leaves in the evening", "Ana likes the boss of Ben"):
             ws.items.add(text)

@@ -50,7 +50,7 @@ async def test_the_members_stand_side_by_side_with_what_differs(home: Path) -> N
         assert grades(on) == ["same", "same", "scopes", "near"]
         await on.shows("3 items:", "1 of 3", "proposed to stay", "2 of 3", "says the same", "sure: the same")
         await at_first(on, "near")
-        await on.shows("upstairs", "says more: upstairs", "needs a look")
+        await on.shows("upstairs", "leaves out: upstairs", "needs a look")
         assert "\x1b" not in on.text
 
 

@@ -91,7 +91,7 @@ TWINS = (
     Twin("merge", "conflicts", ("m",), "conflicts supersede {0}"),
     Twin("accept", "conflicts", ("plus",), "conflicts keep-both {0}"),
     Twin("snooze", "conflicts", ("Z",), "triage snooze {0}"),
-    Twin("reject", "conflicts", ("minus",), "conflicts keep-old {0}"),
+    Twin("reject", "conflicts", ("minus",), "conflicts keep-old {0}", row=1),
     Twin("split", "items", ("S", Typed("slack:C0LANTERN"), "enter"), "scopes move {0} --to slack:C0LANTERN"),
     Twin("all_like", "inbox", ("ampersand", "d", "y"), "triage like {0} delete --yes", 13),
 )  # fmt: skip
