@@ -1,8 +1,8 @@
 """What each sentence of a message is: a lasting statement and of what kind, a rule, a wish, a question, a task,
 chatter, words of others. Learned from labelled sentences, a pack of weights for each language (0102).
 
-A pack is JSON: `labels`, the `common` words, those of wishes to forget, names, and for each feature one letter a label, its
-weight. Nothing of a message is kept or sent anywhere.
+A pack is JSON: `labels`, the `common` words, those of wishes to forget, names, and for each feature one letter a label,
+its weight. Nothing of a message is kept or sent anywhere.
 """
 
 from __future__ import annotations
