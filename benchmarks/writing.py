@@ -1,6 +1,6 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
-    python benchmarks/writing.py [messages] [archive] [pairs] [evidence]
+    python benchmarks/writing.py [messages] [archive] [pairs] [evidence]        # all four where none is named
                                  [--half open|sealed|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
@@ -51,7 +51,7 @@ Label = dict[str, Any]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["messages"])
+    parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path)

@@ -281,7 +281,7 @@ DREAMT = 11
 """How many of the entries above the Dreams of the demonstration have read."""
 
 BAD_DREAM: tuple[tuple[str, str, str], ...] = (
-    ("USER.md", "- User is allergic to penicillin\n", ""),
+    ("USER.md", "- Allergic to penicillin\n", ""),
     ("memory/MEMORY.md", "- Backups: restic to b2:lantern-backup, kept 30 days\n", "- Backups are handled\n"),
 )
 """File, text before, text after: a Dream that lost what mattered."""

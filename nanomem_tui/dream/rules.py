@@ -188,6 +188,8 @@ class _Work:
                 continue
             if self._says_it(line, fact, shares, alike):
                 return Verdict(same=line)
+            if _other_number(line.statement, fact.text) and not wrong:
+                continue
             if another_subject(line, fact.text, self.owner):
                 maybe += [line] if (shares["same"] + shares["newer"] + shares["denial"]) * alike >= _OTHERS else []
                 continue
@@ -196,6 +198,8 @@ class _Work:
             changed = shares["newer"] + shares["denial"]
             if named:
                 changed = 1.0
+            elif line.field and values(line.field["value"]) and not kinds:  # “the deadline is tight” is no other date
+                changed = shares["denial"]
             elif _other_number(line.statement, fact.text):
                 continue
             shared = stems(fact.text) & stems(line.statement)

@@ -19,7 +19,7 @@ from nanomem_tui.tokens import fold
 
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
-_PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
+_PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were|uses?|runs|has|needs) ")
 _THING = re.compile(r"(?:The |the )([^\W\d_]\w*) of ")
 _OF = re.compile(r"\bof ([A-Z]\w+)")
 _SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
@@ -57,20 +57,20 @@ def another_subject(line: Known, text: str, owner: str) -> bool:
     there, said = fold(f"{line.under} {one}"), fold(other)
     owned, owns = (_owned(own) for own in (one, other))
     shared = {name for name in details(one) if name in details(other)} - {fold(who) for who, _ in (*owned, *owns)}
-    selves = (*_SELVES, fold(owner))
+    selves = (*_SELVES, fold(owner), *fold(owner).split())
     if any(what not in there or (who not in there and who not in selves) for who, what in owns):
         return True
     if any(what not in said and (not shared or fold(subject_of(other)) == who) for who, what in owned):
         return True
     first, then = (subject_of(own) for own in (one, other))
-    if then and then != owner and fold(then) not in there and not line.field:
+    if then and fold(then) not in selves and fold(then) not in there and not line.field:
         return True
-    if first and first != owner and fold(first) not in said and not then and is_of(other, owner):
+    if first and fold(first) not in selves and fold(first) not in said and not then and is_of(other, owner):
         return True
     phrases = [_PHRASE.match(own) for own in (one, other)]
     if all(phrases):
         words = [set(fold(phrase[1]).split()) for phrase in phrases if phrase]
-        if words[0] - words[1] and words[1] - words[0]:
+        if len(words[0] ^ words[1]) > 1:
             return True
     things = [_THING.match(own) for own in (one, other)]
     if all(things) and len({fold(thing[1]) for thing in things if thing}) > 1:

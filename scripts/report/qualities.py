@@ -145,6 +145,21 @@ def writing(found: Figures) -> Iterator[Measure]:
                 share = counts[name] / counts[of] if counts[of] else 0.0
                 what = f"{half}, {language}: {name} (of {counts[of]})"
                 yield Measure(what, share, SHARE, goal=goal, at_least=True)
+        counts = languages["all"]
+        rest = {"older given up": "replaced", "stays": "to stay", "forgotten": "to forget", "taught": "to teach"}
+        for name, of in rest.items():
+            yield Measure(f"{half}: {name} (of {counts[of]})", counts[name] / (counts[of] or 1), SHARE, at_least=True)
+    for part, name, of, goal in (
+        ("archive", "accepted", "edits", 0.85),
+        ("archive", "left", "lines worth nothing", None),
+        ("pairs", "right", "pairs", None),
+        ("pairs", "newer right", "told newer", None),
+        ("evidence", "known as said", "said lines", None),
+    ):
+        for half, languages in found["found"].get(part, {}).items():
+            counts = languages["all"]
+            what = f"{part}, {half}: {name} (of {counts[of]})"
+            yield Measure(what, counts[name] / (counts[of] or 1), SHARE, goal=goal, at_least=True)
 
 
 def trust(found: Figures) -> Iterator[Measure]:

@@ -22,7 +22,7 @@ from nanomem_tui.workspace import Workspace, open_workspace
 from tests.screens.console import Console, console
 from tests.store.git_samples import git, needs_git
 
-PENICILLIN = "- User is allergic to penicillin"
+PENICILLIN = "- Allergic to penicillin"
 
 
 def view(on: Console) -> DiffView:
@@ -37,7 +37,7 @@ async def bad_dream(on: Console) -> str:
     """Put the cursor on the Dream that lost the allergy; its id."""
     row = next(row for row in on.screen.table.rows if row.subject == "dream: periodic memory consolidation")
     await on.at(row.sha)
-    await on.shows("- User is allergic to penicillin")
+    await on.shows("- Allergic to penicillin")
     return row.sha
 
 
@@ -89,7 +89,7 @@ async def test_a_run_is_taken_back_and_that_can_be_undone(demo: Path) -> None:
         await bad_dream(on)
         assert PENICILLIN not in user(demo)
         await on.press("t")
-        await on.shows("All of this run; later edits stay", "+ - User is allergic", "y take it back")
+        await on.shows("All of this run; later edits stay", "+ - Allergic to penicillin", "y take it back")
         await on.press("y")
         await on.until(lambda: PENICILLIN in user(demo))
         await on.shows("u undoes it", "take back dream")
