@@ -19,7 +19,8 @@ from nanomem_tui.tokens import fold
 
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
-_PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were|uses?|runs|has|needs) ")
+_PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
+_USER_OF = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:uses|runs|has|needs) ")
 _THING = re.compile(r"(?:The |the )([^\W\d_]\w*) of ")
 _OF = re.compile(r"\bof ([A-Z]\w+)")
 _SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
@@ -70,7 +71,12 @@ def another_subject(line: Known, text: str, owner: str) -> bool:
     phrases = [_PHRASE.match(own) for own in (one, other)]
     if all(phrases):
         words = [set(fold(phrase[1]).split()) for phrase in phrases if phrase]
-        if len(words[0] ^ words[1]) > 1:
+        if words[0] - words[1] and words[1] - words[0]:
+            return True
+    users = [_USER_OF.match(own) for own in (one, other)]
+    if all(users):
+        first_words, then_words = (set(fold(user[1]).split()) for user in users if user)
+        if len(first_words ^ then_words) > 1:
             return True
     things = [_THING.match(own) for own in (one, other)]
     if all(things) and len({fold(thing[1]) for thing in things if thing}) > 1:
