@@ -20,6 +20,8 @@ from nanomem_tui.language import reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.tokens import fold
 
+LONGEST = 2_000
+"""Characters of a line beyond which it is no statement, and compared with nothing."""
 _MOST = 12  # lines that are looked at for one statement
 FIELD = re.compile(
     r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：])(?P<gap>\s*)(?P<value>\S.*)"
@@ -147,11 +149,11 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
             over = [one for one in over if one[0] < bullet.indent]
             under = " ".join([*(one for _, one in above), opened, *(one for _, one in over)])
             over.append((bullet.indent, bullet.text))
-            if bullet.text and not bullet.text.startswith(_BOX):
+            if bullet.text and len(bullet.text) <= LONGEST and not bullet.text.startswith(_BOX):
                 lead = whole[: len(whole.rstrip()) - len(bullet.text)]
                 found.append(Known(name, number, whole, lead, bullet.text, under, title))
         elif whole.lstrip().startswith("|") and number - 1 not in within:
-            if head and set(whole) - set("|-: "):
+            if head and len(whole) <= LONGEST and set(whole) - set("|-: "):
                 found.append(Known(name, number, whole, "", whole, " ".join(one for _, one in above), title, head))
             head = head or tuple(cells(whole))
         elif whole.strip() and not whole[:1].isspace():

@@ -66,6 +66,7 @@ def is_said(new: str, there: str) -> bool:
     return _GOES_ON.match(rest) is not None and not _LIMITS.search(rest)
 
 
+@lru_cache(maxsize=16384)
 def limits(text: str) -> frozenset[str]:
     """The words of a text by which it is so only at times, no more, or as somebody says."""
     return frozenset(fold(word) for word in _LIMITS.findall(text))
