@@ -24,6 +24,8 @@ SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 MAX_FACT = 600
 MAX_HELD = 1900
 """Characters of a line that waits for a person: what is longer waits in parts."""
+MAX_READ = 20_000
+"""Characters of a line beyond which it is nothing that somebody noted."""
 ALWAYS_KEPT = ("permanent", "correction")
 KEEP_MARKS = (*ALWAYS_KEPT, "durable")
 """Marks by which the agent asks that a line is kept."""
@@ -164,6 +166,9 @@ def _parts(text: str) -> list[str]:
 def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
     """The facts of one line, or why there are none."""
     mark, text, file = line.mark, line.text, ""
+    if len(text) > MAX_READ:
+        yield Skipped(cursor, f"{secrets.mask(text[:80])}…", f"longer than {MAX_READ:,} characters", mark)
+        return
     if mark in ("ephemeral", "skip", "SKILL"):
         why = "a skill, not a memory" if mark == "SKILL" else f"marked {mark}"
         yield Skipped(cursor, secrets.mask(text), why, mark)
