@@ -50,4 +50,6 @@ def _of_characters(clause: str, known: frozenset[str]) -> list[str]:
         for run in {clause[at : at + length] for at in range(len(clause) - length + 1)} & known:
             rest = rest.replace(run, " " * length)
     runs = _RUN.findall(rest)
-    return [run[at : at + 2] for run in runs for at in range(len(run) - 1)] or runs
+    words = [run for run in runs if run.isascii()]
+    wide = [run for run in runs if not run.isascii()]
+    return [*words, *(run[at : at + 2] for run in wide for at in range(len(run) - 1))] or wide

@@ -126,7 +126,7 @@ def test_what_somebody_asked_to_forget_is_deleted_when_it_is_accepted(tmp_path: 
     chat = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
     with open_workspace(home) as ws:
         key = ws.items.add("I live in Porto", scope_type="user", **chat)[1].id
-        turn(ws, "请忘记 Porto")
+        turn(ws, "忘掉 Porto 那件事吧")
     there = ("--workspace", home)
     [row] = run("inbox", "list", "--json", *there).json
     assert (row["text"], row["why"]) == ("forget: I live in Porto", "a person asked to forget it")
