@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, overload
 
@@ -192,6 +192,11 @@ def new_operation(
     ms, at = clock.stamp()
     key = f"op_{ms}_{os.getpid()}_{next(_counter)}"
     return Operation(key, at, actor, kind, label, tuple(changes), undoes, redoes, meta or {})
+
+
+def failed_in(operations: Iterable[Operation]) -> set[str]:
+    """The ids of the operations that were recorded and then could not be done: their files could not be written."""
+    return {operation.undoes or "" for operation in operations if operation.kind == "void"}
 
 
 def new_key(prefix: str) -> str:

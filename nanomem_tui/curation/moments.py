@@ -16,7 +16,7 @@ from nanomem_tui import clock
 from nanomem_tui.curation.rewinding import LAYERS, WORK, Difference, Kept, difference, layer_name, rewound
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.scope_names import lies_in
-from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.operations import Change, Operation, failed_in, new_operation
 from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store import work_layer
 from nanomem_tui.store.oplog import WINDOWS
@@ -353,7 +353,7 @@ def _reached(operation: Operation, moment: Moment) -> bool:
 
 
 def _done(operations: Sequence[Operation]) -> list[Operation]:
-    failed = {operation.undoes for operation in operations if operation.kind == "void"}
+    failed = failed_in(operations)
     return [operation for operation in operations if operation.id not in failed and operation.kind != "void"]
 
 

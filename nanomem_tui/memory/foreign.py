@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.formats import foreign_databases
+from nanomem_tui.operations import failed_in
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store.oplog import Journal, LogEntry, failed_in
+from nanomem_tui.store.oplog import Journal, LogEntry
 
 Raw = dict[str, Any]
 SHOWN = ("scoped", "facts")
@@ -116,7 +117,7 @@ def taken_back(journal: Journal, ids: set[str]) -> set[str]:
 def _last_words(entries: Sequence[LogEntry]) -> Iterator[tuple[str, bool]]:
     """(item, whether an undo made it as if it had never been) of every change that was done, newest first. What an
     undo put back as it was before says nothing, nor does what it took back."""
-    failed = failed_in(entries)
+    failed = failed_in(entry.operation for entry in entries)
     back: set[tuple[str, str]] = set()
     for operation in (entry.operation for entry in entries if entry.operation.id not in failed):
         for change in operation.changes:

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import Conflict, NanomemError, Problem
-from nanomem_tui.operations import Change
+from nanomem_tui.operations import Change, failed_in
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, exchange, forgotten, processes
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
 from nanomem_tui.store.forgotten import NOTHING, Forgotten
-from nanomem_tui.store.oplog import LogEntry, failed_in
+from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
@@ -336,7 +336,7 @@ class AgentFiles:
         """
         from nanomem_tui.store import exchange
 
-        failed = failed_in(entries)
+        failed = failed_in(entry.operation for entry in entries)
         logs: dict[str, list[bytes]] = {}
         for entry in entries:
             if entry.operation.id in failed or entry.operation.kind == "void":

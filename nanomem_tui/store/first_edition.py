@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import json_text, regular
 from nanomem_tui.errors import CorruptDatabase, Moved, Problem, Refused
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.operations import Change, Operation, failed_in
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import driver_errors
 from nanomem_tui.store.exchange import kept_in_conflict, merge_row
@@ -279,7 +279,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     marked = markers.get("last_seq", "")
     last_seq = max([*known.values(), int(marked) if marked.isascii() and marked.isdigit() else 0])
     found = waiting(ledgers, known, last_seq)
-    void = {one.undoes for one in _bookkeeping(connection, workspace_id) if one.kind == "void"}
+    void = failed_in(_bookkeeping(connection, workspace_id))
     _apply(rows, done(found, void), _seen(markers), in_files, problems)
     kept = {name: value for name, value in markers.items() if not _OF_THE_DATABASE.match(name)}
     if kept.get("exported") == markers.get("revision") and not found:
@@ -322,7 +322,7 @@ def _undone_parts(connection: sqlite3.Connection, workspace_id: str, waiting: Se
     """Find which parts of which operations are undone. A redo names the undo that it reverses, so the order in which
     processes wrote them does not matter."""
     bookkeeping = [*_bookkeeping(connection, workspace_id), *(one.operation for one in waiting)]
-    void = {one.undoes for one in bookkeeping if one.kind == "void"}
+    void = failed_in(bookkeeping)
     redone = {one.meta.get("undo") for one in bookkeeping if one.redoes and one.id not in void}
     found: dict[str, list[set[Part] | None]] = {}
     for one in bookkeeping:
@@ -427,7 +427,7 @@ def waiting(ledgers: Ledgers, known: Container[str], last_seq: int = 0) -> list[
     lost = _in_order(by_process.values())
     ends = {operations[-1].id for operations in ledgers.processes if operations}
     found = {operation.id: operation for operation in _in_order([lost, *ledgers.processes])}
-    void = {operation.undoes for operation in found.values() if operation.kind == "void"}
+    void = failed_in(found.values())
     fresh = [operation for operation in found.values() if operation.id not in known]
     return [
         Waiting(seq, one, one.id in ends - void and any(change.layer not in TABLES for change in one.changes))
@@ -435,10 +435,10 @@ def waiting(ledgers: Ledgers, known: Container[str], last_seq: int = 0) -> list[
     ]
 
 
-def done(waiting: Iterable[Waiting], void: Iterable[str | None] = ()) -> list[Operation]:
+def done(waiting: Iterable[Waiting], void: Iterable[str] = ()) -> list[Operation]:
     """Return the operations that wait, without those that could not be done; `void`: those that the database names."""
     every = [one.operation for one in waiting]
-    left_out = {*void, *(one.undoes for one in every if one.kind == "void")}
+    left_out = {*void, *failed_in(every)}
     return [one for one in every if one.id not in left_out]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.errors import NothingToDo
-from nanomem_tui.operations import Change, LaterChanges, Operation
+from nanomem_tui.operations import Change, LaterChanges, Operation, failed_in
 from nanomem_tui.store.reading import Reading, listed, unescaped
 from nanomem_tui.text import counted
 
@@ -136,14 +136,14 @@ class Journal:
         """Return the ids of the things that operations of a kind made and that were undone with them: nobody deleted
         them one by one. Of the newest thousand operations."""
         newest = self.log(1_000)
-        failed = failed_in(newest)
+        failed = failed_in(entry.operation for entry in newest)
         undone = [e for e in newest if e.operation.kind == kind and e.undone and e.operation.id not in failed]
         return frozenset(change.key for entry in undone for change in entry.operation.changes if change.before is None)
 
     def is_taken_back(self, kind: str, key: str) -> bool:
         """Tell whether the last operation of a kind on a thing was undone. One whose files could not be written was
         not: nobody took it back. Of the newest thousand operations."""
-        failed = failed_in(self.log(1_000))
+        failed = failed_in(entry.operation for entry in self.log(1_000))
         did = (e for e in self.log(1_000, key=key) if e.operation.kind == kind and e.operation.id not in failed)
         return next((entry.undone for entry in did), False)
 
@@ -243,13 +243,9 @@ def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
 def _oldest_first(entries: Iterable[LogEntry]) -> list[LogEntry]:
     """The entries in the order of time, without those that were recorded and then could not be done."""
     found = list(entries)
-    failed = failed_in(found)
+    failed = failed_in(entry.operation for entry in found)
     return [e for e in reversed(found) if e.operation.id not in failed and e.operation.kind != "void"]
 
-
-def failed_in(entries: Iterable[LogEntry]) -> set[str]:
-    """The ids of the operations that were recorded and then could not be done: their files could not be written."""
-    return {entry.operation.undoes or "" for entry in entries if entry.operation.kind == "void"}
 
 
 # -- what one console or program changed ------------------------------------------------------------------------------

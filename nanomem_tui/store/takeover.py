@@ -27,6 +27,7 @@ from sqlalchemy import Connection, Table, insert, update
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, CorruptDatabase, NotFound, NothingToDo, Problem, Refused, StoreError
+from nanomem_tui.operations import failed_in
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import (
     atomic,
@@ -406,7 +407,7 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
         with writer.database.reading() as connection:
             asked = reading.listed(operation.id for operation in every)
             known = {key for (key,) in reading.within(connection).all("operations_known", ids=asked)}
-        void = {operation.undoes for operation in every if operation.kind == "void"}
+        void = failed_in(every)
         problems = [*ledgers.problems]
         for operation in first_edition.done(first_edition.waiting(ledgers, known), void):
             changes = tuple(change for change in operation.changes if change.layer in rows.TABLES)
