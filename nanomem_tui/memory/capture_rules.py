@@ -164,14 +164,19 @@ def read(sentence: str) -> Said | None:
     return next(_said((sentence,)), None)
 
 
+def reading_of(sentence: str) -> reader.Reading:
+    """What a sentence is, read alone."""
+    return reader.read((sentence,), detect.language_of(sentence))[0]
+
+
 def kind_of(text: str) -> str:
     """The kind of memory that a text would be: fact, preference, decision or episodic."""
-    return reader.read((text,), detect.language_of(text))[0].kind
+    return reading_of(text).kind
 
 
 def says_something(sentence: str) -> bool:
     """Whether a sentence alone, out of another's mouth, would be a memory or take one back."""
-    reading = reader.read((sentence,), detect.language_of(sentence))[0]
+    reading = reading_of(sentence)
     return reading.act in ("forget", "remember") or reading.lasting >= SURE
 
 
@@ -322,7 +327,7 @@ def _asks_for_list(line: str) -> bool:
 
 def asks_to_forget(sentence: str) -> bool:
     """Whether a sentence takes something back: what it tells is not what is so."""
-    return reader.read((sentence,), detect.language_of(sentence))[0].act == "forget"
+    return reading_of(sentence).act == "forget"
 
 
 def is_small_talk(sentence: str) -> bool:

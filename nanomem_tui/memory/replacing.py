@@ -15,6 +15,7 @@ from typing import NamedTuple
 from nanomem_tui.memory import capture_kinds, capture_rules
 from nanomem_tui.memory.capture import Candidate, Origin
 from nanomem_tui.memory.safety import normal
+from nanomem_tui.memory.superseding import of_speaker
 from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import query_tokens
 
@@ -140,7 +141,8 @@ def mends(text: str, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) 
     """What a message corrects of what holds of the person who speaks, and of what that person told this chat. Raises
     BadInput for a malformed chat or sender."""
     said = _said(text)
-    rows = _of_speaker(origin, of_scope) if any(map(replaced, said)) else []
+    told = of_speaker(origin, of_scope) if any(map(replaced, said)) else []
+    rows = [row for row in told if row.kind != "episodic"]
     return [known for one in said if (known := mend(one, rows)) is not None] if rows else []
 
 
@@ -150,14 +152,6 @@ def _said(text: str) -> list[str]:
         return []
     asked = (one.text for one in capture_rules.said_in(text))
     return list(dict.fromkeys((*capture_rules.sentences(text), *asked)))
-
-
-def _of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
-    who = origin.audience
-    rows = [*of_scope(who.user_key)] if who.user_key else []
-    if who.chat_key:
-        rows += [row for row in of_scope(who.chat_key) if row.sender_id == who.sender_id]
-    return [row for row in rows if row.enabled and not row.is_deleted and row.kind != "episodic"]
 
 
 def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]:

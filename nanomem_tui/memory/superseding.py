@@ -30,12 +30,12 @@ def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> lis
     if who.chat_key:
         rows += [row for row in of_scope(who.chat_key) if row.sender_id == who.sender_id]
     active = [row for row in rows if row.enabled and not row.is_deleted]
-    return sorted(active, key=lambda row: row.updated_at, reverse=True)[:KNOWN]
+    return sorted(active, key=lambda row: row.updated_at, reverse=True)
 
 
 def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
-    """List the memories that a new statement takes the place of."""
-    others = [(_shared(text, row.text), row) for row in rows if row.text != text and not row.pinned]
+    """List the memories that a new statement takes the place of. `rows`: those of the speaker, the newest first."""
+    others = [(_shared(text, row.text), row) for row in rows[:KNOWN] if row.text != text and not row.pinned]
     others.sort(key=lambda one: one[0], reverse=True)
     return [row for shared, row in others[:NEAR] if _no_longer_so(row.text, text) >= (LIKELY if shared else SURE)]
 

@@ -203,11 +203,10 @@ class Keeper:
             if role == "user":
                 rows = (_in_place(draft, row, over.get(row.item.text, ())) for row in found.rows)
                 found = found._replace(rows=tuple(rows))
-            parts = [found]
-            if role == "user":
                 of_scope, twin = self._twins.of_scope, draft.twin
                 own = pasted.said(text)
-                parts.append(forgetting.proposals(own, origin, self._settings, of_scope, twin, clock.past(given.at)))
+                asked = forgetting.proposals(own, origin, self._settings, of_scope, twin, clock.past(given.at))
+            parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
