@@ -35,12 +35,12 @@ PREFIX = "conflict:"
 Side = Literal["older", "newer"]
 LEAST = 0.8
 """How sure the judge has to be of a conflict for a person to see it."""
-LEAST_UNSURE = 0.75
-"""How likely it has to be that a pair of which the judge is not sure is a conflict, for a person to see it."""
+LEAST_UNSURE = 0.77
+"""How likely a conflict has to be to be shown where the judge is not sure of it."""
 LIST = 6
-"""Others that say something else of the same: what is said more often is a list, and no contradiction."""
+"""A memory with more conflicts than these is one entry of a list, and contradicts nothing."""
 SHOWN = 40
-"""Characters of a value that is told."""
+"""The longest value that is shown, in characters."""
 
 
 class Contradiction(NamedTuple):

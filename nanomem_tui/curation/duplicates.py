@@ -193,7 +193,7 @@ class Duplicates:
         return groups
 
     def _repeated(self) -> list[Pair]:
-        """The pairs of items of one scope of which one says what the other says."""
+        """The pairs of items of one scope that say the same."""
         return [
             pair
             for pair in self._pairs.all()
@@ -206,7 +206,7 @@ class Duplicates:
 
 
 def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[Node, list[Item]]:
-    """The groups, those together of which two items say the same but for how it is written."""
+    """The groups, joined where two items differ only in how they are written."""
     joined = dict(groups)
     node_of = {row.id: node for node, rows in groups.items() for row in rows} if pairs else {}
     for pair in pairs:

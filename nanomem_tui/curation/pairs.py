@@ -27,8 +27,6 @@ COMPARED = 16
 """Memories that are compared with one, the newest first, of those that share a rare word or a topic."""
 LEAST_TURNED = 0.25
 """How likely two texts have to be the same for the judge to be asked the other way round too."""
-LEAST_UNSURE = 0.77
-"""How likely two memories have to contradict each other to be shown as a pair that is not sure."""
 SURE = 0.9
 """How sure it is that two facts of one name contradict each other."""
 TOPICS = {
@@ -258,7 +256,7 @@ def said_again(older: str, newer: str) -> Comparison:
     if shares["same"] >= LEAST_TURNED and (turned := compared(newer, older)).relation == "same":
         return turned
     opposed = shares["newer"] + shares["denial"]
-    if judged.relation == "unsure" and opposed > max(shares["same"], LEAST_UNSURE):
+    if judged.relation == "unsure" and opposed > shares["same"]:
         return Comparison("unsure", opposed)
     return Comparison("different", shares["different"])
 

@@ -27,11 +27,6 @@ _DETAIL = re.compile(
     rf"|\b(?P<word>(?i:{'|'.join(_WORDS)}))\b"
 )
 _SUBJECT = re.compile(r"\s+(?:is|was|are|were|has|had|said|says|likes?|works?|lives?|and|'s)\b|['’]s\b|\s+[A-Z]")
-_NOTE = re.compile(
-    r"[(（](?:was|were|formerly|previously|until|before|migrated from|moved from|replaced|old|此前|之前|原|曾|旧)"
-    r"[^()（）]*[)）]",
-    re.IGNORECASE,
-)
 _PRONOUNS = frozenset("I I'm I've I'll I'd The A An He She It We They This That There User My".split())
 
 
@@ -71,11 +66,6 @@ def unaccounted(text: str, *sources: str) -> tuple[str, ...]:
     """The details of `text` that stand in none of `sources`."""
     folded = [fold(source) for source in sources]
     return tuple(dict.fromkeys(d for d in details(text) if not any(holds(source, d) for source in folded)))
-
-
-def without_notes(text: str) -> str:
-    """`text` without remarks on what was before: `(was Asia/Shanghai)`."""
-    return _NOTE.sub("", text)
 
 
 @lru_cache(maxsize=16384)

@@ -25,7 +25,7 @@ MAX_FACT = 600
 MAX_HELD = 1900
 """Characters of a line that waits for a person: what is longer waits in parts."""
 MAX_READ = 20_000
-"""Characters of a line beyond which it is nothing that somebody noted."""
+"""The longest line that is read, in characters: nobody notes more in one."""
 ALWAYS_KEPT = ("permanent", "correction")
 KEEP_MARKS = (*ALWAYS_KEPT, "durable")
 """Marks by which the agent asks that a line is kept."""

@@ -31,7 +31,7 @@ _BOX = ("[ ]", "[x]", "[X]")
 
 @dataclass(slots=True, eq=False)
 class Known:
-    """One line: the whole of it, what stands before its text, its text, and the words of what it stands under.
+    """One line: all of it, its marks before the text, its text, and the headings and list lines over it.
 
     `section`: the title of its section. `head`: the cells of the table's head, for a row.
     """
@@ -162,6 +162,6 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
 
 
 def telling(line: Known) -> frozenset[str]:
-    """Return the words of what a line stands under that say of whom or what it is: names, and no words of every day."""
+    """Return the names in the headings over a line: they say whom or what it is about."""
     learned = reader.pack(language_of(line.under))
     return frozenset(w for w in titles.telling(line.under) if w not in learned.weights or w in learned.names)

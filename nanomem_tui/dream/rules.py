@@ -251,7 +251,7 @@ class _Work:
         return shares["same"] >= _SAME and alike >= _ALIKE
 
     def _is_of(self, line: Known, fact: Fact) -> bool:
-        """Whether a line is not said of somebody else by what it stands under."""
+        """Whether the headings over a line name nobody else."""
         over = telling(line)
         return not over or bool(over & details.words(f"{fact.under} {fact.text}"))
 

@@ -7,13 +7,14 @@ script than that of the entries cannot be held against them: such an edit waits,
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 
 from nanomem_tui import dates
-from nanomem_tui.dream import claims, details, evidence, rewording, tidy, titles, witness
+from nanomem_tui.dream import details, evidence, rewording, tidy, titles, witness
 from nanomem_tui.dream.clauses import content, missing
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.polarity import denies
@@ -25,6 +26,14 @@ ENOUGH = 0.6
 """The share of an edit's new words that the entries it cites must hold."""
 
 OTHER_LANGUAGE = "it is written in another language than its entries"
+_ATTRIBUTE = re.compile(
+    r"\**(?P<key>[^:：*`/]{1,40}?)\**\s*[:：]\**\s*(?!//)\S.*|"
+    r"(?:(?:the )?user )?(?:now )?(?:(?P<home>lives? in|(?:is )?based in)|(?P<job>works? (?:at|for))) "
+    r"(?:the )?(?-i:[^a-z\s]).*|"
+    r"(?:用户|我)?(?:现在|目前)?(?P<cjk>居住在|住在).+",
+    re.IGNORECASE,
+)
+"""A field, or where somebody lives or works: what has one value at a time."""
 _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}  # what is written together
 
 
@@ -111,7 +120,7 @@ def _lost(edit: LineEdit, said: str) -> str:
     lost = old - details.words(edit.new)
     if not lost or (len(lost) * 2 <= len(old) and content(edit.new) - details.words(edit.old)):
         return ""
-    if claims.of_one_attribute(evidence.plain(edit.old), evidence.plain(edit.new)):
+    if _of_one_attribute(evidence.plain(edit.old), evidence.plain(edit.new)):
         return ""
     there = details.words(said)
     if len(missing(lost, there)) < len(lost) or len(missing(old - lost, there)) < len(old - lost):
@@ -130,3 +139,11 @@ def as_written(text: str, words: frozenset[str]) -> list[str]:
     written = [word.strip("*`_\"'()[].,;:!") for word in text.split()]
     found = [word for word in dict.fromkeys(written) if words & frozenset(tokens(word))]
     return found or sorted(words)
+
+
+def _of_one_attribute(one: str, other: str) -> bool:
+    """Whether two lines each give one attribute a value: `City: Porto` and `City: Rome`, two homes, two jobs."""
+    found, then = _ATTRIBUTE.fullmatch(one), _ATTRIBUTE.fullmatch(other)
+    if not (found and then) or found.lastgroup != then.lastgroup:
+        return False
+    return found.lastgroup != "key" or fold(found["key"]) == fold(then["key"])

@@ -53,7 +53,7 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
 
 
 def another_subject(line: Known, text: str, owner: str) -> bool:
-    """Whether a line is certainly of somebody or something else than a text."""
+    """Whether a line is certainly about another person or thing than a text."""
     one, other = line.statement, text
     there, said = fold(f"{line.under} {one}"), fold(other)
     owned, owns = (_owned(own) for own in (one, other))
@@ -68,21 +68,23 @@ def another_subject(line: Known, text: str, owner: str) -> bool:
         return True
     if first and fold(first) not in selves and fold(first) not in said and not then and is_of(other, owner):
         return True
-    phrases = [_PHRASE.match(own) for own in (one, other)]
-    if all(phrases):
-        words = [set(fold(phrase[1]).split()) for phrase in phrases if phrase]
-        if words[0] - words[1] and words[1] - words[0]:
-            return True
-    users = [_USER_OF.match(own) for own in (one, other)]
-    if all(users):
-        first_words, then_words = (set(fold(user[1]).split()) for user in users if user)
-        if len(first_words ^ then_words) > 1:
-            return True
+    words = _begun(_PHRASE, one, other)
+    if words[0] - words[1] and words[1] - words[0]:
+        return True
+    users = _begun(_USER_OF, one, other)
+    if len(users[0] ^ users[1]) > 1:
+        return True
     things = [_THING.match(own) for own in (one, other)]
     if all(things) and len({fold(thing[1]) for thing in things if thing}) > 1:
         return True
     whose = [set(_OF.findall(own)) for own in (one, other)]
     return bool(whose[0] and whose[1] and not whose[0] & whose[1])
+
+
+def _begun(pattern: re.Pattern[str], one: str, other: str) -> tuple[set[str], set[str]]:
+    """The words with which two texts begin before what a pattern has of both; none where it has not both."""
+    first, then = pattern.match(one), pattern.match(other)
+    return (set(fold(first[1]).split()), set(fold(then[1]).split())) if first and then else (set(), set())
 
 
 def _owned(text: str) -> list[tuple[str, str]]:
