@@ -112,6 +112,11 @@ OF = {
 """What each count is a share of."""
 
 
+def in_order(counts: Counter[str]) -> Counter[str]:
+    """The counts in the order of `OF`, each behind what it is a share of."""
+    return Counter({name: counts[name] for pair in OF.items() for name in reversed(pair)})
+
+
 def messages(half: str, show: bool) -> dict[str, Counter[str]]:
     """What turns keep, by language."""
     found: dict[str, Counter[str]] = {}
@@ -125,14 +130,13 @@ def messages(half: str, show: bool) -> dict[str, Counter[str]]:
     for language, counts in found.items():
         if language not in ("en", "zh"):
             several.update(counts)
-    order = [name for pair in OF.items() for name in reversed(pair)]
     every: dict[str, Counter[str]] = {**{name: found[name] for name in ("en", "zh") if name in found}}
     every |= {"others": several, "all": Counter()}
     for name, counts in every.items():
         if name != "all":
             every["all"].update(counts)
-    return {name: Counter({one: counts[one] for one in order}) for name, counts in every.items()} | (
-        {f"({name})": Counter({one: counts[one] for one in order}) for name, counts in found.items() if show}
+    return {name: in_order(counts) for name, counts in every.items()} | (
+        {f"({name})": in_order(counts) for name, counts in found.items() if show}
     )
 
 
@@ -244,9 +248,8 @@ def archive(half: str, show: bool) -> dict[str, Counter[str]]:
     every = Counter[str]()
     for counts in found.values():
         every.update(counts)
-    order = [name for pair in OF.items() for name in reversed(pair)]
     return {
-        name: Counter({one: counts[one] for one in order})
+        name: in_order(counts)
         for name, counts in {**found, "all": every}.items()
         if show or name == "all"
     }
@@ -398,8 +401,7 @@ def by_language(
     whole = Counter[str]()
     for counts in found.values():
         whole.update(counts)
-    order = [name for pair in OF.items() for name in reversed(pair)]
-    return {name: Counter({one: counts[one] for one in order}) for name, counts in {**found, "all": whole}.items()}
+    return {name: in_order(counts) for name, counts in {**found, "all": whole}.items()}
 
 
 PARTS = {"messages": messages, "archive": archive, "pairs": pairs, "evidence": evidence}
