@@ -266,7 +266,7 @@ class DreamRunner(DreamQueue):
             read_to=done[-1],
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
-            skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
+            skipped=(*(_without_forgotten(one, limits.forgotten) for one in proposal.skipped if one.cursor <= last), *again),
             unreadable=queue.passed(done[-1].line) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
             again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),
@@ -359,6 +359,13 @@ class DreamRunner(DreamQueue):
         label = [f"Dream: {counted(result.read, 'entry', 'entries')}", result.summary]
         label += [f"{counted(number, 'edit')} {what}" for number, what in told if number]
         return new_operation("dream.run", ", ".join(label), changes, actor="dream", meta=meta)
+
+
+def _without_forgotten(skipped: Skipped, gone: forgotten.Forgotten) -> Skipped:
+    """A line that was left out, without what a person wanted to be forgotten: such lines are shown."""
+    if not gone or gone.text(skipped.text) is None:
+        return skipped
+    return replace(skipped, text=gone.taken_out(skipped.text), why=forgotten.WHY)
 
 
 def _all_for_review(result: DreamResult) -> DreamResult:
