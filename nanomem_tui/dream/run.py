@@ -257,6 +257,7 @@ class DreamRunner(DreamQueue):
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), limits, day_of(queue.entries))
         checked = repository.with_versions(checked, before, self._paths, self._git())
+        skipped = [one for one in proposal.skipped if one.cursor <= last]
         result = DreamResult(
             read=len(done),
             cursor_before=queue.cursor,
@@ -266,9 +267,7 @@ class DreamRunner(DreamQueue):
             read_to=done[-1],
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
-            skipped=tuple(
-                _without_forgotten(one, limits.forgotten) for one in (*proposal.skipped, *again) if one.cursor <= last
-            ),
+            skipped=tuple(_without_forgotten(one, limits.forgotten) for one in (*skipped, *again)),
             unreadable=queue.passed(done[-1].line) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
             again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),
