@@ -27,7 +27,7 @@ from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused, from_os_error
 from nanomem_tui.formats.history import HistoryEntry, ReadTo
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic, files, forgotten, merge

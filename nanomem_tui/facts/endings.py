@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.language.simplified import simplified
 
 _VERBS = {"living": "live", "working": "work", "using": "use", "driving": "drive", "studying": "study"}
 _STOPPED = "|".join(_VERBS)

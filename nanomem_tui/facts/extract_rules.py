@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.facts import endings, talk
 from nanomem_tui.facts.proposals import Evidence, Proposal, refusal
-from nanomem_tui.memory.simplified import straight
+from nanomem_tui.language.simplified import straight
 
 if TYPE_CHECKING:
     from nanomem_tui.facts.dialogue import Told

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.memory.simplified import simplified, straight
+from nanomem_tui.language.simplified import simplified, straight
 
 WHY = "a song, a story, a game or a quotation"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from nanomem_tui.facts.grammar import PERSONAL, PREFERENCES, TECHNOLOGY, WORK, Grammar, Rule, sorter
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.language.simplified import simplified
 
 _NOW = r"(?:现在|目前|平时|一直|其实|也|还|就|已经|都)*"
 _KIN = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from nanomem_tui.facts.grammar import PERSONAL, PREFERENCES, TECHNOLOGY, WORK, Grammar, Rule, sorter
-from nanomem_tui.memory.capture_kinds import LEAD
+from nanomem_tui.language.capture_kinds import LEAD
 
 _KIN = (
     r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|spouse|(?:older |younger |elder |little |big |twin |"

@@ -1,6 +1,6 @@
 """What a turn says that is worth remembering, and what becomes of it: saved, confirmed, kept for a person, or dropped.
 
-Owns the judgement of seed 001 §6 over candidates that `capture_rules` reads: safety, thresholds, channels, the number
+Owns the judgement of seed 001 §6 over candidates that `message` reads: safety, thresholds, channels, the number
 per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
 what reads as an order or holds a secret is never dropped but waits in the inbox. A secret is masked before anything
 else looks at the text (`capture`), so that no other reason to hold it back lets the secret through.
@@ -17,12 +17,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.memory import capture_rules, capture_senders, pasted, retention, safety, said_on, secrets, unwanted
+from nanomem_tui.language import message, pasted, secrets, unwanted
+from nanomem_tui.language.sentences import split
+from nanomem_tui.memory import capture_senders, retention, safety, said_on
 from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
 from nanomem_tui.operations import new_key
-from nanomem_tui.sentences import split
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item, dumped
 
@@ -111,7 +112,7 @@ def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Can
     if not reads(role, settings) or len(text) > MAX_MESSAGE or unwanted.is_unwanted(text):
         return []
     found: dict[str, Candidate] = {}
-    for told in capture_rules.said_in(text):
+    for told in message.said_in(text):
         candidate = _candidate(told, role)
         found.setdefault(safety.normal(candidate.text), candidate)
     return list(found.values())
@@ -123,7 +124,7 @@ def reads(role: str, settings: Settings) -> bool:
     return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
 
 
-def _candidate(said: capture_rules.Said, role: str) -> Candidate:
+def _candidate(said: message.Said, role: str) -> Candidate:
     if role == "user":
         return Candidate(said.text, said.kind, said.importance, said.confidence, said.explicit, said.intent)
     plain = said._replace(explicit=False)
@@ -274,10 +275,10 @@ def capture(
 def _told(text: str, role: str) -> list[tuple[str, str]]:
     """The sentences of a person that ask for something of the memory and add nothing to it, with the reason."""
     told = []
-    for sentence in capture_rules.sentences(capture_rules.without_lists(text)) if role == "user" else ():
-        if capture_rules.asks_to_forget(sentence):
+    for sentence in message.sentences(message.without_lists(text)) if role == "user" else ():
+        if message.asks_to_forget(sentence):
             told.append((sentence, TAKEN_BACK))
-        elif capture_rules.points_only(sentence):
+        elif message.points_only(sentence):
             told.append((sentence, NO_WORDS))
     return told
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
+from nanomem_tui.language.tokens import shown
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
@@ -25,7 +26,6 @@ from nanomem_tui.memory.session_files import SessionFile
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.shelf import Room, Shelf
 from nanomem_tui.text import counted
-from nanomem_tui.tokens import shown
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.collection import PassageVectors

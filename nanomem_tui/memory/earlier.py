@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import capture, capture_rules, capture_senders, corrections, names, pasted, prompt
+from nanomem_tui.language import corrections, message, pasted
+from nanomem_tui.memory import capture, capture_senders, names, prompt
 from nanomem_tui.memory.pending import Recovered
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.working import Exchange
@@ -66,7 +67,7 @@ class _Kept:
 @lru_cache(1024)
 def _asks(answer: str) -> bool:
     """Whether an answer asks for something to be remembered, as only a person may: what a tool gave may stand in it."""
-    return any(said.explicit for said in capture_rules.said_in(answer))
+    return any(said.explicit for said in message.said_in(answer))
 
 
 @lru_cache(1024)  # the same turns are told again in every turn that follows

@@ -11,15 +11,14 @@ from datetime import datetime
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.language import wishes
+from nanomem_tui.language import message, unwanted, wishes
 from nanomem_tui.language.features import is_wide
-from nanomem_tui.memory import capture_rules, unwanted
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import tokens
 
 LABEL = "forget: "
 """How the words of a proposal begin; then those of the memory."""
@@ -36,12 +35,12 @@ def target_of(row: object) -> str:
 def wish(sentence: str) -> list[list[wishes.Name]]:
     """What a sentence asks to be forgotten, as the words that name it, clause by clause; empty when it asks for
     nothing, or names nothing."""
-    return wishes.named(sentence) if capture_rules.asks_to_forget(sentence) else []
+    return wishes.named(sentence) if message.asks_to_forget(sentence) else []
 
 
 def asks(text: str) -> bool:
     """Whether a message asks to forget something, everything, or to remember nothing: no correction of an answer."""
-    return unwanted.is_unwanted(text) or any(map(capture_rules.asks_to_forget, capture_rules.sentences(text)))
+    return unwanted.is_unwanted(text) or any(map(message.asks_to_forget, message.sentences(text)))
 
 
 def named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
@@ -75,7 +74,7 @@ def proposals(
     audience = origin.audience
     if not reads("user", settings) or audience.channel not in settings.capture_channels or len(text) > MAX_MESSAGE:
         return Captured()
-    said = capture_rules.sentences(text)
+    said = message.sentences(text)
     asked = [clauses for one in said if (clauses := wish(one))]
     keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked else ()
     active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]

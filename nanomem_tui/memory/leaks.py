@@ -261,7 +261,7 @@ def _contacts(text: str) -> list[str]:
     """The addresses and numbers of a text, by what they are; not those of an office."""
     if "@" not in text and len(_DIGIT.findall(text)) < LEAST_DIGITS:
         return []
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     return [one.kind for one in secrets.find(text, personal=True) if not _ROLE.match(text, one.start)]
 
@@ -295,7 +295,7 @@ def _is_name(written: str, name: str) -> bool:
     common English word with an @."""
     if not name.isalpha() or written.startswith("@"):
         return True
-    from nanomem_tui.store.word_index import is_common
+    from nanomem_tui.language.common_words import is_common
 
     return not is_common(name.casefold()) and not written.islower()
 

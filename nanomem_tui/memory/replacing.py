@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory import capture_kinds, capture_rules
+from nanomem_tui.language import capture_kinds, message
+from nanomem_tui.language.tokens import query_tokens
 from nanomem_tui.memory.capture import Candidate, Origin
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.superseding import of_speaker
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import query_tokens
 
 
 class Replaced(NamedTuple):
@@ -150,8 +150,8 @@ def _said(text: str) -> list[str]:
     """The sentences of a message, and what it asks to be remembered, each once."""
     if not any(sign in text for sign in ("not", "n't", "n’t", "不")):
         return []
-    asked = (one.text for one in capture_rules.said_in(text))
-    return list(dict.fromkeys((*capture_rules.sentences(text), *asked)))
+    asked = (one.text for one in message.said_in(text))
+    return list(dict.fromkeys((*message.sentences(text), *asked)))
 
 
 def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]:
@@ -165,6 +165,6 @@ def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]
     told = {one.text for one in after}
     for known in rest.values():
         if known.text not in told:
-            sure, weight = capture_rules.WEIGHTS[known.item.kind]
+            sure, weight = message.WEIGHTS[known.item.kind]
             after.append(Candidate(known.text, known.item.kind, weight, sure, intent="correction"))
     return [one for one in after if not (found and one.kind == "episodic")]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nanomem_tui.language.compare import language_of_both, shares_of
+from nanomem_tui.language.message import WEIGHTS
 from nanomem_tui.language.statement import statement
 from nanomem_tui.memory.capture import Candidate, Origin
-from nanomem_tui.memory.capture_rules import WEIGHTS
 from nanomem_tui.store.values import Item
 
 KNOWN, NEAR = 500, 40

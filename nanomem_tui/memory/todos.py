@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nanomem_tui.memory import pasted, unwanted
-from nanomem_tui.tokens import tokens
+from nanomem_tui.language import pasted, unwanted
+from nanomem_tui.language.tokens import tokens
 
 LONGEST = 1_000
 """Characters of a message that is read; a longer one is something pasted."""

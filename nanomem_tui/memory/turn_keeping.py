@@ -11,20 +11,18 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.language import corrections, pasted, secrets
 from nanomem_tui.memory import (
     capture,
     capture_senders,
-    corrections,
     efficacy,
     forgetting,
     last_word,
     learning,
     mirrors,
-    pasted,
     reflecting,
     replacing,
     safety,
-    secrets,
     superseded,
     superseding,
     unkept,

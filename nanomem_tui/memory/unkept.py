@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from nanomem_tui.memory import capture_rules, forgetting, pasted
+from nanomem_tui.language import message, pasted
+from nanomem_tui.language.tokens import tokens
+from nanomem_tui.memory import forgetting
 from nanomem_tui.settings import Settings
-from nanomem_tui.tokens import tokens
 
 OFF = "capturing is off (capture_enabled)"
 QUESTION = "a question"
@@ -38,7 +39,7 @@ def reasons(text: str, known: Collection[str], settings: Settings, *, forgets: b
 def _reasons(text: str, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
     own, others = pasted.parts(text)
     said = [frozenset(tokens(one)) for one in known]
-    for sentence in capture_rules.sentences(own):
+    for sentence in message.sentences(own):
         if _is_known(sentence, said) or (forgets and _asks_to_forget(sentence)):
             continue
         yield sentence, _reason(sentence)
@@ -52,9 +53,9 @@ def _reasons(text: str, known: Collection[str], *, forgets: bool) -> Iterator[tu
 def _reason(sentence: str) -> str:
     if _WORD.search(sentence) is None:
         return NO_WORDS
-    if capture_rules.is_question(sentence):
+    if message.is_question(sentence):
         return QUESTION
-    if capture_rules.is_small_talk(sentence):
+    if message.is_small_talk(sentence):
         return SMALL_TALK
     return NOTHING
 

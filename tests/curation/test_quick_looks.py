@@ -13,10 +13,12 @@ from nanomem_tui.curation.finders import boot_files, relative, use
 from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
-from nanomem_tui.memory import injection, secret_shapes, secrets
-from nanomem_tui.memory.secret_shapes import Shape
-from nanomem_tui.met_words import MetWords
-from nanomem_tui.stemming import stem
+from nanomem_tui.language import secrets
+from nanomem_tui.language.met_words import MetWords
+from nanomem_tui.language.secrets import shapes as secret_shapes
+from nanomem_tui.language.secrets.shapes import Shape
+from nanomem_tui.language.stemming import stem
+from nanomem_tui.memory import injection
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 TEXTS = [one.item.text for one in labelled(PARTS) + labelled(HELD_OUT)]
@@ -110,7 +112,7 @@ def _is_strange(word: str, book: Book) -> bool:
 def test_what_is_known_of_words_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     import re
 
-    monkeypatch.setattr("nanomem_tui.met_words.MOST_WORDS", 10)
+    monkeypatch.setattr("nanomem_tui.language.met_words.MOST_WORDS", 10)
     met = MetWords(re.compile("key"))
     for number in range(100):
         word = "".join(chr(ord("a") + int(digit)) for digit in str(number))

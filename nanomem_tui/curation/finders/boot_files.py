@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.met_words import is_worth_knowing
-from nanomem_tui.stemming import stem
-from nanomem_tui.tokens import fold
+from nanomem_tui.language.met_words import is_worth_knowing
+from nanomem_tui.language.stemming import stem
+from nanomem_tui.language.tokens import fold
 
 LEAST = 2
 """Content words that a statement has at least: one word alone is in too many texts."""

@@ -119,7 +119,7 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 def absolute(row: Item) -> str:
     """The words of an item with dates in place of the relative ones, as far as each is sure."""
-    from nanomem_tui import dates
+    from nanomem_tui.language import dates
     from nanomem_tui.memory import said_on
 
     return dates.absolute(row.text, said_on.day_said(row))

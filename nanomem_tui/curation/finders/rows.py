@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from nanomem_tui import clock
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
-from nanomem_tui.memory import secret_signs
+from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.secrets import Secret
+    from nanomem_tui.language.secrets import Secret
     from nanomem_tui.store.snapshot import Snapshot
     from nanomem_tui.workspace import Workspace
 
@@ -123,7 +123,7 @@ class Rows:
         """The words of a row as a finding tells them: what is secret masked."""
         if not self.secrets(row):
             return told(row)
-        from nanomem_tui.memory import secrets
+        from nanomem_tui.language import secrets
 
         return secrets.mask(told(row))
 
@@ -165,7 +165,7 @@ def told(row: AnyRow) -> str:
 def _secrets(text: str) -> list[Secret]:
     if not secret_signs.may_hold(text):
         return []
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     return secrets.find(text)
 

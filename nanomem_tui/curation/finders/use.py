@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from nanomem_tui import clock
-from nanomem_tui.met_words import MetWords
+from nanomem_tui.language.met_words import MetWords
 from nanomem_tui.store.values import Item, Lesson
 
 ENOUGH = 5
