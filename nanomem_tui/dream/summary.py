@@ -20,7 +20,7 @@ from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import corrections, reader, secrets
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.message import sentences as sentences_of
+from nanomem_tui.language.remembering import sentences as sentences_of
 from nanomem_tui.language.spoken import ended, without_speaker
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.unwanted import is_unwanted

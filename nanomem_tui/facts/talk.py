@@ -2,7 +2,7 @@
 
 Owns leaving out what tells nothing of the one who writes: questions, what is only supposed, quoted, pasted or given to
 be worked on, what is not to be remembered, what reads as an order to the model, code, recalled text, secrets. English
-and Chinese are those of capture (`message`, `capture_kinds`, `unwanted`); Russian stands here, as capture does
+and Chinese are those of capture (`remembering`, `capture_kinds`, `unwanted`); Russian stands here, as capture does
 not read it. A plain yes says what the question before it says. Pure.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nanomem_tui.facts import invented
 from nanomem_tui.facts.proposals import PRIVATE
-from nanomem_tui.language import capture_kinds, message, pasted, secrets, unwanted
+from nanomem_tui.language import capture_kinds, pasted, remembering, secrets, unwanted
 from nanomem_tui.language.simplified import simplified, straight
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.capture import MAX_MESSAGE
@@ -180,17 +180,17 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     if _YES.fullmatch(text.strip()):
         return _confirmed(before, text)
     text = pasted.said(text)
-    whole = message.sentences(text)
-    wishes = (entry.text for entry in message.said_in(text) if entry.explicit and entry.text not in whole)
+    whole = remembering.sentences(text)
+    wishes = (entry.text for entry in remembering.said_in(text) if entry.explicit and entry.text not in whole)
     found = [Saying(wish, asked=True) for wish in wishes if _tells(wish)]
-    for sentence in message.sentences(message.without_lists(text)):
+    for sentence in remembering.sentences(remembering.without_lists(text)):
         if _WORK_ON.match(sentence):
             break
         if invented.corrects_itself(sentence):
             if _BACK.match(sentence):
                 found = found[:-1]  # of two sentences the second takes back a word of the first
             continue
-        said = message.read(sentence)
+        said = remembering.read(sentence)
         if said is not None and said.explicit and said.text != sentence.strip():
             continue  # a wish, of which the words were taken above
         wish = _WISH_RU.match(sentence)
@@ -204,7 +204,7 @@ def taken_back(text: str) -> tuple[str, ...]:
     """The sentences of a message that may say that something is so no longer, or ask to forget it."""
     if not text.strip() or why_not(text):
         return ()
-    found = [one.strip() for one in message.sentences(pasted.said(text))]
+    found = [one.strip() for one in remembering.sentences(pasted.said(text))]
     return tuple(own for one in found if _tells(one, forgets=True) and (own := _own_words(one)))
 
 
@@ -213,9 +213,9 @@ def _tells(sentence: str, *, forgets: bool = False) -> bool:
     plain = simplified(straight(sentence))
     if not plain or len(plain) > MAX_SENTENCE or _SUPPOSED.search(plain):
         return False
-    if not forgets and (_FORGET_RU.match(plain) or message.asks_to_forget(plain)):
+    if not forgets and (_FORGET_RU.match(plain) or remembering.asks_to_forget(plain)):
         return False
-    if message.is_question(plain) or _QUESTION_RU.match(plain):
+    if remembering.is_question(plain) or _QUESTION_RU.match(plain):
         return False
     return not (holds_secret(sentence) or safety.is_recalled(sentence))
 
@@ -236,7 +236,7 @@ def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:
     """What the question at the end of `before` says of the one who answers yes to it."""
     if not before or why_not(before):
         return ()
-    asked = message.sentences(before)[-1:]
+    asked = remembering.sentences(before)[-1:]
     if not asked or not asked[0].rstrip().endswith(("?", "？", "吗", "嗎", "吧")) or len(asked[0]) > MAX_SENTENCE:
         return ()
     statement = _SO.sub("", _TAG.sub("", straight(asked[0]))).rstrip("?？吗嗎吧 ").strip()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nanomem_tui.language.compare import language_of_both, shares_of
-from nanomem_tui.language.message import WEIGHTS
+from nanomem_tui.language.remembering import WEIGHTS
 from nanomem_tui.language.statement import statement
 from nanomem_tui.memory.capture import Candidate, Origin
 from nanomem_tui.store.values import Item
