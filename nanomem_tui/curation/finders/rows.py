@@ -13,6 +13,7 @@ from nanomem_tui import clock
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.language.secrets import signs as secret_signs
+from nanomem_tui.language.topics import is_needed_once
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Rows:
     def __init__(self, ws: Workspace) -> None:
         self.ws = ws
         self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
-        self._lasting: Verdicts[bool] = Verdicts(use.lasts)
+        self._lasting: Verdicts[bool] = Verdicts(is_needed_once)
         self._time: tuple[tuple[int, str], use.Clock] | None = None
         self._items: tuple[int, list[Item]] = (-1, [])
 
@@ -139,7 +140,7 @@ class Rows:
         )  # fmt: skip
 
     def lasts(self, row: Item) -> bool:
-        """Whether what it says matters when it is needed once (see `use.lasts`)."""
+        """Whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
         return self._lasting.of(row.id, row.text) is not None
 
     @property
