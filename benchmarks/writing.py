@@ -4,7 +4,8 @@
                                  [--half open|sealed|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
-holds the words that a label asks for and none that it bars.
+holds the words that a label asks for and none that it bars. `ends no other`: of all that people say in a language each
+statement is new in a memory of those of the others, which have nothing to do with it, and should end none of them.
 
 `archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words
 in the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
@@ -37,8 +38,9 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.errors import NothingToDo
 from nanomem_tui.formats.markdown import sections
-from nanomem_tui.language import compare
+from nanomem_tui.language import compare, read
 from nanomem_tui.language.tokens import tokens
+from nanomem_tui.memory import superseding
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store.values import Item
@@ -90,6 +92,7 @@ OF = {
     "right kind": "wanted ones kept",
     "older given up": "replaced",
     "stays": "to stay",
+    "ends no other": "statements",
     "forgotten": "to forget",
     "taught": "to teach",
     "lessons wanted": "lessons",
@@ -126,6 +129,8 @@ def messages(half: str, show: bool) -> dict[str, Counter[str]]:
             difference = one_message(label, Path(folder), counts)
         if show and difference:
             print(f"{label['id']} {label['before'] or ''} {label['text']!r}\n" + "\n".join(difference))
+    for language, counts in found.items():
+        counts.update(unrelated(half, language, show))
     several = Counter[str]()
     for language, counts in found.items():
         if language not in ("en", "zh"):
@@ -138,6 +143,23 @@ def messages(half: str, show: bool) -> dict[str, Counter[str]]:
     return {name: in_order(counts) for name, counts in every.items()} | (
         {f"({name})": in_order(counts) for name, counts in found.items() if show}
     )
+
+
+def unrelated(half: str, language: str, show: bool) -> Counter[str]:
+    """How many statements of a language end none of those that others made."""
+    said: list[tuple[str, str]] = []
+    for label in labels(half, "messages"):
+        if label["lang"] == language:
+            said += [(label["id"], one.text) for one in read(label["text"]).said if label["keep"]]
+            said += [(label["id"], text) for text in label["before"]]
+    counts = Counter[str]()
+    for who, text in said:
+        rows = [Item(f"ltm_{number}", other) for number, (whose, other) in enumerate(said) if whose != who]
+        ended = superseding.given_up(text, rows)
+        counts.update({"statements": 1, "ends no other": not ended})
+        if show and ended:
+            print(f"   {text!r} ends {[row.text for row in ended]}")
+    return counts
 
 
 def one_message(label: Label, folder: Path, counts: Counter[str]) -> list[str]:
