@@ -9,10 +9,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.facts.crystallize import Crystallized, Decision
-from nanomem_tui.facts.extract_rules import over_in
 from nanomem_tui.facts.settling import NOT_PLAIN
 from nanomem_tui.workspace import Workspace
-from tests.facts.talking import START, keep_all, say, talking, values, verdicts
+from tests.facts.talking import START, keep_all, over_in, say, talking, values, verdicts
 
 LATER = START + timedelta(days=3000)
 
