@@ -50,10 +50,8 @@ class Saying(NamedTuple):
 
     @property
     def attributes(self) -> list[Attribute]:
-        """The attributes that it gives, read in the likeliest language in which it gives any."""
-        codes = languages_in(self.text)
-        found = (attributes.attributes(self.text, code, asked=self.asked) for code in codes)
-        return next(filter(None, found), [])
+        """The attributes that it gives."""
+        return attributes.attributes(self.text, language_in(self.text), asked=self.asked)
 
     @property
     def is_plain(self) -> bool:
@@ -61,20 +59,18 @@ class Saying(NamedTuple):
         return attributes.is_one_statement(self.text, language_in(self.text))
 
 
-def language_in(text: str) -> str:
-    """The code of the language that a sentence is in most likely."""
-    return languages_in(text)[0]
-
-
 @lru_cache(512)
-def languages_in(text: str) -> tuple[str, ...]:
-    """The codes of the languages that a sentence may be in, the likeliest first: with Latin letters several."""
+def language_in(text: str) -> str:
+    """The code of the language of a sentence. Short ones in Latin letters are of that in which they say something."""
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
         if (code := detect.language_of(part)) not in detect.LATIN:
-            return (code,)
-    return tuple(dict.fromkeys((language_of_both(plain, ""), *detect.latin_languages_of(plain))))
+            return code
+    codes = tuple(dict.fromkeys((language_of_both(plain, ""), *detect.latin_languages_of(plain), *detect.LATIN)))
+    if len(text) > MAX_SENTENCE:
+        return codes[0]
+    return next((code for code in codes if attributes.attributes(text, code) or attributes.ended(text, code)), codes[0])
 
 
 def why_not(text: str) -> str:
@@ -98,7 +94,7 @@ def _plain(sentence: str) -> str:
 
 
 def _has(pattern: str, sentence: str) -> bool:
-    return any(attributes.pack(code).pattern(pattern).search(sentence) for code in languages_in(sentence)[:2])
+    return attributes.pack(language_in(sentence)).pattern(pattern).search(sentence) is not None
 
 
 def _is_fiction(sentence: str) -> bool:

@@ -27,6 +27,8 @@ DOMAINS = {
     "Infrastructure": "Technology", "Preferences": "User Preferences",
 }  # fmt: skip
 """The domain of each category; of the others it is Personal."""
+SEVERAL = ("things", "tongues", "eaten")
+"""The kinds of slots in which several things may be named, each with a fact of its own."""
 APART = 3
 """Words of a thing that may be named beside others; longer ones may share words."""
 MOST_KEY, MOST_VALUE = 5, 14
@@ -74,11 +76,16 @@ class Pack:
     """The frames and the words of a language."""
 
     def __init__(self, language: str) -> None:
+        self._is_chinese = language == "zh"
         self._body = tomllib.loads(_file(language).read_text("utf-8"))
         self._slots: dict[str, Slot] = {}
         self._words: dict[str, str] = {**_common()["words"], **self._body.get("words", {})}
         self._known: dict[str, str] = self._body.get("attributes", {})
         self._words["any"] = "|".join(self._known.values())
+
+    def plain(self, text: str) -> str:
+        """Return a text as the patterns are written, of the same length: Chinese in simplified characters."""
+        return simplified(text) if self._is_chinese else text
 
     @property
     def is_spaced(self) -> bool:
@@ -136,7 +143,7 @@ class Pack:
 
     def category_of(self, key: str) -> str:
         """Return the category to which a key belongs."""
-        plain = simplified(key)
+        plain = self.plain(key)
         return next((name for name, pattern in self._categories if pattern.search(plain)), "General")
 
     @cached_property
@@ -204,10 +211,8 @@ def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Att
     ('Pets', "dog's name", 'Rex')
     """
     words = pack(language)
-    plain = simplified(sentence)
-    while (found := words.pattern("instead").search(plain)) is not None:  # `not Olga but Elena` says Elena
-        sentence = sentence[: found.start()] + sentence[found.end() :]
-        plain = simplified(sentence)
+    while (shorter := _without("instead", sentence, words)) != sentence:  # `not Olga but Elena` says Elena
+        sentence = shorter
     return [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
 
 
@@ -225,7 +230,7 @@ def is_one_statement(sentence: str, language: str) -> bool:
     """Whether a sentence is one clause, beside those that say what is so no longer, and leads to nothing else."""
     words = pack(language)
     found = [one for one in clauses(sentence, language) if not _before(one, words)]
-    return len(found) == 1 and _MORE.search(words.pattern("instead").sub("", simplified(found[0]))) is None
+    return len(found) == 1 and _MORE.search(_without("instead", found[0], words)) is None
 
 
 _MORE = re.compile(r"[,;:，；：—–(（\"“«]|\s-\s|\n")
@@ -236,13 +241,12 @@ def clauses(sentence: str, language: str) -> list[str]:
     """Return the clauses of a sentence without what only opens them. One that goes on about the subject of the clause
     before it begins with that too."""
     words = pack(language)
-    opening = words.pattern("opening")
-    rest = _without(opening, " ".join(sentence.replace("’", "'").split()))
+    rest = _without("opening", " ".join(sentence.replace("’", "'").split()), words)
     found: list[str] = []
     shared: list[tuple[str, re.Pattern[str]]] = []
-    for part in _split(words.pattern("split"), rest):
-        clause = _without(opening, part).strip()
-        said = simplified(clause)
+    for part in _split("split", rest, words):
+        clause = _without("opening", part, words).strip()
+        said = words.plain(clause)
         if subject := next((subject for subject, goes_on in shared if goes_on.match(said)), ""):
             clause = f"{subject} {clause}" if words.is_spaced else f"{subject}{clause}"
         else:
@@ -252,9 +256,10 @@ def clauses(sentence: str, language: str) -> list[str]:
     return found
 
 
-def _split(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+def _split(name: str, text: str, words: Pack) -> Iterator[str]:
+    """The parts of a text between the places where a pattern of the pack is found."""
     at = 0
-    for found in pattern.finditer(simplified(text)):
+    for found in words.pattern(name).finditer(words.plain(text)):
         yield text[at : found.start()]
         at = found.end()
     yield text[at:]
@@ -262,7 +267,7 @@ def _split(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 
 def _before(clause: str, words: Pack) -> list[str]:
     """What was so, if a clause says that it is so no longer: the clauses that may have said it; else nothing."""
-    plain = simplified(clause).strip(" .!~。！,，;；")
+    plain = words.plain(clause).strip(" .!~。！,，;；")
     for end in words.ends:
         if (found := end.sentence.fullmatch(plain)) is not None:
             return [before.format(**found.groupdict()) for before in end.before]
@@ -270,7 +275,7 @@ def _before(clause: str, words: Pack) -> list[str]:
 
 
 def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
-    plain = simplified(clause)
+    plain = words.plain(clause)
     for frame in (*words.frames, *(words.asked if asked else ())):
         found = frame.sentence.fullmatch(plain)
         facts = list(_facts(frame, found, clause, words)) if found is not None else []
@@ -281,15 +286,15 @@ def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
 
 def _facts(frame: Frame, found: re.Match[str], clause: str, words: Pack) -> Iterator[Attribute]:
     groups = {name: _trimmed(clause[slice(*found.span(name))], words) for name in frame.slots if found[name]}
-    many = next((name for name, kind in frame.slots.items() if kind == "things"), "")
+    many = next((name for name, kind in frame.slots.items() if kind in SEVERAL), "")
     for name, kind in frame.slots.items():
-        if name in groups and name != many and not _fits(groups[name], words.slot(kind)):
+        if name in groups and name != many and not _fits(words.plain(groups[name]), words.slot(kind)):
             return
-    for thing in _parts(groups[many], words) if many in groups else [""]:
+    for thing in _parts(groups[many], words.slot(frame.slots[many]), words) if many in groups else [""]:
         filled = {**dict.fromkeys(frame.slots, ""), **groups, many: thing}
         key, value = (" ".join(shape.format(**filled).split()) for shape in (frame.key, frame.value))
         key = words.forms.get(key.lower(), key)
-        plain = simplified(f"{key}: {value}")
+        plain = words.plain(f"{key}: {value}")
         if not key or not value or words.pattern("never").search(plain):
             continue
         if "attribute" in frame.slots.values() and not _is_attribute(key, value, words):
@@ -299,44 +304,42 @@ def _facts(frame: Frame, found: re.Match[str], clause: str, words: Pack) -> Iter
 
 
 def _fits(text: str, slot: Slot) -> bool:
-    plain = simplified(text)
-    return slot.never.match(plain) is None and slot.has.search(plain) is not None
+    return slot.never.match(text) is None and slot.has.search(text) is not None
 
 
 def _is_attribute(key: str, value: str, words: Pack) -> bool:
     """Whether `my KEY is VALUE` states what somebody or something is, and not how it fares now."""
     if _size(key) > MOST_KEY or _size(value) > MOST_VALUE:
         return False
-    if words.pattern("not_key").fullmatch(simplified(key)) or words.pattern("not_value").match(simplified(value)):
+    if words.pattern("not_key").fullmatch(words.plain(key)) or words.pattern("not_value").match(words.plain(value)):
         return False
-    if words.pattern("attribute").fullmatch(simplified(key)):
+    if words.pattern("attribute").fullmatch(words.plain(key)):
         return True
-    return _size(key) <= APART and words.pattern("telling").search(simplified(value)) is not None
+    return _size(key) <= APART and words.pattern("telling").search(words.plain(value)) is not None
 
 
 def _size(text: str) -> int:
     return (len(text) + 1) // 2 if is_wide(text) else len(text.split())
 
 
-def _parts(text: str, words: Pack) -> Sequence[str]:
+def _parts(text: str, slot: Slot, words: Pack) -> Sequence[str]:
     """What is named together, each alone; nothing where one is no thing (`how it looks and feels`)."""
-    slot = words.slot("things")
-    parts = [part for one in _split(words.pattern("joints"), text) if (part := _trimmed(one, words))]
-    if not all(_fits(part, slot) for part in parts):
+    parts = [part for one in _split("joints", text, words) if (part := _trimmed(one, words))]
+    if not all(_fits(words.plain(part), slot) for part in parts):
         return []
     return parts if all(_size(part) <= APART for part in parts) else [text]
 
 
 def _trimmed(text: str, words: Pack) -> str:
     """The words of a value up to where the sentence goes on with something else, without marks around them."""
-    cut = words.pattern("tail").search(simplified(text))
+    cut = words.pattern("tail").search(words.plain(text))
     text = text[: cut.start()] if cut is not None else text
-    trim = words.pattern("trim")
-    while (shorter := _without(trim, text.strip(_MARKS))) != text:
+    while (shorter := _without("trim", text.strip(_MARKS), words)) != text:
         text = shorter
     return text.removesuffix(".") if not re.search(r"\b\w\.$", text) else text
 
 
-def _without(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(simplified(text))
+def _without(name: str, text: str, words: Pack) -> str:
+    """A text without the first place where a pattern of the pack is found."""
+    found = words.pattern(name).search(words.plain(text))
     return text[: found.start()] + text[found.end() :] if found is not None else text
