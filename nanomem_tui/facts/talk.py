@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.facts.proposals import PRIVATE
-from nanomem_tui.language import answers, attributes, detect, reader, topics
+from nanomem_tui.language import answers, attributes, detect, features, reader, topics
 from nanomem_tui.language.attributes import Attribute
 from nanomem_tui.language.compare import language_of_both
 from nanomem_tui.memory import capture_rules, pasted, safety, secrets, unwanted
@@ -30,6 +30,10 @@ _OTHERS = ("order", "quoted")
 
 
 _ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@\S+|https?://\S+")
+
+
+TAG = 6
+"""Characters of a question after a comma, in Chinese and Japanese, that asks whether what is before it is so."""
 
 
 class Saying(NamedTuple):
@@ -114,14 +118,17 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     if answers.is_yes(text):
         return _confirmed(before, text)
     own = pasted.said(text)
-    said = capture_rules.said_in(own)
-    found = [Saying(one.text, asked=one.explicit and one.intent != "rule") for one in said]
+    found = [
+        Saying(part, asked=one.explicit and one.intent != "rule")
+        for one in capture_rules.said_in(own)
+        for part in capture_rules.sentences(one.text)
+    ]
     found += [Saying(one) for one in _aside(own) if not any(one in other.text or other.text in one for other in found)]
     kept: list[Saying] = []
     for one in sorted(found, key=lambda one: own.find(one.text)):
         if (back := _back(one.text)) is not None:
             kept = kept[: -1 if back == 0 else None]  # of two sentences the second takes back a word of the first
-        elif _tells(one.text):
+        elif _tells(one.text) and not _is_asked(one.text, own):
             kept.append(one)
     return tuple(dict.fromkeys(kept))
 
@@ -133,7 +140,10 @@ def _aside(text: str) -> Iterator[str]:
     while parts:
         part, parts = parts[0], parts[1:]
         reading = reader.read((part, *parts), language_in(text))[0]
-        if reading.act in reader.LASTING or (reading.act == "moment" and reading.lasting >= WEAK):
+        is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
+        if is_asking and (head := _head(part)):
+            yield head
+        elif reading.act in reader.LASTING or (reading.act == "moment" and reading.lasting >= WEAK):
             yield part
         elif reading.act == "question":
             continue
@@ -141,6 +151,27 @@ def _aside(text: str) -> Iterator[str]:
             yield part
         elif reading.act in _OTHERS:
             return
+
+
+def _head(part: str) -> str:
+    """The statement in front of a question or a task (“I'm vegan, what can I cook?”), "" where there is none."""
+    head, _, rest = _plain(part).replace("，", ",").partition(",")
+    if _is_tag(rest) or ":" in head or "：" in head:
+        return ""
+    alone = capture_rules.reading_of(head)
+    return part[: len(head)] if alone.act in reader.LASTING and alone.lasting >= ALONE else ""
+
+
+def _is_tag(rest: str) -> bool:
+    """Whether a question after a comma is so short that it asks whether what is before it is so (“…, right?”)."""
+    return len(rest) < TAG if features.is_wide(rest) else len(rest.split()) < TAG // 2
+
+
+def _is_asked(sentence: str, text: str) -> bool:
+    """Whether a sentence of a text is asked by a short question behind it (“I live in Oslo, right?”)."""
+    behind = text[text.find(sentence) + len(sentence) :].lstrip()
+    found = re.match(r"[,，]([^?？.。!！]*)[?？]", behind)
+    return found is not None and _is_tag(found[1])
 
 
 def _stands_alone(part: str) -> bool:
@@ -152,7 +183,7 @@ def _stands_alone(part: str) -> bool:
     if any(sign in bare for sign in ':："“«„「'):
         return False
     first = attributes.clauses(bare, language)[:1]
-    alone = [capture_rules.reading_of(one) for one in (bare, *first)]
+    alone = [capture_rules.reading_of(one) for one in (bare, *first, *(one.partition(",")[0] for one in first))]
     return bool(bare) and any(one.act in reader.LASTING and one.lasting >= ALONE for one in alone)
 
 

@@ -106,6 +106,12 @@ class Pack:
         rows = self._body.get("shared", [])
         return [(self._compiled(subject), self._compiled(goes_on)) for subject, goes_on in rows]
 
+    @cached_property
+    def dropped(self) -> tuple[str, re.Pattern[str]]:
+        """The subject that a sentence may leave out, and how it begins then (`grew up in …`)."""
+        subject, verbs = self._body.get("dropped", ("", "(?!)"))
+        return subject, self._compiled(verbs)
+
     def slot(self, kind: str) -> Slot:
         """Return what may stand in a kind of slot."""
         if kind not in self._slots:
@@ -241,7 +247,10 @@ def clauses(sentence: str, language: str) -> list[str]:
     """Return the clauses of a sentence without what only opens them. One that goes on about the subject of the clause
     before it begins with that too."""
     words = pack(language)
-    rest = _without("opening", " ".join(sentence.replace("’", "'").split()), words)
+    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
+    rest = _without("opening", " ".join(sentence.split()), words)
+    subject, verbs = words.dropped
+    rest = f"{subject}{rest}" if subject and verbs.match(rest) else rest
     found: list[str] = []
     shared: list[tuple[str, re.Pattern[str]]] = []
     for part in _split("split", rest, words):
