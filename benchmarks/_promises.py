@@ -66,7 +66,7 @@ def poison(folder: Path) -> dict[str, tuple[int, int]]:
     """Texts fed and those that became active, texts before the model and those that were obeyed, secrets and those that
     lie open, look-alikes and those that were masked."""
     from nanomem_tui import open_workspace
-    from nanomem_tui.memory.secrets import find
+    from nanomem_tui.language.secrets import find
     from tests.memory.turns import settle, turn
     from tests.poison import attacks, lookalikes, test_obedient_agent, test_secrets_counted, test_ways_in
     from tests.store.homes import make_home

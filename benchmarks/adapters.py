@@ -23,11 +23,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock
+from nanomem_tui.language.tokens import query_weights, query_words
 from nanomem_tui.memory import questions, scoring
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate, Vocabulary, WordIndex, without_common
-from nanomem_tui.tokens import query_weights, query_words
 
 DocumentItem = tuple[str, str, dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[1]

@@ -35,13 +35,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from recall_speed import SEED, corpus
 
 from nanomem_tui import open_workspace
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store import rows
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.store import make
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import tokens
 from nanomem_tui.workspace import Workspace
 
 GOALS = {"open until searchable": 2.0, "checkpoint of 100, n : 1,000": 2.0, "checkpoint of 100, n : json": 0.01}

@@ -27,7 +27,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nanomem_tui import open_workspace, tokens
+from nanomem_tui import open_workspace
+from nanomem_tui.language import tokens
 from nanomem_tui.store import work
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.store.work_values import TierRecord

@@ -43,10 +43,10 @@ from nanomem_tui.facts import extract_rules
 from nanomem_tui.facts.dialogue import Told
 from nanomem_tui.formats.markdown import sections
 from nanomem_tui.language import compare
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import tokens
 from nanomem_tui.workspace import Workspace
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "language"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.dates import absolute, annotated, is_over
+from nanomem_tui.language.dates import absolute, annotated, is_over
 
 SAID = "2026-04-03 00:02"  # a Friday
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.sentences import is_abbreviation, split
+from nanomem_tui.language.sentences import is_abbreviation, split
 
 SHORT = [
     "Mr.", "Mrs.", "Dr.", "Prof.", "St.", "Inc.", "Ltd.", "Jr.", "e.g.", "i.e.", "etc.", "a.m.", "p.m.", "U.S.",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.stemming import stem
-from nanomem_tui.tokens import fold, query_tokens, query_words, shown, tokens
+from nanomem_tui.language.stemming import stem
+from nanomem_tui.language.tokens import fold, query_tokens, query_words, shown, tokens
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
     from nanomem_tui.dream import unread
     from nanomem_tui.dream.facts import skipped_summary
     from nanomem_tui.dream.review import WAITS, masked
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     would = "Would change" if dry_run else "Changed"
     lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({result.span}), {result.remaining} wait."]

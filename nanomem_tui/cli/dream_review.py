@@ -133,7 +133,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     from nanomem_tui.dream.evidence import recorded
     from nanomem_tui.dream.hunks import Hunk
     from nanomem_tui.dream.review import masked
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
     from nanomem_tui.widgets.diff import DiffLine, spans_of
     from nanomem_tui.widgets.diff import Hunk as Lines
 

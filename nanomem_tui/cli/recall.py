@@ -217,7 +217,7 @@ def _body(shown: Begun) -> dict[str, Any]:
 
 
 def _lines(shown: Begun, *, explain: bool) -> list[str]:
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     width = output.terminal_width()
     columns = [

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.planned import shown_value
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.store.work_kinds import KINDS, Kind
 from nanomem_tui.store.work_values import plain
-from nanomem_tui.tokens import tokens
 
 if TYPE_CHECKING:
     from nanomem_tui.store.work_values import TierRecord

@@ -82,7 +82,7 @@ class WaitingEdit(NamedTuple):
 
 
 def _masked(line: str) -> str:
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     return secrets.mask(line)
 

@@ -15,7 +15,7 @@ from nanomem_tui.dream import details
 from nanomem_tui.dream.polarity import asserted, denies, is_denial, opens_condition
 from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.formats.history import marks
-from nanomem_tui.tokens import fold, tokens
+from nanomem_tui.language.tokens import fold, tokens
 
 _I = re.IGNORECASE
 OPEN = frozenset(

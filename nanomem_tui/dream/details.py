@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from nanomem_tui.dream.wording import is_said
-from nanomem_tui.tokens import fold, tokens
+from nanomem_tui.language.tokens import fold, tokens
 
 _WORDS = (
     "red orange yellow green blue purple violet pink brown black white grey gray monday tuesday wednesday thursday "

@@ -18,7 +18,7 @@ from nanomem_tui.dream.places import stems
 from nanomem_tui.formats import markdown
 from nanomem_tui.language import reader
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.tokens import fold
+from nanomem_tui.language.tokens import fold
 
 LONGEST = 2_000
 """Characters of a line beyond which it is no statement, and compared with nothing."""

@@ -20,7 +20,7 @@ from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.veil import Veil, hide_entries
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.model.client import estimate_tokens
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from nanomem_tui.formats import markdown
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
-from nanomem_tui.tokens import tokens
 
 _LIKELY = {
     "person": {USER: 2.0},

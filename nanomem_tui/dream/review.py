@@ -20,7 +20,7 @@ from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
 from nanomem_tui.dream.veil import on_its_line
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.text import counted, quoted, whole

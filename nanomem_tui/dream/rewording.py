@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from nanomem_tui.dream import titles
 from nanomem_tui.dream.clauses import core, missing
-from nanomem_tui.tokens import tokens
+from nanomem_tui.language.tokens import tokens
 
 _I = re.IGNORECASE
 _KINDS = tuple(

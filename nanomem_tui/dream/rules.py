@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from nanomem_tui import dates
 from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
@@ -28,13 +27,13 @@ from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.dream.vetoes import another_subject, same_barred
 from nanomem_tui.dream.wording import limits
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.spoken import denied_value, owner_of, subject_of, without_denied
+from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
-from nanomem_tui.memory import secrets
-from nanomem_tui.tokens import fold
 
 _SAME = 0.75  # how sure it has to be that a line is repeated
 _NEWER = 0.4  # … that it is given up

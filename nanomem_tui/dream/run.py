@@ -27,7 +27,7 @@ from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused, from_os_error
 from nanomem_tui.formats.history import HistoryEntry, ReadTo
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic, files, forgotten, merge
@@ -257,6 +257,7 @@ class DreamRunner(DreamQueue):
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), limits, day_of(queue.entries))
         checked = repository.with_versions(checked, before, self._paths, self._git())
+        skipped = [one for one in proposal.skipped if one.cursor <= last]
         result = DreamResult(
             read=len(done),
             cursor_before=queue.cursor,
@@ -266,7 +267,7 @@ class DreamRunner(DreamQueue):
             read_to=done[-1],
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
-            skipped=(*(_without_forgotten(one, limits.forgotten) for one in proposal.skipped if one.cursor <= last), *again),
+            skipped=tuple(_without_forgotten(one, limits.forgotten) for one in (*skipped, *again)),
             unreadable=queue.passed(done[-1].line) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
             again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),

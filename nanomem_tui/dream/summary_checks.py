@@ -15,8 +15,9 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.polarity import denies
 from nanomem_tui.dream.summary import Line, refused
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.memory import capture_rules, injection
-from nanomem_tui.tokens import fold
+from nanomem_tui.language import remembering
+from nanomem_tui.language.tokens import fold
+from nanomem_tui.memory import injection
 
 _COVERED = 0.6
 """The share of the words of what somebody said that a fact must hold to stand for it; one word may always miss."""
@@ -85,6 +86,6 @@ def own_words(text: str, cited: Message) -> list[Line]:
     if cited.role != "user" or injection.reason(cited.content):
         return []
     wanted = core(text)
-    found = [" ".join(one.split()) for one in capture_rules.sentences(cited.content)]
+    found = [" ".join(one.split()) for one in remembering.sentences(cited.content)]
     near = [one for one in found if wanted & core(one) and not one.endswith(("?", "？")) and not refused(one)]
     return [Line("durable", one, cited.index) for one in near]

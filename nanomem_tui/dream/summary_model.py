@@ -28,7 +28,7 @@ from nanomem_tui.dream.veil import hidden, hide
 from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.model.fence import Fence
 from nanomem_tui.text import counted
 

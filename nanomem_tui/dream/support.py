@@ -13,13 +13,13 @@ from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 
-from nanomem_tui import dates
 from nanomem_tui.dream import details, evidence, rewording, tidy, titles, witness
 from nanomem_tui.dream.clauses import content, missing
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.polarity import denies
 from nanomem_tui.dream.veil import unmasked
-from nanomem_tui.tokens import fold, tokens
+from nanomem_tui.language import dates
+from nanomem_tui.language.tokens import fold, tokens
 
 SOUL = "SOUL.md"
 ENOUGH = 0.6

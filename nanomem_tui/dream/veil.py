@@ -16,7 +16,7 @@ from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Refusal, holding
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.text import whole
 
 

@@ -14,8 +14,8 @@ from nanomem_tui.dream.known import Known
 from nanomem_tui.dream.polarity import leaves_open
 from nanomem_tui.dream.wording import limits
 from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.values import values
-from nanomem_tui.tokens import fold
 
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")

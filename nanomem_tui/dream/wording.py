@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.tokens import fold
+from nanomem_tui.language.tokens import fold
 
 _I = re.IGNORECASE
 _WORD = re.compile(

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.facts import talk
 from nanomem_tui.facts.proposals import MAX_KEY, MAX_LABEL, MAX_VALUE, Evidence, Proposal, refusal
-from nanomem_tui.memory import secrets
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.language import secrets
+from nanomem_tui.language.simplified import simplified
+from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.model.client import Usage, estimate_tokens
 from nanomem_tui.model.fence import Fence
 from nanomem_tui.text import counted, whole
-from nanomem_tui.tokens import fold, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable

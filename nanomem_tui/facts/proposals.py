@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory import injection, safety, secrets
-from nanomem_tui.tokens import fold
+from nanomem_tui.language import secrets
+from nanomem_tui.language.tokens import fold
+from nanomem_tui.memory import injection, safety
 
 MAX_KEY = 100
 MAX_VALUE = 300

@@ -207,7 +207,7 @@ def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
 
 def _kept(fields: dict[str, str]) -> tuple[dict[str, str], list[str]]:
     """Tool, arguments and error as they are kept, and what is to be told of them. Raises BadInput."""
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     found: dict[str, str] = {}
     masked: list[str] = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.facts.proposals import Evidence, Proposal
 from nanomem_tui.language.compare import compare
-from nanomem_tui.memory import capture_senders, forgetting, retention, said_on, scopes
+from nanomem_tui.memory import capture_senders, forgetting, groups, retention, said_on, scopes
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
@@ -108,6 +107,9 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
     audience = Audience(channel, chat or None, sender_id)
     if channel in settings.capture_unnamed_channels and (sender_id is None or channel in LOCAL_CHANNELS):
         return Scope("global", scopes.global_key(workspace_id)), audience
+    if sender_id is None and groups.is_of_one(channel, chat):
+        sender_id = chat  # who writes in a private chat has its id
+        audience = audience._replace(sender_id=sender_id)
     kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
     key = scopes.key_for(kind, audience, workspace_id)
     if kind == "global":
@@ -151,7 +153,7 @@ def judged(
             gone.pop(one.identity, None)
         if before is not None and found[before].verdict in DECIDED:
             last = found[before]
-            crowd = bool(unnamed) and not _is_of_one(audience)
+            crowd = bool(unnamed)
             if any(_says(other, one) for other in (found if crowd else [last])):
                 found.append(one._replace(verdict="same"))
                 continue
@@ -172,11 +174,6 @@ def judged(
 
 def _order(one: Proposal) -> tuple[str, str, int]:
     return one.evidence.at, one.evidence.session_key, one.evidence.number
-
-
-def _is_of_one(audience: Audience) -> bool:
-    """Whether a chat is by its id one with a single person: groups of Telegram are negative, those of others words."""
-    return re.fullmatch(r"\d+(?:@s\.whatsapp\.net)?", audience.chat_id or "") is not None
 
 
 def _is_ended(one: Judged, end: Proposal) -> bool:

@@ -1,6 +1,6 @@
 """What of a message may become a fact: the sentences in which a person says what is so, of the own life and for long.
 
-What a sentence is, is read by `language` and `capture_rules`; a plain yes says what the question before it says. Pure.
+What a sentence is, is read by `language` and `remembering`; a plain yes says what the question before it says. Pure.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui import language
 from nanomem_tui.facts.proposals import PRIVATE
-from nanomem_tui.language import answers, attributes, detect, features, reader, topics
+from nanomem_tui.language import answers, attributes, detect, features, reader, remembering, secrets, topics
 from nanomem_tui.language.attributes import Attribute
 from nanomem_tui.language.compare import language_of_both
-from nanomem_tui.memory import capture_rules, pasted, safety, secrets, unwanted
+from nanomem_tui.language.simplified import simplified, straight
+from nanomem_tui.memory import safety
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
-from nanomem_tui.memory.simplified import simplified, straight
 
 MAX_SENTENCE = 400
 """Characters of a sentence that is read; a longer one is no plain statement."""
@@ -81,8 +82,8 @@ def why_not(text: str) -> str:
     """Why nothing of a message is read; "" when it is."""
     if len(text) > MAX_MESSAGE:
         return f"more than {MAX_MESSAGE:,} characters"
-    sentences = [_plain(one) for one in capture_rules.sentences(text)]
-    if unwanted.is_unwanted(text) or any(_has("unwanted", one) for one in sentences):
+    sentences = [_plain(one) for one in remembering.sentences(text)]
+    if language.read(text).is_unwanted or any(_has("unwanted", one) for one in sentences):
         return UNWANTED
     if any(_has("play", one) or _is_fiction(one) for one in sentences):
         return PLAY
@@ -106,7 +107,7 @@ def _is_fiction(sentence: str) -> bool:
     if "fiction" not in topics.cues_of(sentence):
         return False
     clauses = attributes.clauses(sentence, language_in(sentence))
-    return any("fiction" in topics.cues_of(one) and capture_rules.reading_of(one).act in _OTHERS for one in clauses)
+    return any("fiction" in topics.cues_of(one) and remembering.reading_of(one).act in _OTHERS for one in clauses)
 
 
 @lru_cache(512)
@@ -117,11 +118,12 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
         return ()
     if answers.is_yes(text):
         return _confirmed(before, text)
-    own = pasted.said(text)
+    message = language.read(text)
+    own = message.own
     found = [
         Saying(part, asked=one.explicit and one.intent != "rule")
-        for one in capture_rules.said_in(own)
-        for part in capture_rules.sentences(one.text)
+        for one in message.said
+        for part in remembering.sentences(one.text)
     ]
     found += [Saying(one) for one in _aside(own) if not any(one in other.text or other.text in one for other in found)]
     kept: list[Saying] = []
@@ -136,7 +138,7 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
 def _aside(text: str) -> Iterator[str]:
     """What is said beside a greeting, or reads as if it were of the moment or of others alone (“I'm Ana, nice to meet
     you”), up to words of others."""
-    parts = capture_rules.sentences(capture_rules.without_lists(text))
+    parts = remembering.sentences(remembering.without_lists(text))
     while parts:
         part, parts = parts[0], parts[1:]
         reading = reader.read((part, *parts), language_in(text))[0]
@@ -158,7 +160,7 @@ def _head(part: str) -> str:
     head, _, rest = _plain(part).replace("，", ",").partition(",")
     if _is_tag(rest) or ":" in head or "：" in head:
         return ""
-    alone = capture_rules.reading_of(head)
+    alone = remembering.reading_of(head)
     return part[: len(head)] if alone.act in reader.LASTING and alone.lasting >= ALONE else ""
 
 
@@ -183,7 +185,7 @@ def _stands_alone(part: str) -> bool:
     if any(sign in bare for sign in ':："“«„「'):
         return False
     first = attributes.clauses(bare, language)[:1]
-    alone = [capture_rules.reading_of(one) for one in (bare, *first, *(one.partition(",")[0] for one in first))]
+    alone = [remembering.reading_of(one) for one in (bare, *first, *(one.partition(",")[0] for one in first))]
     return bool(bare) and any(one.act in reader.LASTING and one.lasting >= ALONE for one in alone)
 
 
@@ -197,7 +199,7 @@ def taken_back(text: str) -> tuple[str, ...]:
     """The sentences of a message that may say that something is so no longer, or ask to forget it."""
     if not text.strip() or why_not(text):
         return ()
-    parts = capture_rules.sentences(pasted.said(text))
+    parts = language.read(text).sentences
     acts = [one.act for one in reader.read(parts, language_in(text))]
     return tuple(part for part, act in zip(parts, acts, strict=True) if act != "question" and _tells(part))
 
@@ -205,7 +207,7 @@ def taken_back(text: str) -> tuple[str, ...]:
 def _tells(sentence: str) -> bool:
     """Whether a sentence tells what is so, and may be kept."""
     plain = _plain(sentence)
-    if not plain or len(plain) > MAX_SENTENCE or _has("doubt", plain) or capture_rules.is_question(plain):
+    if not plain or len(plain) > MAX_SENTENCE or _has("doubt", plain) or remembering.is_question(plain):
         return False
     return not (holds_secret(sentence) or safety.is_recalled(sentence))
 
@@ -219,7 +221,7 @@ def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:
     """What the question at the end of `before` says of the one who answers yes to it."""
     if not before or why_not(before):
         return ()
-    asked = capture_rules.sentences(before)[-1:]
+    asked = remembering.sentences(before)[-1:]
     statement = answers.confirmed(asked[0]) if asked and len(asked[0]) <= MAX_SENTENCE else ""
     if not statement or not _tells(statement):
         return ()

@@ -7,7 +7,7 @@ import re
 
 from nanomem_tui.language import attributes
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.memory.simplified import simplified, straight
+from nanomem_tui.language.simplified import simplified, straight
 
 _ENDS = ("?", "？", "吗", "吧")
 

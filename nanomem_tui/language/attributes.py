@@ -20,7 +20,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.features import is_wide
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.language.simplified import simplified
 
 DOMAINS = {
     "Work": "Work", "Education": "Work", "Schedule": "Work", "Projects": "Work", "Tools": "Technology",

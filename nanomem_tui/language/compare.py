@@ -127,12 +127,18 @@ def shares_of(a: str, b: str) -> Mapping[str, float]:
     if _STRANGE.search(a) or _STRANGE.search(b):
         return {relation: float(relation == "different") for relation in RELATIONS}
     found = align(one, other)
-    shares = ruled(one, other, found, pack("pairs").shares(of_pair(one, other, found)))
+    shares = ruled(one, other, found, related(pack("pairs").shares(of_pair(one, other, found))))
     if shares["newer"] and _has_one_value(one, other, found):
         shares = _surely(shares, "newer")
     elif shares["denial"] and _is_denied_in_the_same_words(one, other, found):
         shares = _surely(shares, "denial")
     return shares if are_signs_equal else _without(shares, {"same"})
+
+
+def related(shares: dict[str, float]) -> dict[str, float]:
+    """Return the shares of the relations. Two statements that have nothing to do with each other are learned apart from
+    those that only seem to say the same; to everybody else both are different."""
+    return {relation: shares[relation] + (relation == "different") * shares["unrelated"] for relation in RELATIONS}
 
 
 def holds(entry: str, line: str) -> float:
@@ -151,16 +157,21 @@ def least_holding() -> float:
 @lru_cache(4096)
 def language_of_both(a: str, b: str) -> str:
     """Return the language of two texts: with Latin letters the one of which most of their words are known."""
-    text = f"{a} {b}"
-    code = language_of(text)
+    code = language_of(a)
+    if language_of(b) != code:
+        code = language_of(f"{a} {b}")
     if code not in LATIN:
         return code
-    known = dict.fromkeys(LATIN, 0.0)
-    for word in _LETTERS.findall(text.lower()):
-        for language in LATIN:
-            known[language] += familiarity(word, language)
+    known = {language: ours + theirs for language, ours, theirs in zip(LATIN, _known(a), _known(b), strict=True)}
     known[code] += 0.9
     return max(LATIN, key=known.__getitem__)
+
+
+@lru_cache(4096)
+def _known(text: str) -> list[float]:
+    """How many words of a text each language with Latin letters knows."""
+    words = _LETTERS.findall(text.lower())
+    return [sum(familiarity(word, language) for word in words) for language in LATIN]
 
 
 def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, float]) -> dict[str, float]:

@@ -148,3 +148,53 @@ def is_of(text: str, owner: str) -> bool:
     if owner and owner.casefold() in plain[: len(owner) + 24].casefold():
         return True
     return _OWN.match(plain) is not None
+
+
+_FIRST_PERSON = re.compile(
+    r"(?i)\b(?:my|i'm|i’m|i am|i have|i was|i live|i work|mein(?:e|en|em|er)?|ich bin|ich habe|ich wohne|mi esposa|"
+    r"mi esposo|mi hij[oa]|soy|je suis|j'ai|j’ai)\b|我(?:的|是|有|住|家)|私(?:の|は)|ผม|ฉัน|내 |저는|나는"
+)
+
+
+def of_oneself(text: str) -> str:
+    """Return the first words by which somebody tells of themselves; "" where there are none.
+
+    >>> of_oneself("Since May I work in Oslo")
+    'I work'
+    """
+    found = _FIRST_PERSON.search(text)
+    return found[0].strip() if found else ""
+
+
+_DENIALS = re.compile(
+    r"\b(?:not|no|never|none|nor|without|cannot|neither|nothing|нет|не|ни|без|nicht|kein\w*|nie|ohne|pas|jamais|sans|sin|"
+    r"nunca)\b|n['’]t\b|[不没無无未非别勿]|ไม่",
+    re.IGNORECASE,
+)
+
+
+def denials(text: str) -> int:
+    """Return how many words of a text deny something."""
+    return len(_DENIALS.findall(text))
+
+
+_FIELD_OF_NAME = re.compile(
+    r"^\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:full |first |preferred )?name|called|姓名|名字|称呼|昵称|名前|ชื่อ)"
+    r"(?:\*\*)?\s*[:：]\s*(?:\*\*)?\s*([^\n(（]{1,60})",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def names_given(user: str) -> list[str]:
+    """Return what a file about the user says they are called, field by field."""
+    return [found[1] for found in _FIELD_OF_NAME.finditer(user)]
+
+
+_ROLES = re.compile(
+    "用户的?|使用者|[他她我]的?|会|主人的?|记住|请记住|叫做?|的|是|在|了|ユーザー(?:は|の)?|ผู้ใช้(?:ชื่อ)?"
+)
+
+
+def without_roles(text: str) -> str:
+    """Return a text in a script without spaces, without particles and the words for the user."""
+    return _ROLES.sub("", text)

@@ -280,7 +280,7 @@ def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tupl
 def _stem(word: str, language: str) -> str:
     """A word without the endings that a language bends it with; roughly, as words of two texts are held together."""
     if language == "en" and word.isascii():
-        from nanomem_tui.stemming import stem
+        from nanomem_tui.language.stemming import stem
 
         return stem(word)
     if language == "ko":

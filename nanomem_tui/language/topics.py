@@ -16,7 +16,7 @@ from nanomem_tui.language.features import tokens
 
 _WHOLE = {"headings": 3}
 """A word of a table that is not longer has to be the whole word; 4 elsewhere."""
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Words:
@@ -87,6 +87,15 @@ def topics_of_line(text: str) -> frozenset[str]:
 def cues_of(text: str) -> frozenset[str]:
     """Return what the words of a line give away."""
     return _words("cues").of(text)
+
+
+def is_needed_once(text: str) -> bool:
+    """Return whether a line tells what matters when it is needed once: health, birth, family, emergencies.
+
+    >>> is_needed_once("Tom is allergic to penicillin")
+    True
+    """
+    return "needed" in cues_of(text) or not topics_of_line(text).isdisjoint(("identity", "family", "health"))
 
 
 def title_of(topic: str, text: str) -> str:

@@ -68,7 +68,8 @@ def newest(store: MemoryStore) -> LogEntry | None:
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
     """What `run` would add; writes nothing. What was deleted here does not come back, but what an undone backfill
     brought does: the first turn makes none after an undo, so that this one is wanted."""
-    from nanomem_tui.memory import safety, secrets
+    from nanomem_tui.language import secrets
+    from nanomem_tui.memory import safety
     from nanomem_tui.memory.transfer.plan import key_of
 
     snapshot = store.load("item")

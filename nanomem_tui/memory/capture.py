@@ -1,6 +1,6 @@
 """What a turn says that is worth remembering, and what becomes of it: saved, confirmed, kept for a person, or dropped.
 
-Owns the judgement of seed 001 §6 over candidates that `capture_rules` reads: safety, thresholds, channels, the number
+Owns the judgement of seed 001 §6 over candidates that `remembering` reads: safety, thresholds, channels, the number
 per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
 what reads as an order or holds a secret is never dropped but waits in the inbox. A secret is masked before anything
 else looks at the text (`capture`), so that no other reason to hold it back lets the secret through.
@@ -12,17 +12,19 @@ that it could never be captured.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.memory import capture_rules, capture_senders, pasted, retention, safety, said_on, secrets, unwanted
+from nanomem_tui import clock, language
+from nanomem_tui.language import pasted, remembering, secrets
+from nanomem_tui.language.remembering import Said
+from nanomem_tui.language.sentences import split
+from nanomem_tui.memory import capture_senders, retention, safety, said_on
 from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
 from nanomem_tui.operations import new_key
-from nanomem_tui.sentences import split
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item, dumped
 
@@ -105,13 +107,10 @@ class Captured(NamedTuple):
         return tuple(row for row in self.rows if row.why)
 
 
-def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Candidate]:
-    """What a message of a role (user, assistant, tool) could add to memory; nothing where the settings say not to read
-    it, or the message says not to remember it. Only a user can ask for something to be remembered."""
-    if not reads(role, settings) or len(text) > MAX_MESSAGE or unwanted.is_unwanted(text):
-        return []
+def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
+    """What a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for it."""
     found: dict[str, Candidate] = {}
-    for told in capture_rules.said_in(text):
+    for told in said:
         candidate = _candidate(told, role)
         found.setdefault(safety.normal(candidate.text), candidate)
     return list(found.values())
@@ -123,7 +122,7 @@ def reads(role: str, settings: Settings) -> bool:
     return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
 
 
-def _candidate(said: capture_rules.Said, role: str) -> Candidate:
+def _candidate(said: Said, role: str) -> Candidate:
     if role == "user":
         return Candidate(said.text, said.kind, said.importance, said.confidence, said.explicit, said.intent)
     plain = said._replace(explicit=False)
@@ -221,16 +220,17 @@ def capture(
     if not reads(role, settings):
         return Captured()
     text = secrets.mask_start(text)
+    message, is_person = language.read(text), role == "user"
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if (channel := origin.audience.channel) not in settings.capture_channels:
-        own = pasted.said(text) if role == "user" else text
-        wishes = [one for one in candidates(own, role=role, settings=settings) if one.explicit]
+        is_read = is_person and len(text) <= MAX_MESSAGE and not message.is_unwanted
+        wishes = [one for one in candidates(message.said) if one.explicit] if is_read else []
         why = f"channel {channel} is not in capture_channels"
-        barred = wishes or ([whole] if role == "user" else [])
+        barred = wishes or ([whole] if is_person else [])
         return Captured(dropped=tuple((one, why) for one in barred))
     if len(text) > MAX_MESSAGE:
         return Captured(dropped=((whole, TOO_LONG),))
-    if unwanted.is_unwanted(text):
+    if message.is_unwanted:
         return Captured(dropped=((whole, UNWANTED),))
     findings = safety.check(text)
     for found in findings:
@@ -243,15 +243,13 @@ def capture(
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = capture_senders.held(origin.audience, settings)
-    own, others = pasted.parts(text) if role == "user" else (text, "")
-    given = seen(candidates(own, role=role, settings=settings))
+    given = seen(candidates(message.said if is_person else remembering.said_in(text), role))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
-    if others:  # it says "I", and nobody knows who that is: a person looks at it
-        reported = pasted.reports(text)
-        told = candidates(others, role=role, settings=settings)
-        if reported and not (given or told):
-            told = candidates(text, role=role, settings=settings)
-        why = pasted.REPORTED if reported else pasted.WHY
+    if is_person and message.others:  # it says "I", and nobody knows who that is: a person looks at it
+        told = candidates(remembering.said_in(message.others))
+        if message.reports and not (given or told):
+            told = candidates(remembering.said_in(text))
+        why = pasted.REPORTED if message.reports else pasted.WHY
         theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
         verdicts = verdicts._replace(
             quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
@@ -264,22 +262,14 @@ def capture(
     rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
     rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
     asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
-    dropped = (*verdicts.dropped, *((whole._replace(text=one), why) for one, why in _told(own, role)))
+    dropped = verdicts.dropped
+    if is_person:
+        dropped += tuple((whole._replace(text=one), TAKEN_BACK) for one in message.forgetting)
+        dropped += tuple((whole._replace(text=one), NO_WORDS) for one in message.pointing)
     held = next((found for found in findings if found.kind == "secret"), None)
-    if held is not None and role == "user" and not rows and not dropped:
+    if held is not None and is_person and not rows and not dropped:
         dropped = ((whole, held.why),)
     return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
-
-
-def _told(text: str, role: str) -> list[tuple[str, str]]:
-    """The sentences of a person that ask for something of the memory and add nothing to it, with the reason."""
-    told = []
-    for sentence in capture_rules.sentences(capture_rules.without_lists(text)) if role == "user" else ():
-        if capture_rules.asks_to_forget(sentence):
-            told.append((sentence, TAKEN_BACK))
-        elif capture_rules.points_only(sentence):
-            told.append((sentence, NO_WORDS))
-    return told
 
 
 def beginning(text: str) -> str:

@@ -7,7 +7,6 @@ Owns which text of each source is a passage, how much of it is kept in RAM, and 
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
+from nanomem_tui.language.cues import asked_speaker
+from nanomem_tui.language.tokens import shown
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
@@ -25,7 +26,6 @@ from nanomem_tui.memory.session_files import SessionFile
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.shelf import Room, Shelf
 from nanomem_tui.text import counted
-from nanomem_tui.tokens import shown
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.collection import PassageVectors
@@ -54,19 +54,6 @@ _DREAMS = "dream:"  # how the key of the transcript of a Dream begins
 _STEP = 16  # files between two looks whether anybody still waits
 
 _LINES = 3  # lines of one archive entry that may stand before another entry
-
-_BY_USER = re.compile(
-    r"\b(?:did|do|does|have|has|had|was|am) (?:i|we|the user)\b"
-    r"|\b(?:i|we) (?:said|told|asked|mentioned|wrote|wanted|decided)\b"
-    r"|我们?(?:之前|以前|上次|曾经?|当时)*(?:说|问|提|告诉|要求|决定)",
-    re.IGNORECASE,
-)
-_BY_ASSISTANT = re.compile(
-    r"\b(?:did|have|had) (?:you|the (?:assistant|agent|bot))\b"
-    r"|\byou (?:said|told|suggested|recommended|answered|advised|wrote)\b"
-    r"|你(?:之前|以前|上次|曾经?|当时)*(?:说|建议|推荐|告诉|回答)",
-    re.IGNORECASE,
-)
 
 
 class Told(NamedTuple):
@@ -315,14 +302,6 @@ def _entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
         for number, (_, text) in enumerate(marks(entry.content))
         if text
     ]
-
-
-def asked_speaker(query: str) -> str:
-    """Whose words a question asks for, as a role; empty when it does not tell."""
-    by_user, by_assistant = _BY_USER.search(query), _BY_ASSISTANT.search(query)
-    if bool(by_user) == bool(by_assistant):
-        return ""
-    return "user" if by_user else "assistant"
 
 
 def _said_in(key: str, first: int, messages: Iterable[Message], place: str) -> list[Passage]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
+from nanomem_tui import language
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import capture, capture_rules, capture_senders, corrections, names, pasted, prompt
+from nanomem_tui.language import corrections, remembering
+from nanomem_tui.memory import capture, capture_senders, names, prompt
 from nanomem_tui.memory.pending import Recovered
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.working import Exchange
@@ -29,7 +31,7 @@ def told(turn: Exchange, place: Audience, settings: Settings, workspace_id: str)
     checked = turn.answer_checked and (answer is None or not _asks(turn.assistant or ""))
     shown = turn._replace(speaker=speaker, sender=sender, user=said, assistant=answer, answer_checked=checked)
     if not capture_senders.held(audience, settings):
-        return shown._replace(checked=not pasted.reports(turn.user))
+        return shown._replace(checked=not language.read(turn.user).reports)
     shown = shown._replace(speaker=speaker if turn.sender else UNNAMED, checked=False)
     if not _waits(turn.user, audience, _Kept(settings), workspace_id):
         return shown
@@ -66,7 +68,7 @@ class _Kept:
 @lru_cache(1024)
 def _asks(answer: str) -> bool:
     """Whether an answer asks for something to be remembered, as only a person may: what a tool gave may stand in it."""
-    return any(said.explicit for said in capture_rules.said_in(answer))
+    return any(said.explicit for said in remembering.said_in(answer))
 
 
 @lru_cache(1024)  # the same turns are told again in every turn that follows

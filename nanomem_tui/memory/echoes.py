@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nanomem_tui.tokens import fold, query_words
+from nanomem_tui.language.tokens import fold, query_words
 
 READ = 4_000
 """Characters of an answer that are looked at; later turns are told fewer."""

@@ -13,13 +13,13 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.language import wishes
 from nanomem_tui.language.features import is_wide
-from nanomem_tui.memory import capture_rules, unwanted
+from nanomem_tui.language.message import Message
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import tokens
 
 LABEL = "forget: "
 """How the words of a proposal begin; then those of the memory."""
@@ -31,17 +31,6 @@ def target_of(row: object) -> str:
     """The id of the item that a proposal would delete; empty for every other row."""
     held = row.meta.get("inbox") if isinstance(row, Item) and not row.enabled else None
     return str(held.get("forgets", "")) if isinstance(held, dict) else ""
-
-
-def wish(sentence: str) -> list[list[wishes.Name]]:
-    """What a sentence asks to be forgotten, as the words that name it, clause by clause; empty when it asks for
-    nothing, or names nothing."""
-    return wishes.named(sentence) if capture_rules.asks_to_forget(sentence) else []
-
-
-def asks(text: str) -> bool:
-    """Whether a message asks to forget something, everything, or to remember nothing: no correction of an answer."""
-    return unwanted.is_unwanted(text) or any(map(capture_rules.asks_to_forget, capture_rules.sentences(text)))
 
 
 def named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
@@ -63,7 +52,7 @@ def named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> l
 
 
 def proposals(
-    text: str,
+    message: Message,
     origin: Origin,
     settings: Settings,
     of_scope: Callable[[str], Iterable[Item]],
@@ -73,10 +62,11 @@ def proposals(
     """The proposals to delete what a message of a person asks to be forgotten: for each the memories of this
     chat or this person that are meant. Raises BadInput for a malformed chat or sender."""
     audience = origin.audience
-    if not reads("user", settings) or audience.channel not in settings.capture_channels or len(text) > MAX_MESSAGE:
+    if not reads("user", settings) or audience.channel not in settings.capture_channels:
         return Captured()
-    said = capture_rules.sentences(text)
-    asked = [clauses for one in said if (clauses := wish(one))]
+    if len(message.text) > MAX_MESSAGE:
+        return Captured()
+    asked = [clauses for one in message.forgetting if (clauses := wishes.named(one))]
     keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked else ()
     active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
     found = [row for clauses in asked for row in named(clauses, active)]

@@ -165,7 +165,8 @@ def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
 
 def stored_secrets(store: MemoryStore) -> Iterator[Problem]:
     """How many items and lessons hold a secret: a person may have typed it, so that is a note."""
-    from nanomem_tui.memory import secret_signs, secrets
+    from nanomem_tui.language import secrets
+    from nanomem_tui.language.secrets import signs as secret_signs
 
     rows = store.load("item")
     texts = (

@@ -172,7 +172,7 @@ def origin(row: Row) -> str:
 
 
 def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) -> Item:
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
     from nanomem_tui.memory.items import checked
 
     words = secrets.mask(row.text) if text is None else checked(text)
@@ -180,7 +180,7 @@ def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) ->
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
     from nanomem_tui.memory.items import checked
 
     trigger, bad = secrets.mask(row.trigger), secrets.mask(row.bad_action)

@@ -17,7 +17,8 @@ from nanomem_tui import regular
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
-from nanomem_tui.memory import scopes, secrets
+from nanomem_tui.language import secrets
+from nanomem_tui.memory import scopes
 from nanomem_tui.memory.appending import append, opened, read_from
 from nanomem_tui.store import atomic
 

@@ -11,6 +11,6 @@ from nanomem_tui.text import quoted
 
 def told(text: str) -> str:
     """The beginning of a text between quotation marks, masked before it is cut."""
-    from nanomem_tui.memory import secrets  # a status makes no label: it reads no rules of words
+    from nanomem_tui.language import secrets  # a status makes no label: it reads no rules of words
 
     return quoted(secrets.mask_start(text))

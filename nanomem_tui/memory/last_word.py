@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nanomem_tui.memory import corrections
+from nanomem_tui.language import corrections
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item, Lesson
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from nanomem_tui.language import spoken
 from nanomem_tui.memory.groups import is_private
 from nanomem_tui.memory.scope_names import Scope, name_of, of_item, of_key
 from nanomem_tui.memory.scopes import Audience
@@ -47,10 +48,6 @@ _ROLE = re.compile(
 )
 _NO_PLACE = "(?![村镇鎮市区區县縣路街站寺町駅])"
 """What a place has behind a name that is a person's elsewhere."""
-_FIRST_PERSON = re.compile(
-    r"(?i)\b(?:my|i'm|i’m|i am|i have|i was|i live|i work|mein(?:e|en|em|er)?|ich bin|ich habe|ich wohne|mi esposa|"
-    r"mi esposo|mi hij[oa]|soy|je suis|j'ai|j’ai)\b|我(?:的|是|有|住|家)|私(?:の|は)|ผม|ฉัน|내 |저는|나는"
-)
 
 
 class Leak(NamedTuple):
@@ -250,9 +247,7 @@ def _private(row: Item) -> Leak | None:
     if held:
         article = "an" if held[0][0] in "aeiouAEIO" else "a"
         return Leak(row, "private", f"it holds {article} {held[0]}; every chat sees it", 0.9, home)
-    said = _FIRST_PERSON.search(text) if home else None
-    if said is not None:
-        words = said.group().strip()
+    if home and (words := spoken.of_oneself(text)):
         return Leak(row, "private", f"“{words}” was said in {home}; every chat sees it", 0.6, home)
     return None
 
@@ -261,7 +256,7 @@ def _contacts(text: str) -> list[str]:
     """The addresses and numbers of a text, by what they are; not those of an office."""
     if "@" not in text and len(_DIGIT.findall(text)) < LEAST_DIGITS:
         return []
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     return [one.kind for one in secrets.find(text, personal=True) if not _ROLE.match(text, one.start)]
 
@@ -295,7 +290,7 @@ def _is_name(written: str, name: str) -> bool:
     common English word with an @."""
     if not name.isalpha() or written.startswith("@"):
         return True
-    from nanomem_tui.store.word_index import is_common
+    from nanomem_tui.language.common_words import is_common
 
     return not is_common(name.casefold()) and not written.islower()
 

@@ -17,13 +17,13 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
 from nanomem_tui.memory.fading import effective, is_weak, weak
 from nanomem_tui.memory.scopes import said_again
 from nanomem_tui.operations import new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson, lesson_key
-from nanomem_tui.tokens import fold, tokens
 
 TRIGGER, ACTION = 120, 260
 HEAD = 180
@@ -171,7 +171,8 @@ def _from_feedback(
     actor_key: str,
     unknown: str,
 ) -> list[Taught]:
-    from nanomem_tui.memory import corrections, injection
+    from nanomem_tui.language import corrections
+    from nanomem_tui.memory import injection
 
     found = corrections.detect(event.text, settings, event.answer)
     if found is None or found.is_empty:
@@ -204,7 +205,7 @@ def _waits_for_origin(lesson: Lesson) -> bool:
 def _teach(
     trigger: str, bad: str, better: str, source: str, lessons: Sequence[Lesson], now: datetime, session: str, actor: str
 ) -> list[Taught]:
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     trigger, better = secrets.mask(trigger)[:TRIGGER], shorten(secrets.mask(better))
     bad = shorten(secrets.mask(bad))
@@ -317,7 +318,7 @@ def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     so a lesson that a person wrote gives way too, but to another that a person wrote. The same is true of what one
     correction asks for and another forbids in so many words; what a person wrote takes no part in that. So an older
     one is kept, and counts again when the newer one is gone."""
-    from nanomem_tui.memory import corrections, stances
+    from nanomem_tui.language import corrections, stances
 
     topics: dict[str, list[Lesson]] = {}
     older: dict[str, Lesson] = {}

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nanomem_tui import dates
+from nanomem_tui.language import dates
 from nanomem_tui.memory import retention, said_on
 from nanomem_tui.store.values import Item, dumped
 

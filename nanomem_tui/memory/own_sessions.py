@@ -18,7 +18,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import key_to_own_name
 from nanomem_tui.formats.sessions import Session, parse_session
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.memory.appending import opened, read_from
 from nanomem_tui.memory.reading import read_log
 from nanomem_tui.settings import Settings

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Refused
-from nanomem_tui.memory import labels, retention, safety, secrets
+from nanomem_tui.language import secrets
+from nanomem_tui.memory import labels, retention, safety
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, waiting
 from nanomem_tui.memory.twins import Twins

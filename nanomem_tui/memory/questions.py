@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.language.tokens import query_weights, query_words
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import trust
-from nanomem_tui.tokens import query_weights, query_words
 
 REPLY_WEIGHT = 0.5
 """What a word counts that stands only in the message replied to."""

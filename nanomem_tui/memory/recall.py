@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.language.tokens import query_weights
 from nanomem_tui.memory import fusion, questions, retention, scoring
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -27,7 +28,6 @@ from nanomem_tui.store import reading, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.store.word_index import Candidate, ItemIndex, without_common
-from nanomem_tui.tokens import query_weights
 
 __all__ = ["Cut", "Question", "Recall", "Recalled"]
 

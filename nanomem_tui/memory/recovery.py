@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.wal_state import TEXT_LIMIT
-from nanomem_tui.memory import capture, mirrors, secrets
+from nanomem_tui.language import secrets
+from nanomem_tui.memory import capture, mirrors
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import Audience, waiting
 from nanomem_tui.memory.turn_keeping import Draft

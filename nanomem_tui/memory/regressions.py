@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, NotFound, Problem, from_os_error
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.memory.appending import append, opened, read_from
 from nanomem_tui.memory.recall import Question, Recalled
 from nanomem_tui.memory.scopes import Audience

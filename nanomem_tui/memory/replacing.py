@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory import capture_kinds, capture_rules
+from nanomem_tui.language import capture_kinds, remembering
+from nanomem_tui.language.message import Message
+from nanomem_tui.language.tokens import query_tokens
 from nanomem_tui.memory.capture import Candidate, Origin
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.superseding import of_speaker
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import query_tokens
 
 
 class Replaced(NamedTuple):
@@ -137,21 +138,21 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(query_tokens(text))
 
 
-def mends(text: str, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Mend]:
+def mends(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Mend]:
     """What a message corrects of what holds of the person who speaks, and of what that person told this chat. Raises
     BadInput for a malformed chat or sender."""
-    said = _said(text)
+    said = _said(message)
     told = of_speaker(origin, of_scope) if any(map(replaced, said)) else []
     rows = [row for row in told if row.kind != "episodic"]
     return [known for one in said if (known := mend(one, rows)) is not None] if rows else []
 
 
-def _said(text: str) -> list[str]:
+def _said(message: Message) -> list[str]:
     """The sentences of a message, and what it asks to be remembered, each once."""
-    if not any(sign in text for sign in ("not", "n't", "n’t", "不")):
+    if not any(sign in message.own for sign in ("not", "n't", "n’t", "不")):
         return []
-    asked = (one.text for one in capture_rules.said_in(text))
-    return list(dict.fromkeys((*capture_rules.sentences(text), *asked)))
+    asked = (one.text for one in message.said)
+    return list(dict.fromkeys((*message.sentences, *asked)))
 
 
 def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]:
@@ -165,6 +166,6 @@ def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]
     told = {one.text for one in after}
     for known in rest.values():
         if known.text not in told:
-            sure, weight = capture_rules.WEIGHTS[known.item.kind]
+            sure, weight = remembering.WEIGHTS[known.item.kind]
             after.append(Candidate(known.text, known.item.kind, weight, sure, intent="correction"))
     return [one for one in after if not (found and one.kind == "episodic")]

@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from nanomem_tui.attach import fence
-from nanomem_tui.memory import injection, secrets
-from nanomem_tui.tokens import fold
+from nanomem_tui.language import secrets
+from nanomem_tui.language.tokens import fold
+from nanomem_tui.memory import injection
 
 Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]
 

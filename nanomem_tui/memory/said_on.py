@@ -10,7 +10,8 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 
-from nanomem_tui import clock, dates
+from nanomem_tui import clock
+from nanomem_tui.language import dates
 from nanomem_tui.memory.cron import zone_of
 from nanomem_tui.paths import Paths
 from nanomem_tui.store.values import Item, dumped, fact_of

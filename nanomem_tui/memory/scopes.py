@@ -217,7 +217,7 @@ def _id(value: str | None, scope: str, need: str) -> str:
             "give the channel's own id",
         )
     if " " in value:  # a title: turns keep it so, too
-        from nanomem_tui.memory import secrets  # no list has to wait for its patterns
+        from nanomem_tui.language import secrets  # no list has to wait for its patterns
 
         return secrets.mask(value)
     return value

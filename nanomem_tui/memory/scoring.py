@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.language.tokens import shown, tokens
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate
-from nanomem_tui.tokens import shown, tokens
 
 Weights = Mapping[str, float]
 

@@ -15,9 +15,10 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory import cues, fusion
+from nanomem_tui.language import cues
+from nanomem_tui.language.tokens import query_weights, tokens
+from nanomem_tui.memory import fusion
 from nanomem_tui.store.word_index import Vocabulary, WordIndex, nearest, without_common
-from nanomem_tui.tokens import query_weights, tokens
 
 AFTER, AFTER_2 = 0.5, 0.4
 BEFORE, BEFORE_2 = 0.3, 0.2

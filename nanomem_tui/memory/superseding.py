@@ -8,17 +8,23 @@ person to decide. Pure: the mark of what gives way is that of `superseded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
-from nanomem_tui.language.compare import language_of_both, shares_of
+from nanomem_tui.language.compare import shares_of
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.pair_features import LIGHT
+from nanomem_tui.language.remembering import WEIGHTS
 from nanomem_tui.language.statement import statement
 from nanomem_tui.memory.capture import Candidate, Origin
-from nanomem_tui.memory.capture_rules import WEIGHTS
 from nanomem_tui.store.values import Item
 
-KNOWN, NEAR = 500, 40
+KNOWN, NEAR = 500, 20
 """How many memories of a person, the newest first, are looked at; and how many of them, the nearest, are compared."""
-LIKELY, SURE = 0.55, 0.8
-"""How likely an old memory has to be no longer so, to give way; and one that has no word in common with the new."""
+LIKELY = (0.85, 0.6, 0.4)
+"""How likely an old memory has to be no longer so, to give way: one that has nothing in common with the new one, one
+word, or two."""
+MOST = 2
+"""How many memories give way to one statement: what seems to end more of them says something else."""
 LASTING = ("fact", "preference")
 
 
@@ -35,9 +41,17 @@ def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> lis
 
 def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
     """List the memories that a new statement takes the place of. `rows`: those of the speaker, the newest first."""
-    others = [(_shared(text, row.text), row) for row in rows[:KNOWN] if row.text != text and not row.pinned]
+    language = language_of(text)
+    topics = _topics(text, language)
+    others = [
+        (len(topics & _topics(row.text, language)), row)
+        for row in rows[:KNOWN]
+        if row.text != text and not row.pinned
+    ]
     others.sort(key=lambda one: one[0], reverse=True)
-    return [row for shared, row in others[:NEAR] if _no_longer_so(row.text, text) >= (LIKELY if shared else SURE)]
+    found = [(_no_longer_so(row.text, text), shared, row) for shared, row in others[:NEAR]]
+    found.sort(key=lambda one: one[0], reverse=True)
+    return [row for likely, shared, row in found[:MOST] if likely >= LIKELY[min(shared, 2)]]
 
 
 def _no_longer_so(old: str, new: str) -> float:
@@ -47,17 +61,12 @@ def _no_longer_so(old: str, new: str) -> float:
     return shares["newer"] + shares["denial"]
 
 
-def _shared(text: str, known: str) -> int:
-    """How many words, or things that words mean, two statements have in common."""
-    language = language_of_both(text, known)
-    return len(_topics(text, language) & _topics(known, language))
-
-
+@lru_cache(1024)
 def _topics(text: str, language: str) -> frozenset[str]:
+    """The words of a statement, and the things that they mean: what two statements have in common."""
     found = statement(text, language)
-    return frozenset(
-        topic for token in found.tokens for topic in (token.stem, *token.notions) if not topic.startswith("mark:")
-    ) | {value.kind for value in found.values}
+    told = (topic for token in found.tokens for topic in (token.stem, *token.notions))
+    return frozenset(topic for topic in told if topic not in LIGHT and not topic.startswith("mark:"))
 
 
 def in_place(candidate: Candidate, over: Sequence[Item]) -> Candidate:

@@ -14,23 +14,11 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from types import MappingProxyType
 
-from nanomem_tui import clock, dates
+from nanomem_tui import clock
 from nanomem_tui.errors import AccessDenied, BadInput, DiskFull, NanomemError, NotFound, Problem, StoreError
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
-from nanomem_tui.memory import (
-    backfill,
-    corrections,
-    earlier,
-    echoes,
-    last_word,
-    learning,
-    names,
-    prompt,
-    retention,
-    said_on,
-    secrets,
-    todos,
-)
+from nanomem_tui.language import corrections, dates, secrets, todos
+from nanomem_tui.memory import backfill, earlier, echoes, last_word, learning, names, prompt, retention, said_on
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.notes_header import NotesHeader
 from nanomem_tui.memory.reading import read_file

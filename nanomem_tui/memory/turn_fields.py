@@ -16,7 +16,7 @@ from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.text import is_utf8
 
 MAX_TEXT = 500_000

@@ -10,21 +10,19 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, language
+from nanomem_tui.language import corrections, secrets
 from nanomem_tui.memory import (
     capture,
     capture_senders,
-    corrections,
     efficacy,
     forgetting,
     last_word,
     learning,
     mirrors,
-    pasted,
     reflecting,
     replacing,
     safety,
-    secrets,
     superseded,
     superseding,
     unkept,
@@ -177,7 +175,7 @@ class Keeper:
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            mends = replacing.mends(pasted.said(given.text), origin, self._twins.of_scope)
+            mends = replacing.mends(language.read(given.text), origin, self._twins.of_scope)
             known = superseding.of_speaker(origin, self._twins.of_scope) if rest else []
             after = []
             for one in replacing.mended(rest, mends):
@@ -204,8 +202,8 @@ class Keeper:
                 rows = (_in_place(draft, row, over.get(row.item.text, ())) for row in found.rows)
                 found = found._replace(rows=tuple(rows))
                 of_scope, twin = self._twins.of_scope, draft.twin
-                own = pasted.said(text)
-                asked = forgetting.proposals(own, origin, self._settings, of_scope, twin, clock.past(given.at))
+                message = language.read(text)
+                asked = forgetting.proposals(message, origin, self._settings, of_scope, twin, clock.past(given.at))
             parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
@@ -230,7 +228,7 @@ class Keeper:
         if is_whole or given.text in known:
             return []
         forgets = any("forgets" in str(row.item.meta_json) for part in users for row in part.rows)
-        found = unkept.reasons(given.text, known, self._settings, forgets=forgets)
+        found = unkept.reasons(language.read(given.text), known, self._settings, forgets=forgets)
         return [Dropped(text, why) for text, why in found]
 
     def _remembered(self, rows: Sequence[capture.Row], role: str) -> tuple[capture.Row, ...]:
@@ -261,8 +259,9 @@ class Keeper:
 
     def _correction(self, given: TurnInput, before: Before) -> corrections.Correction | None:
         """What the message corrects of the answer before it; one that asks to forget corrects nothing."""
-        own = pasted.said(given.text)
-        return None if forgetting.asks(own) else corrections.detect(own, self._settings, before.answer)
+        message = language.read(given.text)
+        found = corrections.detect(message.own, self._settings, before.answer)
+        return None if found is None or message.is_unwanted or message.forgetting else found
 
     def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
@@ -283,7 +282,7 @@ class Keeper:
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, efficacy.after_turn(here, failed, now))
-        corrects = [learning.Feedback(pasted.said(given.text), before.answer, before.echoes)] if said else []
+        corrects = [learning.Feedback(language.read(given.text).own, before.answer, before.echoes)] if said else []
         events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         in_vain = {one.lesson.id for one in taught if one.what == "recurred"}

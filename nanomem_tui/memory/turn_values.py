@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import names, said_on, secrets, turn_fields
+from nanomem_tui.language import secrets
+from nanomem_tui.memory import names, said_on, turn_fields
 from nanomem_tui.memory.injections import logged_words
 from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from nanomem_tui.memory import capture_rules, forgetting, pasted
+from nanomem_tui.language import pasted, remembering, wishes
+from nanomem_tui.language.message import Message
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.settings import Settings
-from nanomem_tui.tokens import tokens
 
 OFF = "capturing is off (capture_enabled)"
 QUESTION = "a question"
@@ -24,37 +25,38 @@ MOST = 20
 _WORD = re.compile(r"[^\W\d_]")
 
 
-def reasons(text: str, known: Collection[str], settings: Settings, *, forgets: bool = False) -> list[tuple[str, str]]:
+def reasons(
+    message: Message, known: Collection[str], settings: Settings, *, forgets: bool = False
+) -> list[tuple[str, str]]:
     """The parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or is
     dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
     if not settings.capture_enabled:
-        return [(text, OFF)] if not known else []
-    found = list(_reasons(text, known, forgets=forgets))
+        return [(message.text, OFF)] if not known else []
+    found = list(_reasons(message, known, forgets=forgets))
     if len(found) > MOST:
         found[MOST:] = [(f"{len(found) - MOST} more sentences", NOTHING)]
     return found
 
 
-def _reasons(text: str, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
-    own, others = pasted.parts(text)
+def _reasons(message: Message, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
     said = [frozenset(tokens(one)) for one in known]
-    for sentence in capture_rules.sentences(own):
-        if _is_known(sentence, said) or (forgets and _asks_to_forget(sentence)):
+    for sentence in message.sentences:
+        if _is_known(sentence, said) or (forgets and sentence in message.forgetting and wishes.named(sentence)):
             continue
         yield sentence, _reason(sentence)
-    for line in (line.strip() for line in own.splitlines()):
+    for line in (line.strip() for line in message.own.splitlines()):
         if line.startswith(">") and not _is_known(line, said):
             yield line, QUOTED
-    if others.strip() and not _is_known(others, said):
-        yield others.strip(), pasted.WHY
+    if (others := message.others.strip()) and not _is_known(others, said):
+        yield others, pasted.WHY
 
 
 def _reason(sentence: str) -> str:
     if _WORD.search(sentence) is None:
         return NO_WORDS
-    if capture_rules.is_question(sentence):
+    if remembering.is_question(sentence):
         return QUESTION
-    if capture_rules.is_small_talk(sentence):
+    if remembering.is_small_talk(sentence):
         return SMALL_TALK
     return NOTHING
 
@@ -63,7 +65,3 @@ def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
     """Whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
     words = frozenset(tokens(sentence))
     return any(words <= one or 5 * len(words & one) >= 3 * len(one) for one in said if one)
-
-
-def _asks_to_forget(sentence: str) -> bool:
-    return bool(forgetting.wish(sentence))

@@ -15,7 +15,7 @@ from pathlib import Path
 from nanomem_tui import clock, regular
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import wal_state
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.memory.appending import opened
 from nanomem_tui.store import atomic
 

@@ -10,9 +10,9 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock, dates
+from nanomem_tui import clock
 from nanomem_tui.formats.wal_state import Turn, WalState
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import dates, secrets
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message

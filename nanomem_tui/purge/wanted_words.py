@@ -13,7 +13,7 @@ from copy import copy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.store import word_runs
 from nanomem_tui.store.forgotten import Forgotten, called
 from nanomem_tui.store.purge_marker import Mark

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.errors import BadInput, NotFound, Refused
-from nanomem_tui.memory import secrets
+from nanomem_tui.language import secrets
 from nanomem_tui.server import grpc_values as values
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS

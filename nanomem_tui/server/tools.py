@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 
-from nanomem_tui import dates, errors
+from nanomem_tui import errors
 from nanomem_tui.attach.tool import NOTHING
 from nanomem_tui.facts.search import LIMIT, Answer, Found
+from nanomem_tui.language import dates
 from nanomem_tui.memory import prompt, proposing, said_on
 from nanomem_tui.memory.proposing import Proposals
 from nanomem_tui.memory.questions import Question

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import tokens
+from nanomem_tui.language import tokens
 from nanomem_tui.store import reading
 from nanomem_tui.store.reading import Reading
 from nanomem_tui.store.values import Item

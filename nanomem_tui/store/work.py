@@ -33,8 +33,9 @@ from sqlalchemy import (
     update,
 )
 
-from nanomem_tui import json_text, tokens
+from nanomem_tui import json_text
 from nanomem_tui.errors import Moved, NanomemError, NewerDatabase
+from nanomem_tui.language import tokens
 from nanomem_tui.store import leases, migrations, models, work_models, work_search
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.reading import OlderSchema, escaped, unescaped

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy import table as named_table
 from sqlalchemy.sql.expression import ColumnClause
 
-from nanomem_tui import tokens
+from nanomem_tui.language import tokens
 from nanomem_tui.store import work_models
 from nanomem_tui.store.knowledge_values import Chunk
 from nanomem_tui.store.reading import escaped, unescaped

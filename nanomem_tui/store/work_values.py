@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock, tokens
+from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
+from nanomem_tui.language import tokens
 from nanomem_tui.store.work_kinds import KINDS, Field, Kind, Tier
 from nanomem_tui.text import one_line
 

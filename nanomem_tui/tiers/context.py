@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import secret_signs, secrets
+from nanomem_tui.language import secrets
+from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.tiers import context_fitting, context_sources, token_counts

@@ -34,13 +34,14 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from nanomem_tui.language import spoken
+from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.memory import injection
 from nanomem_tui.memory.prompt import HEAD, LEFT_OUT, plain, plain_lines
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.store.word_index import saturated
 from nanomem_tui.text import clusters, counted
 from nanomem_tui.tiers.context_values import MARK, TIERS, UNRELATED, ContextChunk, Finding
-from nanomem_tui.tokens import fold, tokens
 
 LEAST = 24
 """Tokens that a part of a finding has at least."""
@@ -198,11 +199,6 @@ MOST = 4_000
 _NUMBERS = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"[_/@\\]|\w[.:]\w|[a-z][A-Z]")
 _SIGNS = ".,;:!?()[]{}<>\"'“”‘’«»"
-_DENIALS = re.compile(
-    r"\b(?:not|no|never|none|nor|without|cannot|neither|nothing|нет|не|ни|без|nicht|kein\w*|nie|ohne|pas|jamais|sans|sin|"
-    r"nunca)\b|n['’]t\b|[不没無无未非别勿]|ไม่",
-    re.IGNORECASE,
-)
 
 
 class Said(NamedTuple):
@@ -228,7 +224,7 @@ def said(text: str) -> Said:
         if _NAME.search(word) or (word[:1].isupper() and before[-1] not in ".!?:"):
             telling[word.casefold()] += 1
         before = written
-    telling["not"] = len(_DENIALS.findall(head))
+    telling["not"] = spoken.denials(head)
     words = frozenset(word for word in tokens(head) if len(word) != 2 or word.isascii())
     return Said(fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:])
 

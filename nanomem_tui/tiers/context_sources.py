@@ -11,6 +11,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.language.tokens import shown, tokens
 from nanomem_tui.memory import prompt, said_on
 from nanomem_tui.memory.fusion import nearness
 from nanomem_tui.memory.questions import Question
@@ -22,7 +23,6 @@ from nanomem_tui.store.work_kinds import FINAL, KINDS, RECORD_KINDS, TIERS, Tier
 from nanomem_tui.store.work_values import TierRecord, Where
 from nanomem_tui.tiers.context_values import MARK, Finding, Task
 from nanomem_tui.tiers.entries import agent_of, description_of
-from nanomem_tui.tokens import shown, tokens
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
+from nanomem_tui.language.tokens import query_weights, query_words, tokens
 from nanomem_tui.memory.questions import MAX_QUERY
 from nanomem_tui.text import counted, one_line, whole
-from nanomem_tui.tokens import query_weights, query_words, tokens
 
 TIERS = ("operational", "working", "longterm", "knowledge")
 """What is searched, in this order."""

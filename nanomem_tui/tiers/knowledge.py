@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock, json_text
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.store import atomic
 from nanomem_tui.store import knowledge as stored
@@ -34,7 +35,6 @@ from nanomem_tui.text import counted, quoted
 from nanomem_tui.tiers import knowledge_sources as sources_of
 from nanomem_tui.tiers.knowledge_search import search
 from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, quiet
-from nanomem_tui.tokens import tokens
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

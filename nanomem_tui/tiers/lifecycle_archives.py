@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui import tokens
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.language import tokens
 from nanomem_tui.store import work, year_archive
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import KINDS

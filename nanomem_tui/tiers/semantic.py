@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.language.tokens import query_weights
 from nanomem_tui.memory.fusion import FAR, nearness
 from nanomem_tui.store.work_kinds import RECORD_KINDS, Kind, kind_of
 from nanomem_tui.store.work_search import MOST_WORDS
 from nanomem_tui.store.work_values import TierHit
-from nanomem_tui.tokens import query_weights
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeHit

@@ -31,8 +31,8 @@ from nanomem_tui.language.statement import statement  # noqa: E402
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"
 STRENGTH = {"pairs": 0.15, "evidence": 0.05}
-RARE = {"unsure": 1.6, "denial": 1.2}
-"""How much what is taught seldom counts."""
+RARE = {"unsure": 1.6, "denial": 1.2, "unrelated": 0.3}
+"""How much what is taught seldom, or very often, counts."""
 OTHERS = {"pairs": 0.5, "evidence": 0.25}
 """How much what else the items show counts, beside the items."""
 FORMAL = 0.35
@@ -70,8 +70,9 @@ def main() -> int:
             continue
         data = taught(name)
         shares = folded(name, data)
-        least = least_pairs(data, shares) if name == "pairs" else {"true": LEAST_EVIDENCE}
-        print(name, len(data.labels), *report(name, data, shares, least), sep="\n  ", flush=True)
+        told = data._replace(labels=["different" if one == "unrelated" else one for one in data.labels])
+        least = least_pairs(told, shares) if name == "pairs" else {"true": LEAST_EVIDENCE}
+        print(name, len(data.labels), *report(name, told, shares, least), sep="\n  ", flush=True)
         if not options.fold:
             write(name, data, least)
     if stale:
@@ -161,8 +162,8 @@ def learn(name: str, data: Taught) -> compare.Pack:
 
 
 def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
-    """What else the items show. Turned round, two statements are still the same or different; two that have
-    nothing to do with each other are different. A statement that is the
+    """What else the items show. Turned round, two statements are still the same or different; two that are
+    drawn by chance have nothing to do with each other. A statement that is the
     same as another holds on its strength, one of another relation does not; a clause holds on the strength of the entry
     that it is of, and what is said of something else does not."""
     found: list[set[str]] = []
@@ -179,11 +180,11 @@ def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
         for (one, other), language in zip(data.texts[::2], data.languages[::2], strict=True):
             if (strange := chance.choice(later[language])) != other:
                 found.append(_features_of(name, one, strange))
-                labels.append("different")
+                labels.append("unrelated")
     else:
         statements: dict[str, list[str]] = defaultdict(list)
         for n, line in enumerate(lines("pairs")):
-            if line["relation"] != "unsure":
+            if line["relation"] not in ("unsure", "unrelated"):
                 before = statements[line["lang"]]
                 entry = f"{before[n % len(before)].rstrip('.。')}. {line['a']}" if before and n % 2 else line["a"]
                 found.append(_features_of(name, entry, line["b"]))
@@ -216,6 +217,7 @@ def folded(name: str, data: Taught, parts: int = 8) -> list[dict[str, float]]:
             language = compare.language_of_both(one, other)
             shares = made.shares(data.found[n])
             if name == "pairs":
+                shares = compare.related(shares)
                 ours, theirs = statement(one, language), statement(other, language)
                 shares = compare.ruled(ours, theirs, pair_features.align(ours, theirs), shares)
             else:

@@ -354,7 +354,7 @@ def test_a_second_look_judges_only_what_is_new(ws: Workspace, monkeypatch: pytes
         seen.append(text)
         return []
 
-    monkeypatch.setattr("nanomem_tui.memory.secrets.find", judged)
+    monkeypatch.setattr("nanomem_tui.language.secrets.find", judged)
     put(ws, item("new", "the password that nobody saw before: 7", 0))
     assert [one.id for finder in mine for one in finder.find()] == first
     assert seen == ["the password that nobody saw before: 7"]

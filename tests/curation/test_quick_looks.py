@@ -9,14 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.curation.finders import boot_files, relative, use
+from nanomem_tui.curation.finders import boot_files
 from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
-from nanomem_tui.memory import injection, secret_shapes, secrets
-from nanomem_tui.memory.secret_shapes import Shape
-from nanomem_tui.met_words import MetWords
-from nanomem_tui.stemming import stem
+from nanomem_tui.language import relative_dates, secrets
+from nanomem_tui.language.met_words import MetWords
+from nanomem_tui.language.secrets import shapes as secret_shapes
+from nanomem_tui.language.secrets.shapes import Shape
+from nanomem_tui.language.stemming import stem
+from nanomem_tui.memory import injection
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 TEXTS = [one.item.text for one in labelled(PARTS) + labelled(HELD_OUT)]
@@ -42,16 +44,16 @@ def orders(text: str) -> str:
 
 def unfiltered(text: str) -> object:
     """All that is judged of a text, by the patterns alone."""
-    by_date = tuple(relative._of_text(text, DAY, of_rule=False)) if _dates(text) else ()
-    return injection.reason(text), secrets.find(text), by_date, use._lasting().search(text) is not None
+    by_date = tuple(relative_dates._of_text(text, DAY, of_rule=False)) if _dates(text) else ()
+    return injection.reason(text), secrets.find(text), by_date
 
 
 def _dates(text: str) -> bool:
-    return relative._any().search(text) is not None and relative._dated().search(text) is None
+    return relative_dates._any().search(text) is not None and relative_dates._dated().search(text) is None
 
 
 def looked(text: str) -> object:
-    return orders(text), list(_secrets(text)), relative.told(text, DAY), use.lasts(text)
+    return orders(text), list(_secrets(text)), relative_dates.told(text, DAY)
 
 
 def test_of_the_labelled_texts_the_same_is_found_as_by_the_patterns_alone() -> None:
@@ -110,7 +112,7 @@ def _is_strange(word: str, book: Book) -> bool:
 def test_what_is_known_of_words_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     import re
 
-    monkeypatch.setattr("nanomem_tui.met_words.MOST_WORDS", 10)
+    monkeypatch.setattr("nanomem_tui.language.met_words.MOST_WORDS", 10)
     met = MetWords(re.compile("key"))
     for number in range(100):
         word = "".join(chr(ord("a") + int(digit)) for digit in str(number))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import dates
 from nanomem_tui.dream.clauses import of_same
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import check
 from nanomem_tui.dream.support import unsupported
+from nanomem_tui.language import dates
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git
 

@@ -185,7 +185,9 @@ def test_a_fact_is_dated_by_its_message_and_values_of_one_run_are_its_history(tm
 
 
 def test_what_waited_is_dated_by_its_message_too(tmp_path: Path) -> None:
-    with open_workspace(talking(tmp_path, telegram_1=["I live in Oslo"])) as ws:
+    workspace = talking(tmp_path)
+    say(workspace, "telegram:-1", "I live in Oslo")
+    with open_workspace(workspace) as ws:
         with_yes(ws)
         ws.inbox.accept([ws.inbox.list()[0].id])
         [fact] = ws.facts.all()

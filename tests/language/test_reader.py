@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.language import reader
+from nanomem_tui.language import read, reader, remembering
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.memory import capture, capture_rules
+from nanomem_tui.memory import capture
 from nanomem_tui.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,19 +67,19 @@ def test_the_language_of_a_text_is_told_by_its_script_and_its_small_words(text: 
 
 
 def test_a_statement_after_a_bare_wish_is_wished() -> None:
-    [said] = capture_rules.said_in("Merk dir das mal. Finn hat heute seinen ersten Zahn verloren.")
+    [said] = remembering.said_in("Merk dir das mal. Finn hat heute seinen ersten Zahn verloren.")
     assert (said.explicit, said.intent, "Finn" in said.text) == (True, "Merk dir das mal.", True)
 
 
 def test_a_rule_is_kept_as_what_a_person_asked_for() -> None:
-    [said] = capture_rules.said_in("Bitte antworte ab jetzt immer auf Deutsch.")
+    [said] = remembering.said_in("Bitte antworte ab jetzt immer auf Deutsch.")
     assert (said.kind, said.explicit) == ("preference", True)
 
 
 def test_most_of_what_careful_people_would_keep_is_kept_and_little_else() -> None:
     counts = Counter[str]()
     for label in labels("open"):
-        said = [one.text.lower() for one in capture_rules.said_in(label["text"])]
+        said = [one.text.lower() for one in remembering.said_in(label["text"])]
         wanted = [[word.lower().split("|") for word in one["must"]] for one in label["keep"]]
         fits = [[all(any(w in text for w in ways) for ways in must) for must in wanted] for text in said]
         counts["wanted"] += len(wanted)
@@ -108,13 +108,13 @@ def test_every_label_that_is_taught_is_one_that_the_reader_knows() -> None:
 
 
 def test_a_sentence_that_says_little_alone_goes_with_the_one_before_it() -> None:
-    [said] = capture_rules.said_in("Meine Schwester wohnt jetzt in Bremen. Seit Mai.")
+    [said] = remembering.said_in("Meine Schwester wohnt jetzt in Bremen. Seit Mai.")
     assert said.text == "Meine Schwester wohnt jetzt in Bremen. Seit Mai."
 
 
 @pytest.mark.parametrize("text", ["Meine Schwester schrieb mir:", "Am Fr., 20.", "Mi hermana me escribió:"])
 def test_what_only_leads_to_words_of_others_is_no_memory(text: str) -> None:
-    assert capture_rules.said_in(text) == ()
+    assert remembering.said_in(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_only_leads_to_words_of_others_is_no_memory(text: str) -> None:
     ],
 )
 def test_a_rule_that_names_an_address_waits_for_a_person(text: str) -> None:
-    [candidate] = capture.candidates(text, settings=Settings())
+    [candidate] = capture.candidates(read(text).said)
     assert (candidate.intent, candidate.explicit) == ("rule", True)
     verdicts = capture.judge([candidate], Settings())
     assert (verdicts.accepted, [finding.why for _, finding in verdicts.quarantined]) == ((), [capture.TO_AN_ADDRESS])

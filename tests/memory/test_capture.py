@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui import clock
+from nanomem_tui import clock, language
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import capture
 from nanomem_tui.memory.capture import DISABLED, TAKEN_BACK, Candidate, Captured, Origin, candidates, judge
@@ -114,7 +114,6 @@ def test_what_is_not_to_be_remembered_is_not(text: str) -> None:
     assert found.rows == ()
     assert {why for _, why in found.dropped} < {"asked not to be remembered", TAKEN_BACK, ""}
     assert found.dropped
-    assert candidates(text, settings=SETTINGS) == []
 
 
 @pytest.mark.parametrize(
@@ -424,7 +423,7 @@ def test_a_wish_that_is_too_long_is_dropped_whole() -> None:
 
 
 def test_the_verdicts_name_each_fate() -> None:
-    given = candidates("I prefer tea. my name is Anna.", settings=SETTINGS)
+    given = candidates(language.read("I prefer tea. my name is Anna.").said)
     assert [one.kind for one in given] == ["preference", "fact"]
     twin = Item("ltm_9", "I prefer tea.")
     secret = Candidate("my password is hunter2x", "fact", 0.8, 0.9)

@@ -12,8 +12,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.formats.sessions import key_to_name
+from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory import conversations, shelf
-from nanomem_tui.memory.conversations import asked_speaker, nearest_wanted
+from nanomem_tui.memory.conversations import nearest_wanted
 from nanomem_tui.memory.matching import around, matcher
 from nanomem_tui.workspace import Workspace
 

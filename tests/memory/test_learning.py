@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import clock
-from nanomem_tui.memory import advice, corrections, learning
+from nanomem_tui.language import corrections
+from nanomem_tui.memory import advice, learning
 from nanomem_tui.memory.fading import effective
 from nanomem_tui.memory.learning import Feedback, Taught, ToolResult, learn, over_cap, rank, shorten
 from nanomem_tui.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.facts import talk
-from nanomem_tui.memory import capture_rules, pasted
+from nanomem_tui.language import pasted, remembering
 from tests.memory.turns import turn
 from tests.store.homes import make_home
 
@@ -177,8 +177,8 @@ def test_a_plain_sentence_in_quotation_marks_stays(text: str) -> None:
 
 
 def test_what_another_one_says_is_to_be_is_no_order_of_the_person() -> None:
-    assert capture_rules.said_in(f"Eve said: {EVIL}") == ()
-    assert capture_rules.said_in(EVIL) != ()
+    assert remembering.said_in(f"Eve said: {EVIL}") == ()
+    assert remembering.said_in(EVIL) != ()
 
 
 def test_a_quotation_that_a_person_wants_to_be_remembered_is_kept_whole(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.memory.secrets import KINDS, find, is_masked, mask
+from nanomem_tui.language.secrets import KINDS, find, is_masked, mask
 from nanomem_tui.purge.wanted_words import Secrets
 from nanomem_tui.text import FORGOTTEN
 from tests.memory.test_secrets import BESIDE, VALUES

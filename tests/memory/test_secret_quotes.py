@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from nanomem_tui.memory.secrets import find, mask
+from nanomem_tui.language.secrets import find, mask
 
 
 @pytest.mark.parametrize(

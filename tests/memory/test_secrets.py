@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.memory.secrets import KINDS, find, mask
+from nanomem_tui.language.secrets import KINDS, find, mask
 from tests.poison import labelled_secrets
 
 LETTERS = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"

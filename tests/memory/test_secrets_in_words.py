@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nanomem_tui.curation.finders.rows import _secrets
-from nanomem_tui.memory.secrets import find
+from nanomem_tui.language.secrets import find
 
 VALUE = "Zx81kkQ22"
 WRITTEN = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.memory import cues
+from nanomem_tui.language import cues
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 
 

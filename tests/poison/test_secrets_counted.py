@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.secrets import KINDS, find, mask
+from nanomem_tui.language.secrets import KINDS, find, mask
 from tests.memory.test_secrets import BESIDE, VALUES
 from tests.memory.turns import begin, end, turn
 from tests.poison.lookalikes import NUMBER, lookalikes

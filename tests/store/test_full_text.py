@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store import models, reading, search
 from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
@@ -16,7 +17,6 @@ from nanomem_tui.store.search import FullText
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import rate
-from nanomem_tui.tokens import tokens
 from tests.store.stores import Store, add, delete, edit
 from tests.store.test_reading import Memory
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.language.tokens import tokens
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import (
@@ -25,7 +26,6 @@ from nanomem_tui.store.word_index import (
     saturated,
     without_common,
 )
-from nanomem_tui.tokens import tokens
 
 WORDS = ("tea", "dog", "sun", "hat", "小满", "run", "running", "zebra")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.met_words import is_worth_knowing
-from nanomem_tui.stemming import stem
-from nanomem_tui.tokens import fold
+from nanomem_tui.language import spoken
+from nanomem_tui.language.met_words import is_worth_knowing
+from nanomem_tui.language.stemming import stem
+from nanomem_tui.language.tokens import fold
 
 LEAST = 2
 """Content words that a statement has at least: one word alone is in too many texts."""
@@ -151,15 +152,15 @@ def _each(text: str) -> Iterator[str]:
 
 def _names(text: str) -> Iterator[str]:
     """How the user is called in a boot file, each word of the name."""
-    for found in _NAME.finditer(text):
-        yield from (word.removesuffix("'s") for word in _WORD.findall(fold(found[1])))
+    for name in spoken.names_given(text):
+        yield from (word.removesuffix("'s") for word in _WORD.findall(fold(name)))
 
 
 def _run(text: str, names: frozenset[str]) -> str:
     """A text of a script without spaces as it is compared: signs, particles, and who it is about left out."""
     if text.isascii() or not _WIDE.search(text):
         return ""
-    bare = _LIGHT_RUN.sub("", re.sub(r"[\W_]+", "", fold(text)))
+    bare = spoken.without_roles(re.sub(r"[\W_]+", "", fold(text)))
     for name in names:
         if not name.isascii():
             bare = bare.replace(name, "")
@@ -219,14 +220,6 @@ _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s*)?|^\s*>\s?")
 _MARKUP = re.compile(r"\*\*|__|`|(?<!\w)\*|\*(?!\w)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|[；。！？]")
-_NAME = re.compile(
-    r"^\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:full |first |preferred )?name|called|姓名|名字|称呼|昵称|名前|ชื่อ)"
-    r"(?:\*\*)?\s*[:：]\s*(?:\*\*)?\s*([^\n(（]{1,60})",
-    re.IGNORECASE | re.MULTILINE,
-)
-_LIGHT_RUN = re.compile(
-    "用户的?|使用者|[他她我]的?|会|主人的?|记住|请记住|叫做?|的|是|在|了|ユーザー(?:は|の)?|ผู้ใช้(?:ชื่อ)?"
-)
 
 
 @lru_cache(8)

@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
-from nanomem_tui.curation.finders import relative
 from nanomem_tui.curation.finders.origin import said as who_said
 from nanomem_tui.curation.finders.rows import Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
+from nanomem_tui.language import relative_dates
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class DateHasPassed:
         self._rows = rows
         self._looked = -1
         self._seen: dict[str, Item] = {}
-        self._told: dict[str, tuple[relative.Told, ...]] = {}
+        self._told: dict[str, tuple[relative_dates.Told, ...]] = {}
 
     def find(self) -> Iterable[Finding]:
         """All of them."""
@@ -63,20 +63,20 @@ class DateHasPassed:
                 weight = min(0.9, 0.6 + days / 100)
                 yield self._rows.finding("dated", row, why, GO if gone else STAY, weight, _said(row))
 
-    def _passed(self, row: Item, today: date) -> Sequence[relative.Told]:
+    def _passed(self, row: Item, today: date) -> Sequence[relative_dates.Told]:
         """The relative dates of an item, where the last of them is over."""
         found = self._of(row)
         if not found or max(one.until for one in found) + GRACE >= today:
             return ()
         return found
 
-    def _of(self, row: Item) -> tuple[relative.Told, ...]:
+    def _of(self, row: Item) -> tuple[relative_dates.Told, ...]:
         seen = self._seen.get(row.id)
         if seen is not row and (seen is None or _judged_on(seen) != _judged_on(row)):
             moment = max(row.created_at, row.updated_at)
-            may_tell = row.kind != "preference" and relative.may_tell(row.text)
+            may_tell = row.kind != "preference" and relative_dates.may_tell(row.text)
             day = _day(moment[:19]) if may_tell else None
-            found = relative.told(row.text, day, of_rule=row.kind in RULES) if day else ()
+            found = relative_dates.told(row.text, day, of_rule=row.kind in RULES) if day else ()
             if found:
                 self._told[row.id] = found
             else:
@@ -119,7 +119,7 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 def absolute(row: Item) -> str:
     """The words of an item with dates in place of the relative ones, as far as each is sure."""
-    from nanomem_tui import dates
+    from nanomem_tui.language import dates
     from nanomem_tui.memory import said_on
 
     return dates.absolute(row.text, said_on.day_said(row))

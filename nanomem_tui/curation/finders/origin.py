@@ -53,7 +53,7 @@ def _message(rows: Rows, row: Row) -> Iterator[Evidence]:
     if not isinstance(row, Item) or not row.session_key:
         return
     from nanomem_tui.curation.origin import message_of
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
     from nanomem_tui.text import one_line
 
     try:

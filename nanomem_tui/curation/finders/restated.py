@@ -97,7 +97,7 @@ def _is_from_boot_file(row: Row) -> bool:
 
 
 def _line(statement: Statement) -> Evidence:
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     label = f"{statement.file}, line {statement.line}"
     return Evidence(label, secrets.mask(statement.text), origin=statement.file)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from nanomem_tui import clock
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
-from nanomem_tui.memory import secret_signs
+from nanomem_tui.language.secrets import signs as secret_signs
+from nanomem_tui.language.topics import is_needed_once
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.secrets import Secret
+    from nanomem_tui.language.secrets import Secret
     from nanomem_tui.store.snapshot import Snapshot
     from nanomem_tui.workspace import Workspace
 
@@ -59,7 +60,7 @@ class Rows:
     def __init__(self, ws: Workspace) -> None:
         self.ws = ws
         self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
-        self._lasting: Verdicts[bool] = Verdicts(use.lasts)
+        self._lasting: Verdicts[bool] = Verdicts(is_needed_once)
         self._time: tuple[tuple[int, str], use.Clock] | None = None
         self._items: tuple[int, list[Item]] = (-1, [])
 
@@ -123,7 +124,7 @@ class Rows:
         """The words of a row as a finding tells them: what is secret masked."""
         if not self.secrets(row):
             return told(row)
-        from nanomem_tui.memory import secrets
+        from nanomem_tui.language import secrets
 
         return secrets.mask(told(row))
 
@@ -139,7 +140,7 @@ class Rows:
         )  # fmt: skip
 
     def lasts(self, row: Item) -> bool:
-        """Whether what it says matters when it is needed once (see `use.lasts`)."""
+        """Whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
         return self._lasting.of(row.id, row.text) is not None
 
     @property
@@ -165,7 +166,7 @@ def told(row: AnyRow) -> str:
 def _secrets(text: str) -> list[Secret]:
     if not secret_signs.may_hold(text):
         return []
-    from nanomem_tui.memory import secrets
+    from nanomem_tui.language import secrets
 
     return secrets.find(text)
 

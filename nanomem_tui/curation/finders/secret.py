@@ -15,7 +15,7 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Record
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.secrets import Secret
+    from nanomem_tui.language.secrets import Secret
     from nanomem_tui.operations import Change
 
 LEFT = 24
@@ -55,7 +55,7 @@ class HoldsSecret:
         if decision != "edit" or row is None or (how.text and not isinstance(row, Record)):
             return None
         from nanomem_tui import clock
-        from nanomem_tui.memory import secrets
+        from nanomem_tui.language import secrets
         from nanomem_tui.store import values
         from nanomem_tui.store.values import lesson_key
 

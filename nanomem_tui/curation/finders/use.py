@@ -9,11 +9,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from nanomem_tui import clock
-from nanomem_tui.met_words import MetWords
 from nanomem_tui.store.values import Item, Lesson
 
 ENOUGH = 5
@@ -108,38 +106,6 @@ def expires(row: Item) -> bool:
     return row.kind == "episodic" and row.expires_at is not None
 
 
-def lasts(text: str) -> bool:
-    """Whether a text tells what stays true and matters when it is needed once: health, birth, family, emergencies."""
-    return _words.tell(text) and _lasting().search(text) is not None
-
-
 def is_ahead(text: str, today: str) -> bool:
     """Whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
     return "20" in text and any(day > today for day in re.findall(r"(?<!\d)20\d\d-\d\d-\d\d(?!\d)", text))
-
-
-_words = MetWords(
-    re.compile(
-        "allerg|anaphyla|intoleran|diabet|asthma|epilep|celiac|coeliac|medication|penicillin|insulin|blood|pregnan|birthday|born|"
-        "anniversary|passport|emergency|next|called|named|names?|pronoun|wife|husband|partner|spouse|son|daughter|mother|"
-        "father|sister|brother|vegetarian|vegan|halal|kosher|disabilit|wheelchair|deaf|blind|backup|disaster|restore|recovery|"
-        "过敏|忌口|不能吃|血型|糖尿病|哮喘|怀孕|生日|出生|纪念日|护照|紧急联系|名字叫|叫做|妻子|老婆|丈夫|老公|女儿|儿子|妈妈|母亲|"
-        "爸爸|父亲|姐姐|妹妹|哥哥|弟弟|素食|清真|アレルギー|誕生日|血液型|แพ้|วันเกิด",
-        re.IGNORECASE,
-    )
-)
-"""A part of each of the words below."""
-
-
-@lru_cache(1)
-def _lasting() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:allerg\w*|anaphyla\w*|intoleran\w*|diabet\w*|asthma\w*|epilep\w*|celiac|coeliac|medication|penicillin|insulin|"
-        r"blood (?:type|group)|pregnan\w*|birthdays?|born (?:on|in)|anniversary|passport|emergency|next of kin|"
-        r"(?:is|are) (?:called|named)|(?:my|user'?s?|his|her) (?:full )?names?\b|pronouns?|"
-        r"(?:wife|husband|partner|spouse|son|daughter|mother|father|sister|brother)\b|vegetarian|vegan|halal|kosher|"
-        r"disabilit\w*|wheelchair|deaf|blind|backups?|disaster|restore procedure|recovery)\b|"
-        r"过敏|忌口|不能吃|血型|糖尿病|哮喘|怀孕|生日|出生|纪念日|护照|紧急联系|名字叫|叫做|妻子|老婆|丈夫|老公|女儿|儿子|妈妈|母亲|"
-        r"爸爸|父亲|姐姐|妹妹|哥哥|弟弟|素食|清真|アレルギー|誕生日|血液型|แพ้|วันเกิด",
-        re.IGNORECASE,
-    )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Problem
-from nanomem_tui.memory.secrets import mask
+from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found
 from nanomem_tui.store.values import KINDS, Item, checked_name, dumped, fact_of, id_of, identity, text_of

@@ -12,13 +12,14 @@ from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock, dates
+from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import Section, dump_mirror_line
-from nanomem_tui.memory import chat_logs, said_on
-from nanomem_tui.memory.secrets import mask_columns
+from nanomem_tui.language import chat_logs, dates
+from nanomem_tui.language.secrets import mask_columns
+from nanomem_tui.memory import said_on
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key

@@ -213,7 +213,7 @@ def _twin(row: Row, place: str, twin: Row) -> Entry:
 
 def masked(row: Row) -> Row:
     """The row with a name in place of each secret in its words."""
-    from nanomem_tui.memory.secrets import mask
+    from nanomem_tui.language.secrets import mask
 
     if isinstance(row, Item):
         return with_value(row._replace(text=mask(row.text)))

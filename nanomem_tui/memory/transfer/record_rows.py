@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.foreign_tables import Raw
-from nanomem_tui.memory.secrets import mask
+from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import NOUNS, Found
 from nanomem_tui.store.values import Record

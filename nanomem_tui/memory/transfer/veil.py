@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nanomem_tui import json_text
-from nanomem_tui.memory.secrets import mask
+from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.values import STEP, Entry, Found, ImportRow, Reading, Tell, by_noun, kind_of
 from nanomem_tui.store.values import Item, Record, Row

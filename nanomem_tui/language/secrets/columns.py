@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nanomem_tui.memory.secret_checks import is_told
-from nanomem_tui.memory.secret_shapes import NAMED_IN_TEN
+from nanomem_tui.language.secrets.checks import is_told
+from nanomem_tui.language.secrets.shapes import NAMED_IN_TEN
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*|[ \t]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*")
 _HEAD = rf"[\s*_`]*(?:[\w-]{{1,20}} )?(?:{NAMED_IN_TEN}|(?i:pass|pw))[\s*_`]*"

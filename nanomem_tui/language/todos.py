@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nanomem_tui.memory import pasted, unwanted
-from nanomem_tui.tokens import tokens
+from nanomem_tui import language
+from nanomem_tui.language.tokens import tokens
 
 LONGEST = 1_000
 """Characters of a message that is read; a longer one is something pasted."""
@@ -40,7 +40,7 @@ _QUESTION = re.compile(r"[?？]\W*$")
 def asked(text: str) -> str:
     """Return what a message asks to be done later, empty where it asks for nothing."""
     own = _own(text)
-    if not own or _TODO.search(own) is None or unwanted.is_unwanted(own):
+    if not own or _TODO.search(own) is None or language.read(text).is_unwanted:
         return ""
     if _QUESTION.search(own) and _ASKED_FOR.search(own) is None:
         return ""  # "what is on my todo list?"
@@ -64,4 +64,4 @@ def finished(text: str, waiting: Sequence[str]) -> str:
 
 def _own(text: str) -> str:
     """What a person says in a message, on one line; nothing of a message that is too long."""
-    return " ".join(pasted.said(text).split()) if len(text) <= LONGEST else ""
+    return " ".join(language.read(text).own.split()) if len(text) <= LONGEST else ""

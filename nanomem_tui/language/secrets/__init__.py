@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory import secret_columns, secret_signs
-from nanomem_tui.memory.secret_shapes import DIGITS, LONG, PERSONAL, SHAPES, Shape
+from nanomem_tui.language.secrets import columns as secret_columns
+from nanomem_tui.language.secrets import signs as secret_signs
+from nanomem_tui.language.secrets.shapes import DIGITS, LONG, PERSONAL, SHAPES, Shape
 from nanomem_tui.text import FORGOTTEN
 
 

@@ -15,12 +15,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language import detect, features, reader
-from nanomem_tui.memory import quotations
-from nanomem_tui.memory.capture_kinds import LEAD
-from nanomem_tui.memory.simplified import simplified, straight
-from nanomem_tui.memory.unwanted import is_unwanted
-from nanomem_tui.sentences import split
+from nanomem_tui.language import detect, features, quotations, reader
+from nanomem_tui.language.capture_kinds import LEAD
+from nanomem_tui.language.sentences import split
+from nanomem_tui.language.simplified import simplified, straight
+from nanomem_tui.language.unwanted import is_unwanted
 
 WEIGHTS = {
     "preference": (0.92, 0.85),

@@ -12,8 +12,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory.simplified import simplified
-from nanomem_tui.tokens import fold
+from nanomem_tui.language.simplified import simplified
+from nanomem_tui.language.tokens import fold
 
 
 class Stance(NamedTuple):

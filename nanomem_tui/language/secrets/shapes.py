@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nanomem_tui.memory.secret_checks import (
+from nanomem_tui.language.secrets.checks import (
     is_assigned,
     is_base32,
     is_basic,
@@ -35,7 +35,7 @@ from nanomem_tui.memory.secret_checks import (
     is_unspaced_phrase,
     is_written,
 )  # fmt: skip
-from nanomem_tui.memory.secret_prefixes import PREFIXES
+from nanomem_tui.language.secrets.prefixes import PREFIXES
 
 LONG = 15
 """Signs that the shortest key or token has that is told by how it begins."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.memory.simplified import simplified, straight
+from nanomem_tui.language.simplified import simplified, straight
 
 LEAD = (
     r"^(?:(?:hey|hi|hello|ok(?:ay)?|also|and|but|so|well|btw|by the way|oh|yes|no|please|nanobot|actually|another "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.language.simplified import simplified
 
 _OBJECT = r"(?:this|that|it|these|those|them|any(?:thing)?(?: of (?:this|that|it|these))?|the (?:following|above))"
 _OF_A_PROGRAM = (

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from nanomem_tui.stemming import stem
+from nanomem_tui.language.stemming import stem
 
 VERSION = 3
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""

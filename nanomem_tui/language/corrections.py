@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory import capture_rules
-from nanomem_tui.memory.correction_words import IN_LANGUAGE, LANGUAGES, LANGUAGES_ZH, LEAD, WORDS
-from nanomem_tui.memory.simplified import simplified, straight
+from nanomem_tui.language import remembering
+from nanomem_tui.language.correction_words import IN_LANGUAGE, LANGUAGES, LANGUAGES_ZH, LEAD, WORDS
+from nanomem_tui.language.simplified import simplified, straight
 from nanomem_tui.settings import Settings
 
 
@@ -166,7 +166,7 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
     line = simplified(said)
     found = _PREFIX.match(line) if settings.feedback_require_prefix else _anywhere().search(line)
     if found is None or _is_none(line, found):
-        if rules := " ".join(capture_rules.rules_in(text)):
+        if rules := " ".join(remembering.rules_in(text)):
             return Correction(_about_all_answers(simplified(rules)), rules, is_standing=True)
         standing = _of_all_answers(line)
         return Correction(standing, said, is_standing=True) if standing else None

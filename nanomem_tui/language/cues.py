@@ -107,3 +107,25 @@ def _is_month(text: str, start: int, end: int, word: str) -> bool:
     if word not in ("may", "march", "mar", "sep", "dec", "jan"):
         return True
     return _BEFORE_MONTH.search(text, 0, start) is not None or _AFTER_MONTH.match(text, end) is not None
+
+
+_BY_USER = re.compile(
+    r"\b(?:did|do|does|have|has|had|was|am) (?:i|we|the user)\b"
+    r"|\b(?:i|we) (?:said|told|asked|mentioned|wrote|wanted|decided)\b"
+    r"|我们?(?:之前|以前|上次|曾经?|当时)*(?:说|问|提|告诉|要求|决定)",
+    re.IGNORECASE,
+)
+_BY_ASSISTANT = re.compile(
+    r"\b(?:did|have|had) (?:you|the (?:assistant|agent|bot))\b"
+    r"|\byou (?:said|told|suggested|recommended|answered|advised|wrote)\b"
+    r"|你(?:之前|以前|上次|曾经?|当时)*(?:说|建议|推荐|告诉|回答)",
+    re.IGNORECASE,
+)
+
+
+def asked_speaker(query: str) -> str:
+    """Whose words a question asks for, as a role; empty when it does not tell."""
+    by_user, by_assistant = _BY_USER.search(query), _BY_ASSISTANT.search(query)
+    if bool(by_user) == bool(by_assistant):
+        return ""
+    return "user" if by_user else "assistant"

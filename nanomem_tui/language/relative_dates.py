@@ -12,8 +12,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui import dates
-from nanomem_tui.met_words import MetWords
+from nanomem_tui.language import dates
+from nanomem_tui.language.met_words import MetWords
 
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday".split("|")
 _MONTHS = "january february march april may june july august september october november december".split()

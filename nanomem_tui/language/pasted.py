@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from nanomem_tui.memory import capture_rules, chat_logs, quotations
-from nanomem_tui.sentences import split
+from nanomem_tui.language import chat_logs, quotations, remembering
+from nanomem_tui.language.sentences import split
 
 WHY = "in something pasted, not said"
 
@@ -191,7 +191,7 @@ def _without_quoted(text: str, told: list[str]) -> str:
 def _speaks(quoted: str) -> bool:
     """Whether something quoted would be a memory, or take one back, had a person said it. What is as long as that is no
     word of one's own in any case."""
-    return len(quoted) > LONG or any(map(capture_rules.says_something, capture_rules.sentences(quoted)))
+    return len(quoted) > LONG or any(map(remembering.says_something, remembering.sentences(quoted)))
 
 
 @lru_cache(64)
@@ -199,7 +199,7 @@ def _own(lead: str) -> Literal["asked", "said", "theirs", ""]:
     """What a sentence itself says of what it leads to: that it is to be remembered or done (“remember: …”), something
     else (“I prefer …”), something of what another one wrote (“I like this mail: …”), or nothing."""
     told = f"{lead} {LEFT_OUT}"
-    said = capture_rules.read(told) if lead else None
+    said = remembering.read(told) if lead else None
     if said is None:
         return ""
     if said.explicit and (said.text != told or _POINTS.search(lead) is None):  # a wish has the words that it wants

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from functools import lru_cache
 
-from nanomem_tui import date_words
+from nanomem_tui.language import date_words
 
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _MONTHS = "january february march april may june july august september october november december".split()
