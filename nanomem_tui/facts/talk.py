@@ -28,13 +28,9 @@ WEAK, ALONE = 0.25, 0.5
 """How likely a statement of the moment has to last to be read, and a clause of a greeting alone."""
 _OTHERS = ("order", "quoted")
 """After a sentence of these nothing is the person's own for sure."""
-
-
-_ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@\S+|https?://\S+")
-
-
 TAG = 6
-"""Characters of a question after a comma, in Chinese and Japanese, that asks whether what is before it is so."""
+"""Characters of a question after a comma that asks whether what is before it is so, twice as many as words."""
+_ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@\S+|https?://\S+")
 
 
 class Saying(NamedTuple):
