@@ -79,6 +79,7 @@ class Pack:
         self._is_chinese = language == "zh"
         self._body = tomllib.loads(_file(language).read_text("utf-8"))
         self._slots: dict[str, Slot] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
         self._words: dict[str, str] = {**_common()["words"], **self._body.get("words", {})}
         self._known: dict[str, str] = self._body.get("attributes", {})
         self._words["any"] = "|".join(self._known.values())
@@ -94,11 +95,9 @@ class Pack:
 
     def pattern(self, name: str) -> re.Pattern[str]:
         """Return a pattern of the pack; one that is not there is found nowhere."""
-        return self._patterns.setdefault(name, re.compile(self._form(self._body.get(name, "(?!)")), re.IGNORECASE))
-
-    @cached_property
-    def _patterns(self) -> dict[str, re.Pattern[str]]:
-        return {}
+        if name not in self._patterns:
+            self._patterns[name] = self._compiled(self._body.get(name, "(?!)"))
+        return self._patterns[name]
 
     @cached_property
     def shared(self) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
@@ -139,8 +138,16 @@ class Pack:
     @cached_property
     def turned(self) -> list[tuple[re.Pattern[str], str]]:
         """How a question to a person becomes a statement of that person, as replacements; `@` is nothing."""
-        rows = (line.split(" => ") for line in _lines(self._body.get("turned", "")))
-        return [(re.compile(said, re.IGNORECASE), mine.replace("@", "")) for said, mine in rows]
+        return self._replacements("turned")
+
+    @cached_property
+    def written(self) -> list[tuple[re.Pattern[str], str]]:
+        """How people write what is spelled otherwise, as replacements."""
+        return self._replacements("written")
+
+    def _replacements(self, table: str) -> list[tuple[re.Pattern[str], str]]:
+        rows = (line.split(" => ") for line in _lines(self._body.get(table, "")))
+        return [(re.compile(said, re.IGNORECASE), meant.replace("@", "")) for said, meant in rows]
 
     @cached_property
     def forms(self) -> dict[str, str]:
@@ -248,6 +255,8 @@ def clauses(sentence: str, language: str) -> list[str]:
     before it begins with that too."""
     words = pack(language)
     sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
+    for said, meant in words.written:
+        sentence = said.sub(meant, sentence)
     rest = _without("opening", " ".join(sentence.split()), words)
     subject, verbs = words.dropped
     rest = f"{subject}{rest}" if subject and verbs.match(rest) else rest
