@@ -255,11 +255,11 @@ def clauses(sentence: str, language: str) -> list[str]:
     before it begins with that too."""
     words = pack(language)
     sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
-    for said, meant in words.written:
-        sentence = said.sub(meant, sentence)
+    for written, meant in words.written:
+        sentence = written.sub(meant, sentence)
     rest = _without("opening", " ".join(sentence.split()), words)
-    subject, verbs = words.dropped
-    rest = f"{subject}{rest}" if subject and verbs.match(rest) else rest
+    dropped, verbs = words.dropped
+    rest = f"{dropped}{rest}" if verbs.match(rest) else rest
     found: list[str] = []
     shared: list[tuple[str, re.Pattern[str]]] = []
     for part in _split("split", rest, words):
