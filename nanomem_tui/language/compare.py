@@ -87,7 +87,8 @@ class Pack(NamedTuple):
 def pack(name: str) -> Pack:
     """Return the pack `pairs` or `evidence`."""
     body = json.loads(resources.files(__package__).joinpath("packs", f"{name}.json").read_text(encoding="utf-8"))
-    weights = {feature: tuple(map(float, row.split())) for feature, row in body["weights"].items()}
+    number = lru_cache(None)(float)  # a few hundred numbers stand in thousands of rows: each is one object
+    weights = {feature: tuple(map(number, row.split())) for feature, row in body["weights"].items()}
     return Pack(tuple(body["labels"]), body["least"], weights, tuple(body["bias"]), body["made_of"])
 
 
@@ -100,7 +101,7 @@ def compare(a: str, b: str) -> Relation:
     return compared(a, b).relation
 
 
-@lru_cache(4096)
+@lru_cache(2048)
 def compared(a: str, b: str) -> Comparison:
     """Return how `b`, which was said later, stands to `a`, and how sure that is.
 
@@ -115,7 +116,7 @@ def compared(a: str, b: str) -> Comparison:
     return Comparison(best, shares[best])
 
 
-@lru_cache(4096)
+@lru_cache(2048)
 def shares_of(a: str, b: str) -> Mapping[str, float]:
     """Return how likely each relation is, before anything is asked of how sure it is."""
     a, b = (LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
@@ -154,7 +155,7 @@ def least_holding() -> float:
     return pack("evidence").least["true"]
 
 
-@lru_cache(4096)
+@lru_cache(2048)
 def language_of_both(a: str, b: str) -> str:
     """Return the language of two texts: with Latin letters the one of which most of their words are known."""
     code = language_of(a)
@@ -163,15 +164,15 @@ def language_of_both(a: str, b: str) -> str:
     if code not in LATIN:
         return code
     known = {language: ours + theirs for language, ours, theirs in zip(LATIN, _known(a), _known(b), strict=True)}
-    known[code] += 0.9
+    known[code] += 9
     return max(LATIN, key=known.__getitem__)
 
 
-@lru_cache(4096)
-def _known(text: str) -> list[float]:
-    """How many words of a text each language with Latin letters knows."""
+@lru_cache(256)
+def _known(text: str) -> tuple[int, ...]:
+    """How many words of a text each language with Latin letters knows, in tenths of a word."""
     words = _LETTERS.findall(text.lower())
-    return [sum(familiarity(word, language) for word in words) for language in LATIN]
+    return tuple(round(10 * sum(familiarity(word, language) for word in words)) for language in LATIN)
 
 
 def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 LATIN = ("en", "de", "es", "fr", "pt", "it")
 
 
-@lru_cache(4096)  # a statement is compared with many
+@lru_cache(256)  # a statement is compared with many
 def language_of(text: str) -> str:
     """Return the code of the language that a text is most likely in; English where nothing tells.
 

@@ -20,7 +20,7 @@ from nanomem_tui.store.values import Item
 
 KNOWN, NEAR = 500, 20
 """How many memories of a person, the newest first, are looked at; and how many of them, the nearest, are compared."""
-LIKELY = (0.85, 0.6, 0.4)
+LIKELY = (0.9, 0.6, 0.4)
 """How likely an old memory has to be no longer so, to give way: one that has nothing in common with the new one, one
 word, or two."""
 MOST = 2

@@ -39,7 +39,7 @@ FORMAL = 0.35
 """How much a pair counts of which there are many of one form."""
 OPEN = frozenset({"asked", "consider", "hedge", "if", "hearsay", "wrong", "formerly"})
 """What leaves open whether it is so."""
-LEAST = 0.01
+LEAST = 0.03
 """A feature stays when one of its weights is that large."""
 WANTED = {"same": 0.97, "newer": 0.95, "denial": 0.95}
 """The precision that the least share of each relation is chosen for."""

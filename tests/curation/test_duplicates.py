@@ -11,6 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.curation.duplicates import Cluster
 from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.language.compare import compare
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -249,6 +250,7 @@ def test_the_view_of_many_rows_is_small(ws: Workspace) -> None:
     rows = [Item(id=f"ltm_{n}", text=f"the key of drawer {n} hangs in the hall") for n in range(4_000)]
     ws.perform(new_operation("import", "import", [change_of("item", None, row) for row in rows]))
     ws.duplicates.of([rows[0].id, rows[1].id])
+    compare("the key hangs in the hall", "the key hangs in the shed")  # what the judge learned is there once
     tracemalloc.start()
     try:
         assert ws.duplicates.clusters() == []
