@@ -1,6 +1,6 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
-    python benchmarks/writing.py [messages] [archive] [pairs] [evidence]        # all four where none is named
+    python benchmarks/writing.py [messages] [archive] [pairs] [evidence] [facts]        # all five where none is named
                                  [--half open|sealed|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
@@ -14,6 +14,9 @@ written is a new line.
 `pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
 how many of those told are right and how many are found. `evidence`: how many lines that an entry says are known to be
 said (`language.compare.holds`), and how many that it does not say.
+
+`facts`: what `crystallize` proposes by rules of one message: how many of the facts that it plainly says are found, and
+how many of those found nobody said.
 
 `--show` prints what differs; never of the sealed half.
 """
@@ -37,6 +40,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.errors import NothingToDo
+from nanomem_tui.facts import extract_rules
+from nanomem_tui.facts.dialogue import Told
 from nanomem_tui.formats.markdown import sections
 from nanomem_tui.language import compare, read
 from nanomem_tui.language.tokens import tokens
@@ -111,6 +116,9 @@ OF = {
     "known as said": "said lines",
     "falsely taken": "other lines",
     "likelier right": "lines",
+    "facts found": "facts said",
+    "invented": "facts proposed",
+    "nothing found": "messages without a fact",
 }
 """What each count is a share of."""
 
@@ -410,6 +418,27 @@ def evidence(half: str, show: bool) -> dict[str, Counter[str]]:
     return by_language(half, "evidence", show, read)
 
 
+def facts(half: str, show: bool) -> dict[str, Counter[str]]:
+    """What is proposed as facts of single messages, by language."""
+
+    def read(label: Label, counts: Counter[str]) -> str:
+        told = Told("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
+        proposed = [f"{one.category} {one.text}" for one in extract_rules.proposals([told])]
+        fits = [[text for text in proposed if has(text, (one["key"], one["value"]))] for one in label["facts"]]
+        true = [(one["key"], one["value"]) for one in (*label["facts"], *label.get("may", ()))]
+        invented = [text for text in proposed if not any(has(text, one) for one in true)]
+        counts["facts said"] += len(fits)
+        counts["facts found"] += sum(map(bool, fits))
+        counts["facts proposed"] += len(proposed)
+        counts["invented"] += len(invented)
+        counts["messages without a fact"] += not true
+        counts["nothing found"] += not (true or proposed)
+        missed = [one["value"] for one, found in zip(label["facts"], fits, strict=True) if not found]
+        return f"{label['text']!r}: missed {missed}, invented {invented}" if missed or invented else ""
+
+    return by_language(half, "facts", show, read)
+
+
 def by_language(
     half: str, kind: str, show: bool, read: Callable[[Label, Counter[str]], str]
 ) -> dict[str, Counter[str]]:
@@ -426,7 +455,7 @@ def by_language(
     return {name: in_order(counts) for name, counts in {**found, "all": whole}.items()}
 
 
-PARTS = {"messages": messages, "archive": archive, "pairs": pairs, "evidence": evidence}
+PARTS = {"messages": messages, "archive": archive, "pairs": pairs, "evidence": evidence, "facts": facts}
 
 
 if __name__ == "__main__":

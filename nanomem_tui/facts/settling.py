@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.facts import endings
 from nanomem_tui.facts.proposals import Evidence, Proposal
-from nanomem_tui.memory import capture_senders, forgetting, retention, said_on, scopes
+from nanomem_tui.language.compare import compare
+from nanomem_tui.memory import capture_senders, forgetting, groups, retention, said_on, scopes
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
@@ -108,6 +107,9 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
     audience = Audience(channel, chat or None, sender_id)
     if channel in settings.capture_unnamed_channels and (sender_id is None or channel in LOCAL_CHANNELS):
         return Scope("global", scopes.global_key(workspace_id)), audience
+    if sender_id is None and groups.is_of_one(channel, chat):
+        sender_id = chat  # who writes in a private chat has its id
+        audience = audience._replace(sender_id=sender_id)
     kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
     key = scopes.key_for(kind, audience, workspace_id)
     if kind == "global":
@@ -151,7 +153,7 @@ def judged(
             gone.pop(one.identity, None)
         if before is not None and found[before].verdict in DECIDED:
             last = found[before]
-            crowd = bool(unnamed) and not _is_of_one(audience)
+            crowd = bool(unnamed)
             if any(_says(other, one) for other in (found if crowd else [last])):
                 found.append(one._replace(verdict="same"))
                 continue
@@ -174,22 +176,23 @@ def _order(one: Proposal) -> tuple[str, str, int]:
     return one.evidence.at, one.evidence.session_key, one.evidence.number
 
 
-def _is_of_one(audience: Audience) -> bool:
-    """Whether a chat is by its id one with a single person: groups of Telegram are negative, those of others words."""
-    return re.fullmatch(r"\d+(?:@s\.whatsapp\.net)?", audience.chat_id or "") is not None
-
-
 def _is_ended(one: Judged, end: Proposal) -> bool:
-    return one.verdict in DECIDED and endings.same_value(one.proposal.value, end.value)
+    return one.verdict in DECIDED and _may_agree(one.proposal.key, one.proposal.value, end.value)
 
 
 def _says(one: Judged, other: Judged) -> bool:
-    same = normalised(one.proposal.value) == normalised(other.proposal.value)
+    same = _agree(one.proposal.key, one.proposal.value, other.proposal.value)
     return same and one.identity == other.identity and one.verdict in DECIDED
 
 
-def _is(fact: Fact, value: str) -> bool:
-    return normalised(fact.value) == value
+def _agree(key: str, one: str, other: str) -> bool:
+    """Whether two values of one attribute are the same."""
+    return normalised(one) == normalised(other) or compare(f"{key}: {one}", f"{key}: {other}") == "same"
+
+
+def _may_agree(key: str, one: str, other: str) -> bool:
+    """Whether two values of one attribute may be the same, in other words or another case (`Яндексе`, `Яндекса`)."""
+    return _agree(key, one, other) or compare(f"{key}: {one}", f"{key}: {other}") == "unsure"
 
 
 class _Rows:
@@ -202,7 +205,7 @@ class _Rows:
         self._same: dict[tuple[str, str], set[str]] = {}
         for fact in self._known.values():
             place = identity_of(fact)[0], normalised(fact.key)
-            self._same.setdefault(place, set()).add(normalised(fact.value))
+            self._same.setdefault(place, set()).add(fact.value)
         self._others: dict[Identity, list[Fact]] = {}
         with store.snapshot.lock:
             rows = [row for row in store.snapshot.items.values() if row.is_deleted or row.waits]
@@ -212,13 +215,15 @@ class _Rows:
 
     def verdict(self, one: Judged) -> Judged:
         """What a proposal is."""
-        value = normalised(one.proposal.value)
+        key, value = one.proposal.key, one.proposal.value
         fact = self._known.get(one.identity)
-        if fact is not None and normalised(fact.value) == value:
+        if fact is not None and _agree(key, fact.value, value):
             return one._replace(verdict="same" if fact.item.enabled else "disabled", known=fact.id)
-        if fact is None and value in self._same.get((one.identity[0], normalised(one.proposal.key)), ()):
+        alike = self._same.get((one.identity[0], normalised(key)), ()) if fact is None else ()
+        if any(_agree(key, other, value) for other in alike):
             return one._replace(verdict="same")
-        settled = [self._settled(one, other) for other in self._others.get(one.identity, ()) if _is(other, value)]
+        others = (other for other in self._others.get(one.identity, ()) if _agree(key, other.value, value))
+        settled = [self._settled(one, other) for other in others]
         if settled and settled[0] not in (None, "waiting"):
             return one._replace(verdict=settled[0])
         if fact is None:
@@ -232,7 +237,7 @@ class _Rows:
         """The fact that a proposal says to be so no longer; None where none says it, it was said again since, or the
         person was asked already."""
         fact, evidence = self._known.get(one.identity), one.proposal.evidence
-        if fact is None or not fact.item.enabled or not endings.same_value(fact.value, one.proposal.value):
+        if fact is None or not fact.item.enabled or not _may_agree(fact.key, fact.value, one.proposal.value):
             return None
         if evidence.at and evidence.at < self._facts.history(fact.id)[0].since:
             return None

@@ -31,12 +31,20 @@ def language_of(text: str) -> str:
     for code, pattern in _SCRIPTS:
         if len(pattern.findall(text)) > (0.05 if code == "ja" else 0.2) * letters:
             return code
+    return next(iter(latin_languages_of(text)), "en")
+
+
+def latin_languages_of(text: str) -> list[str]:
+    """Return the languages with Latin letters of which small words stand in a text, the likeliest first.
+
+    >>> latin_languages_of("mi chiamo Giulia e vivo a Bologna")
+    ['it', 'es', 'pt', 'de', 'fr']
+    """
     votes: Counter[str] = Counter()
     for word in set(tokens(text)):
         for code in _small_words().get(word, ()):
             votes[code] += 1
-    best = max(votes.values(), default=0)
-    return next((code for code in LATIN if votes[code] == best), "en")
+    return sorted((code for code in LATIN if votes[code]), key=lambda code: -votes[code])
 
 
 @lru_cache(1)

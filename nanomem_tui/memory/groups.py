@@ -53,6 +53,12 @@ def is_group(channel: str | None, chat_id: str | None, sender_id: str | None) ->
     return bool(sender_id) and not {chat_id, chat} & {sender_id, *str(sender_id).split("|")}
 
 
+def is_of_one(channel: str | None, chat_id: str | None) -> bool:
+    """Whether the id of a chat alone tells that one person writes in it."""
+    tells = _BY_CHANNEL.get(channel or "")
+    return tells is not None and bool(chat_id) and tells(str(chat_id)) is False
+
+
 def is_private(item: Item) -> bool:
     """Whether an item that follows a person was said in a private chat."""
     who = item.scope_key.split(":", 3)[-1]

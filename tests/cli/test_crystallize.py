@@ -34,7 +34,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace in which three facts were told to the agent by its owner, and one by somebody in a chat."""
     made = talking(
         tmp_path, cli_direct=["My name is Anna", "bot: Hi!", "I live in Rome", "I'm allergic to nuts"],
-        telegram_42=["I live in Oslo"],
+        **{"telegram_-42": ["I live in Oslo"]},  # a group, in which nobody knows who speaks
     )  # fmt: skip
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "own.toml"))
@@ -52,7 +52,7 @@ def test_a_preview_shows_each_fact_with_its_words_and_changes_nothing(workspace:
     assert "Read 5 messages of 2 sessions by rules." in shown.out
     assert "name: Anna  (Personal / Identity)" in shown.out
     assert "cli:direct #0, 2026-03-01 09:01: “My name is Anna”" in shown.out
-    assert "only for channel:telegram:user:42: “I live in Oslo”" in shown.out
+    assert "only for channel:telegram:user:-42: “I live in Oslo”" in shown.out
     assert "no sender is named" in shown.out
     assert "Would ask about 4 facts; nothing was changed." in shown.out
     assert (known(workspace), run("inbox", "list", "--json").json) == ({}, [])
@@ -138,7 +138,7 @@ def test_a_line_that_cannot_be_is_refused_in_one_line(line: list[str], workspace
 
 
 def test_some_sessions_and_times_alone(workspace: Path, run: Run) -> None:
-    found = run("crystallize", "--session", "telegram:42", "--dry-run", "--json").json
+    found = run("crystallize", "--session", "telegram:-42", "--dry-run", "--json").json
     assert [one["value"] for one in found["proposals"]] == ["Oslo"]
     assert len(run("crystallize", "--limit", "1", "--dry-run", "--json").json["proposals"]) <= 1
     assert run("crystallize", "--since", "3d", "--dry-run").code == 1

@@ -122,7 +122,7 @@ def test_a_fact_of_a_chat_is_for_that_chat_alone(tmp_path: Path) -> None:
     with open_workspace(workspace) as ws:
         plan = ws.crystallizer.plan()
         assert [verdict for _, verdict in verdicts(plan)] == ["new"] * 3, "no chat contradicts another"
-        assert [bool(one.unnamed) for one in sorted(plan.open, key=lambda one: one.scope.key)] == [True, True, False]
+        assert not any(one.unnamed for one in plan.open), "who writes in a private chat is known by it"
         keep_all(ws)
         keys = {fact.value: fact.item.scope_key for fact in ws.facts.all()}
         assert keys["Oslo"] == "channel:telegram:user:1"
@@ -163,17 +163,30 @@ def test_in_a_channel_of_one_person_a_named_sender_is_somebody(tmp_path: Path, m
 
 
 def test_by_itself_a_run_asks_a_person_about_senders_that_nobody_named(tmp_path: Path) -> None:
-    workspace = talking(tmp_path, cli_direct=["I live in Rome"], telegram_1=["I live in Oslo"])
+    workspace = talking(tmp_path, cli_direct=["I live in Rome"])
+    say(workspace, "telegram:-100", "I live in Oslo")
     with open_workspace(workspace) as ws:
         ws.crystallizer.by_itself(ws.crystallizer.plan())
         assert [fact.value for fact in ws.facts.all()] == ["Rome"]
         [waiting] = ws.inbox.list()
         assert "no sender is named" in waiting.why
-        assert "telegram 1" in waiting.origin
+        assert "telegram -100" in waiting.origin
         assert not ws.items.search("Oslo")
         ws.inbox.accept([waiting.id])
         assert {fact.value for fact in ws.facts.all()} == {"Rome", "Oslo"}
         assert [verdict for _, verdict in verdicts(ws.crystallizer.plan())] == ["same", "same"]
+
+
+def test_one_person_on_a_private_chat_is_asked_nothing_though_no_sender_is_named(tmp_path: Path) -> None:
+    workspace = talking(tmp_path, telegram_7=["My name is Ana", "I live in Oslo", "I moved to Lisbon"])
+    say(workspace, "whatsapp:4915112@s.whatsapp.net", "I'm allergic to nuts")
+    with open_workspace(workspace) as ws:
+        ws.crystallizer.by_itself(ws.crystallizer.plan())
+        assert ws.inbox.list() == []
+        assert values(ws) == {"name": "Ana", "lives in": "Lisbon", "nuts": "allergic"}
+        assert {fact.item.scope_key for fact in ws.facts.all()} == {
+            "channel:telegram:user:7", "channel:whatsapp:user:4915112@s.whatsapp.net",
+        }  # fmt: skip
 
 
 def test_what_was_rejected_or_deleted_does_not_come_back_until_it_is_said_again(tmp_path: Path) -> None:

@@ -9,10 +9,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.facts.crystallize import Crystallized, Decision
-from nanomem_tui.facts.extract_rules import over_in
 from nanomem_tui.facts.settling import NOT_PLAIN
 from nanomem_tui.workspace import Workspace
-from tests.facts.talking import START, keep_all, say, talking, values, verdicts
+from tests.facts.talking import START, keep_all, over_in, say, talking, values, verdicts
 
 LATER = START + timedelta(days=3000)
 
@@ -186,7 +185,9 @@ def test_a_fact_is_dated_by_its_message_and_values_of_one_run_are_its_history(tm
 
 
 def test_what_waited_is_dated_by_its_message_too(tmp_path: Path) -> None:
-    with open_workspace(talking(tmp_path, telegram_1=["I live in Oslo"])) as ws:
+    workspace = talking(tmp_path)
+    say(workspace, "telegram:-1", "I live in Oslo")
+    with open_workspace(workspace) as ws:
         with_yes(ws)
         ws.inbox.accept([ws.inbox.list()[0].id])
         [fact] = ws.facts.all()

@@ -22,7 +22,7 @@ NOW = "2026-05-01T10:15:00+00:00"
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NANOMEM_CRYSTALLIZE_SCHEDULE", "0 * * * *")
-    return talking(tmp_path, cli_direct=["I live in Rome"], telegram_1=["I live in Oslo"])
+    return talking(tmp_path, cli_direct=["I live in Rome"], **{"telegram_-1": ["I live in Oslo"]})
 
 
 def step(ws: Workspace, **how: Any) -> Outcome:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.facts.extract_rules import facts_in
-from nanomem_tui.facts.invented import WHY
+from nanomem_tui.facts.talk import PLAY as WHY
 from nanomem_tui.facts.talk import why_not
-from tests.facts.talking import talking, values
+from tests.facts.talking import facts_in, talking, values
 
 INVENTED = [
     "Lyrics: my heart will go on, my name is Luka, I live on the second floor",
@@ -91,12 +90,12 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "key", "value"), SAID, ids=lambda one: one[:30])
 def test_a_value_holds_its_own_words_alone(text: str, key: str, value: str) -> None:
-    assert [(fields.key, fields.value) for fields, _ in facts_in(text)] == [(key, value)]
+    assert [(fields.key, fields.value) for fields in facts_in(text)] == [(key, value)]
 
 
 @pytest.mark.parametrize("text", ["My hobby is a game of chess, my name is Ann", "I write novels, my name is Ann"])
 def test_who_speaks_of_songs_and_games_is_read(text: str) -> None:
-    assert ("name", "Ann") in [(fields.key, fields.value) for fields, _ in facts_in(text)]
+    assert ("name", "Ann") in [(fields.key, fields.value) for fields in facts_in(text)]
 
 
 def test_orders_in_russian_are_told_as_such() -> None:

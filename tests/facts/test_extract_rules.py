@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from nanomem_tui.facts.extract_rules import facts_in
 from nanomem_tui.facts.talk import sayings, why_not
+from tests.facts.talking import facts_in
 
 ENGLISH = [
     ("My name is Anna", "Identity", "name", "Anna"),
@@ -252,7 +252,7 @@ NONE = [
 
 @pytest.mark.parametrize(("text", "category", "key", "value"), [*ENGLISH, *RUSSIAN, *CHINESE], ids=lambda one: one[:40])
 def test_a_statement_of_oneself_is_a_fact(text: str, category: str, key: str, value: str) -> None:
-    found = [(fields.category, fields.key, fields.value) for fields, _ in facts_in(text)]
+    found = [(fields.category, fields.key, fields.value) for fields in facts_in(text)]
     assert found == [(category, key, value)]
 
 
@@ -286,7 +286,7 @@ def test_the_corpora_are_what_was_promised() -> None:
     ids=lambda one: str(one)[:30],
 )  # fmt: skip
 def test_a_message_says_several_things(text: str, facts: dict[str, str]) -> None:
-    assert {fields.key: fields.value for fields, _ in facts_in(text)} == facts
+    assert {fields.key: fields.value for fields in facts_in(text)} == facts
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ def test_a_message_says_several_things(text: str, facts: dict[str, str]) -> None
     ],
 )
 def test_a_plain_yes_says_what_was_asked(asked: str, answer: str, key: str, value: str) -> None:
-    [(fields, saying)] = facts_in(answer, asked)
-    assert (fields.key, fields.value, saying.confirmed) == (key, value, True)
-    assert saying.words == f"{asked.split('. ')[-1]} {answer}"
+    [fact] = facts_in(answer, asked)
+    assert (fact.key, fact.value, fact.evidence.confirmed) == (key, value, True)
+    assert fact.evidence.text == f"{asked.split('. ')[-1]} {answer}"
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_any_other_answer_says_nothing(asked: str, answer: str) -> None:
 
 def test_a_value_ends_where_the_sentence_goes_on() -> None:
     found = {
-        text: [fields.value for fields, _ in facts_in(text)]
+        text: [fields.value for fields in facts_in(text)]
         for text in (
             "I live in Berlin because of the music",
             "I live in Berlin (Kreuzberg)",

@@ -1,0 +1,41 @@
+"""What a plain yes says: “So you live in Porto, right?” makes of it “I live in Porto”. The words are data
+(`packs/attributes-en.toml`)."""
+
+from __future__ import annotations
+
+import re
+
+from nanomem_tui.language import attributes
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.simplified import simplified, straight
+
+_ENDS = ("?", "？", "吗", "吧")
+
+
+def is_yes(text: str) -> bool:
+    """Whether a message is a yes and nothing else.
+
+    >>> is_yes("Yes, that's right!"), is_yes("yes but why")
+    (True, False)
+    """
+    return attributes.pack("common").pattern("yes").fullmatch(simplified(straight(text))) is not None
+
+
+def confirmed(question: str) -> str:
+    """Return what a yes to a question says, as a statement of the one who says it; "" where it is no question that a
+    yes answers.
+
+    >>> confirmed("So your name is Anna, right?")
+    'my name is Anna'
+    """
+    plain = straight(question)
+    if not simplified(plain).endswith(_ENDS):
+        return ""
+    words = attributes.pack(language_of(question))
+    for name in ("tag", "lead"):
+        if (found := words.pattern(name).search(simplified(plain))) is not None:
+            plain = (plain[: found.start()] + plain[found.end() :]).strip()
+    plain = plain.rstrip("?？吗嗎吧 ").strip()
+    for pattern, mine in words.turned:
+        plain = pattern.sub(mine, plain)
+    return re.sub(r"\s+", " ", plain)
