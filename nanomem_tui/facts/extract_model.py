@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.facts import talk
 from nanomem_tui.facts.proposals import MAX_KEY, MAX_LABEL, MAX_VALUE, Evidence, Proposal, refusal
-from nanomem_tui.language import secrets
+from nanomem_tui.language import secrets, spoken
 from nanomem_tui.language.simplified import simplified
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.model.client import Usage, estimate_tokens
@@ -57,11 +57,6 @@ shown: leave it out."""
 
 INSTRUCTIONS = _PROMPT
 """What the model is told, by which its answers are known again."""
-_NEGATED = re.compile(
-    r"\b(?:not|never|no longer|nor|neither|without|stopped|quit|hate|dislike|avoid|can't|cannot)\b|n't\b|"
-    r"\b(?:не|нет|никогда|больше не|перестал[аи]?|бросил[аи]?|ненавижу|терпеть)\b|不|没|別|别|讨厌|討厭|戒",
-    re.IGNORECASE,
-)
 _CYRILLIC = re.compile("[а-яё]")
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIGITS = re.compile(r"\d+")
@@ -251,7 +246,7 @@ def doubt(proposal: Proposal, said: Sequence[talk.Saying]) -> str:
     if missing:
         return "the model says it in other words than the message"
     fields = f"{proposal.category} {proposal.sub_category} {proposal.key} {proposal.value}"
-    denied = _NEGATED.search(proposal.evidence.text) is not None and _NEGATED.search(fields) is None
+    denied = spoken.refuses(proposal.evidence.text) and not spoken.refuses(fields)
     return "the message denies something" if denied else ""
 
 

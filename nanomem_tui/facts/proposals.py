@@ -10,6 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from nanomem_tui.language import secrets
+from nanomem_tui.language.secrets import private
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory import injection, safety
 
@@ -19,15 +20,6 @@ MAX_LABEL = 60
 """Characters of a domain, a category and a sub-category."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-PRIVATE = re.compile(
-    r"\b(?:passport|pass ?(?:word|code|phrase)s?|pin(?: code)?|ssn|social security|tax (?:id|number)|national (?:id|"
-    r"insurance)|id card|(?:credit|debit|bank) card|card number|account number|iban|cvv2?|security (?:question|answer|"
-    r"code)|recovery (?:code|phrase|key)|seed phrase|private key|api[ -]?key|access token|driv(?:er'?s|ing) licen[cs]e "
-    r"number|загранпаспорт\w*|паспорт\w*|парол\w+|пин-?код\w*|снилс|инн|номер карты|кодовое слово|секретный вопрос|"
-    r"девичья фамилия матери)\b|密码|护照|身份证|银行卡|信用卡|口令|密保|验证码|社保号",
-    re.IGNORECASE,
-)
-"""What names a secret, or leads to one: a number of a passport, the hint of a password."""
 
 
 class Evidence(NamedTuple):
@@ -107,7 +99,7 @@ def refusal(proposal: Proposal) -> str:
         if _CONTROL.search(text):
             return f"its {name.replace('_', '-')} holds control characters"
     whole = f"{proposal.domain} {proposal.category} {proposal.sub_category} {proposal.text}"
-    if secrets.find(whole) or secrets.is_masked(whole) or PRIVATE.search(whole):
+    if secrets.find(whole) or secrets.is_masked(whole) or private.is_private(whole):
         return "it holds a secret"
     if why := injection.reason(whole):
         return why

@@ -173,6 +173,19 @@ _DENIALS = re.compile(
 )
 
 
+_REFUSES = re.compile(
+    r"\b(?:no longer|stopped|quit|hate|dislike|avoid|can['’]t|больше не|перестал[аи]?|бросил[аи]?|ненавижу|терпеть|никогда|"
+    r"hasse|odio|déteste|detesto)\b|讨厌|討厭|戒|嫌い|싫",
+    re.IGNORECASE,
+)
+"""What denies or refuses without a word of denial."""
+
+
+def refuses(text: str) -> bool:
+    """Whether a text denies something, or says that somebody will not or can not have it."""
+    return denials(text) > 0 or _REFUSES.search(text) is not None
+
+
 def denials(text: str) -> int:
     """Return how many words of a text deny something."""
     return len(_DENIALS.findall(text))
