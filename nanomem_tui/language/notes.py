@@ -42,6 +42,8 @@ _KINDS = {
 _HEADED = {"preferences": "preference", "style": "preference", "decisions": "decision"}
 """The kind of what stands under a heading that is about one of these."""
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_LABEL = re.compile(r"([^:：]{1,40})[:：]")
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _INSIDE = re.compile(r"\(.*\)|([*_])(?!\1).*\1")
@@ -126,10 +128,11 @@ class _Page:
         if sum(map(str.isalnum, block.text)) < 2 or _is_placeholder(block):
             return False
         over = [*block.headings, *(one.text for one in parents(self._blocks, block))]
-        if any(_open().search(one) for one in over):
-            return False
         text = _words(block)
-        if block.parent is not None and self._is_label(block.parent):
+        label = _LABEL.match(text)
+        if any(map(_is_open, over)) or (label and _is_open(label[1], alone=True)):
+            return False
+        if block.parent is not None and self._is_label(block.parent) and len(_WORDS.findall(text)) < 3:
             text = f"{_plain(self._blocks[block.parent].text)}: {text}"
         return lines.read(_line(block, text), _over(block)).lasting >= LASTS
 
@@ -162,7 +165,16 @@ def is_name(title: str) -> bool:
     >>> is_name("Oma Truus (Ruben's mum)"), is_name("Important notes"), is_name("2026-03-01")
     (True, False, False)
     """
-    return bool(_names(_plain(title))) and not re.search(r"\S:\S", title)
+    plain = _plain(title)
+    return bool(_names(_ASIDE.sub("", plain) or plain)) and not re.search(r"\w:\w", plain)
+
+
+def _is_open(title: str, *, alone: bool = False) -> bool:
+    """Whether nothing is settled of what stands under a heading or a label. `alone`: only where it says just that."""
+    bare = _ASIDE.sub("", _plain(title)).strip(" *_!?")
+    found = list(_open().finditer(bare))
+    ends = any(one.start() == 0 or one.end() == len(bare) for one in found)
+    return any(one[0] == bare for one in found) if alone else ends
 
 
 def _is_of_somebody(text: str) -> bool:
@@ -180,9 +192,8 @@ def _names(title: str) -> set[str]:
 
 
 def _plain(title: str) -> str:
-    """A heading or a label without its marks, what stands in parentheses and its colon."""
-    bare = title.replace("**", "").replace("__", "").strip()
-    return (_ASIDE.sub("", bare).strip() or bare).rstrip(":： ")
+    """A heading or a label without its marks and its colon."""
+    return title.replace("**", "").replace("__", "").strip().rstrip(":： ")
 
 
 def _over(block: Block) -> str:
@@ -265,7 +276,8 @@ def _plain_unspaced() -> tuple[str, ...]:
 def _open() -> re.Pattern[str]:
     """What a heading or a label is called under which nothing is settled."""
     bounded = (
-        re.escape(one) if _UNSPACED.match(one) else rf"(?<!\w){re.escape(one)}(?!\w)" for one in _list("open")
+        re.escape(one) if _UNSPACED.match(one) else rf"(?<!\w){re.escape(one)}(?!\w)"
+        for one in sorted(_list("open"), key=len, reverse=True)
     )
     return re.compile("|".join(bounded), re.IGNORECASE)
 
