@@ -67,10 +67,14 @@ class Block(NamedTuple):
     cells: tuple[tuple[str, str], ...] = ()
 
     @property
+    def is_bold(self) -> bool:
+        """Whether all of it is in bold."""
+        return _BOLD.fullmatch(self.text) is not None
+
+    @property
     def is_label(self) -> bool:
         """Whether it only announces what follows: it ends in a colon, or is a paragraph in bold."""
-        bare = self.text.rstrip("*_ ")
-        return bare.endswith((":", "：")) or (not self.mark and _BOLD.fullmatch(self.text) is not None)
+        return self.text.rstrip("*_ ").endswith((":", "：")) or (not self.mark and self.is_bold)
 
 
 def readable(text: str) -> str:
@@ -105,6 +109,7 @@ class _Page:
         self._headings: list[tuple[int, str]] = []
         self._fence = ""
         self._last = ""  # the line before, where it may go on
+        self._set_in = 0  # how far the block that may go on is set in
         self._columns: list[str] = []
         self._label: int | None = None  # a paragraph that announces what follows
         self._above: list[tuple[int, int]] = []  # the bullets that are open: how far they are set in, their places
@@ -149,10 +154,11 @@ class _Page:
     def _row(self, number: int, line: str) -> None:
         values = _cells(line)
         columns = [*self._columns, *[""] * len(values)]
-        cells = tuple((name, value) for name, value in zip(columns, values, strict=False) if value)
+        filled = [(name, value) for name, value in zip(columns, values, strict=False) if any(map(str.isalnum, value))]
+        cells = tuple(filled) if len(filled) > 1 or len(values) == 1 else ()
         self._above = [one for one in self._above if one[0] < indent(line)]
         words = [f"{name}: {value}" if name and len(cells) > 1 else value for name, value in cells]
-        if words:
+        if cells:
             self._append(number, ", ".join(words), ROW, cells)
 
     def _bullet(self, number: int, line: str, bullet: re.Match[str]) -> None:
@@ -165,7 +171,7 @@ class _Page:
         self._above = [one for one in self._above if one[0] < wide]
         self._append(number, words, mark)
         self._above.append((wide, len(self.blocks) - 1))
-        self._last = line
+        self._last, self._set_in = line, wide
 
     def _words(self, number: int, line: str, last: str) -> None:
         words = line.strip()
@@ -174,13 +180,22 @@ class _Page:
         if not words:
             return
         self._last = line
-        if last and not self._by_line and last.lstrip().startswith(">") == bool(mark) and _goes_on(last, line):
+        if last and not self._by_line and last.lstrip().startswith(">") == bool(mark) and self._goes_on(last, line):
             self.blocks[-1] = self.blocks[-1]._replace(text=_joined(self.blocks[-1].text, words))
         else:
-            self._above, self._label = [], None
+            self._above, self._label, self._set_in = [], None, indent(line)
             self._append(number, words, mark)
         if self.blocks[-1].is_label and not self.blocks[-1].mark:
             self._label = len(self.blocks) - 1
+
+    def _goes_on(self, line: str, following: str) -> bool:
+        """Whether a line is wrapped, so that the next one belongs to it."""
+        end, begin = line.rstrip(), following.lstrip("> \t")
+        if indent(following) > self._set_in or _GOES_ON.search(end):
+            return not (_FIELD.match(begin) and _END.search(end))
+        if _FIELD.match(begin):
+            return False
+        return begin[0].islower() or (not _END.search(end) and len(end) >= WRAPPED)
 
     def _append(self, number: int, text: str, mark: str, cells: tuple[tuple[str, str], ...] = ()) -> None:
         parent = self._above[-1][1] if self._above else self._label
@@ -191,16 +206,6 @@ class _Page:
 def _cells(line: str) -> list[str]:
     bare = line.strip().removeprefix("|")
     return [cell.strip() for cell in _CELL.split(bare.removesuffix("|"))]
-
-
-def _goes_on(line: str, following: str) -> bool:
-    """Whether a line is wrapped, so that the next one belongs to it."""
-    end, begin = line.rstrip(), following.lstrip("> \t")
-    if indent(following) > indent(line.lstrip(">")) or _GOES_ON.search(end):
-        return not (_FIELD.match(begin) and _END.search(end))
-    if _FIELD.match(begin):
-        return False
-    return begin[0].islower() or (not _END.search(end) and len(end) >= WRAPPED)
 
 
 def _joined(text: str, words: str) -> str:

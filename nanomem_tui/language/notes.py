@@ -24,6 +24,12 @@ from nanomem_tui.language.topics import names_of_heading, topics_of_heading
 
 LASTS = 0.5
 """How likely a block has to be worth keeping."""
+MAY_LAST, BESIDE = 0.2, 0.75
+"""How likely it has to be where those beside it in a list are that likely, or where it stands under one that lasts."""
+BOXED = 0.85
+"""How likely what stands beside a box has to be."""
+SHORT = 4
+"""Words of a block that is read with what it is about."""
 LONGEST = 1_000
 """Characters beyond which a memory becomes several, at the ends of sentences."""
 TOGETHER = 300
@@ -44,6 +50,7 @@ _HEADED = {"preferences": "preference", "style": "preference", "decisions": "dec
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LABEL = re.compile(r"([^:：]{1,40})[:：]")
+_SIGNS = re.compile(r"^[^\w\s\"'“„«(（\[`~/.#-]+\s+")
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _INSIDE = re.compile(r"\(.*\)|([*_])(?!\1).*\1")
@@ -87,13 +94,14 @@ class _Page:
         self._under = children(blocks)
         self._titled = titled
         self._taken: set[int] = set()
+        self._shares: dict[int, float] = {}
 
     def notes(self, at: int) -> Iterator[Note]:
         """The memories of a block that is not in one before."""
         block = self._blocks[at]
         if at in self._taken or self._is_label(at):
             return
-        if not self._lasts(block):
+        if not self._lasts(at):
             self.left.append(self._note(block, block.text))
             return
         text = ": ".join([*self._context(block), _words(block)])
@@ -112,29 +120,55 @@ class _Page:
     def _below(self, at: int) -> Iterator[int]:
         """The places of the blocks under one that last, with those under them."""
         for one in self._under[at]:
-            if not self._is_label(one) and self._lasts(self._blocks[one]):
+            if not self._is_label(one) and self._lasts(one):
                 yield one
                 yield from self._below(one)
 
     def _is_label(self, at: int) -> bool:
         """Whether a block only says what those under it are about."""
         block = self._blocks[at]
-        if block.is_label:
+        if block.is_label or (block.is_bold and self._under[at]):
             return True
         short = len(block.text) <= CONTEXT and len(tokens(block.text)) <= 6
         return bool(self._under[at]) and short and lines.read(_line(block, block.text), _over(block)).lasting < LASTS
 
-    def _lasts(self, block: Block) -> bool:
-        if sum(map(str.isalnum, block.text)) < 2 or _is_placeholder(block):
+    def _lasts(self, at: int) -> bool:
+        """Whether a block is worth keeping: by its words, or where those beside it are, and it may be."""
+        block, share = self._blocks[at], self._share(at)
+        if block.mark in (OPEN, DONE):
+            return share >= BOXED
+        if share >= LASTS or not block.mark or share < MAY_LAST:
+            return share >= LASTS
+        if block.parent is not None and not self._is_label(block.parent):
+            return self._lasts(block.parent)
+        beside = [
+            self._share(one)
+            for one, other in enumerate(self._blocks)
+            if one != at and (other.headings, other.parent) == (block.headings, block.parent) and other.mark
+        ]
+        return len(beside) > 1 and sum(beside) / len(beside) >= BESIDE
+
+    def _share(self, at: int) -> float:
+        """How likely a block is worth keeping, by its words; a short one also by what it is about."""
+        block = self._blocks[at]
+        if at not in self._shares:
+            self._shares[at] = 0.0
+            over = [*block.headings, *(one.text for one in parents(self._blocks, block))]
+            text = _words(block)
+            label = _LABEL.match(text)
+            is_open = any(map(_is_open, over)) or (label and _is_open(label[1], alone=True))
+            if sum(map(str.isalnum, text)) > 1 and not is_open and not _is_placeholder(block):
+                texts = [text]
+                if self._says_what(block.parent) and len(_WORDS.findall(text)) < SHORT:
+                    texts.append(": ".join([*self._context(block), text]))
+                self._shares[at] = max(lines.read(_line(block, one), _over(block)).lasting for one in texts)
+        return self._shares[at]
+
+    def _says_what(self, parent: int | None) -> bool:
+        """Whether the block over another says what that is about, and not where it was copied from or who told it."""
+        if parent is None or not self._is_label(parent):
             return False
-        over = [*block.headings, *(one.text for one in parents(self._blocks, block))]
-        text = _words(block)
-        label = _LABEL.match(text)
-        if any(map(_is_open, over)) or (label and _is_open(label[1], alone=True)):
-            return False
-        if block.parent is not None and self._is_label(block.parent) and len(_WORDS.findall(text)) < 3:
-            text = f"{_plain(self._blocks[block.parent].text)}: {text}"
-        return lines.read(_line(block, text), _over(block)).lasting >= LASTS
+        return lines.read(self._blocks[parent].text, _over(self._blocks[parent])).label != "narration"
 
     def _context(self, block: Block) -> list[str]:
         """The heading and the labels that a block needs before its own words, the highest first."""
@@ -179,7 +213,7 @@ def _is_open(title: str, *, alone: bool = False) -> bool:
 
 def _is_of_somebody(text: str) -> bool:
     """Whether a text begins with a name that is known as one, so that it needs no heading."""
-    name = subject_of(text)
+    name = "" if any(map(str.isdigit, text)) else subject_of(text)
     return bool(name) and name.casefold() in reader.pack(language_of(text)).names
 
 
@@ -192,8 +226,8 @@ def _names(title: str) -> set[str]:
 
 
 def _plain(title: str) -> str:
-    """A heading or a label without its marks and its colon."""
-    return title.replace("**", "").replace("__", "").strip().rstrip(":： ")
+    """A heading or a label without its marks, the signs before it and its colon."""
+    return _SIGNS.sub("", title.replace("**", "").replace("__", "").strip()).rstrip(":： ")
 
 
 def _over(block: Block) -> str:
