@@ -158,11 +158,17 @@ class _Page:
             label = _LABEL.match(text)
             is_open = any(map(_is_open, over)) or (label and _is_open(label[1], alone=True))
             if sum(map(str.isalnum, text)) > 1 and not is_open and not _is_placeholder(block):
-                texts = [text]
-                if self._says_what(block.parent) and len(_WORDS.findall(text)) < SHORT:
-                    texts.append(": ".join([*self._context(block), text]))
-                self._shares[at] = max(lines.read(_line(block, one), _over(block)).lasting for one in texts)
+                self._shares[at] = self._read(block).lasting
         return self._shares[at]
+
+    def _read(self, block: Block) -> lines.LineReading:
+        """What a block is, a short one also with what it is about: the likelier to last of both."""
+        text = _words(block)
+        texts = [text]
+        is_told = block.parent is not None and not self._says_what(block.parent)
+        if block.mark not in ("", OPEN, DONE) and not is_told and len(_WORDS.findall(text)) < SHORT:
+            texts.append(": ".join([*self._context(block), text]))
+        return max((lines.read(_line(block, one), _over(block)) for one in texts), key=lambda one: one.lasting)
 
     def _says_what(self, parent: int | None) -> bool:
         """Whether the block over another says what that is about, and not where it was copied from or who told it."""
@@ -187,7 +193,7 @@ class _Page:
             if kind:
                 return kind
         shares: dict[str, float] = {}
-        for label, share in lines.read(_line(block, _words(block)), _over(block)).shares.items():
+        for label, share in self._read(block).shares.items():
             if label in _KINDS:
                 shares[_KINDS[label]] = shares.get(_KINDS[label], 0.0) + share
         return max(shares, key=shares.__getitem__)
