@@ -136,7 +136,7 @@ class _Page:
         """Whether a block is worth keeping: by its words, or where those beside it are, and it may be."""
         block, share = self._blocks[at], self._share(at)
         if block.mark in (OPEN, DONE):
-            return share >= BOXED
+            return share >= BOXED or _is_answer(block)
         if share >= LASTS or not block.mark or share < MAY_LAST:
             return share >= LASTS
         if block.parent is not None and not self._is_label(block.parent):
@@ -183,6 +183,8 @@ class _Page:
         named = next((_plain(title) for title in reversed(titles) if is_name(title)), "")
         if _is_of_somebody(block.text):
             return []
+        if _is_answer(block):
+            return [_plain(_over(block))]
         if named and not _names(named) & set(tokens(" ".join([block.text, *found]))):
             found.append(named)
         return [one for one in reversed(found) if len(one) <= CONTEXT]
@@ -277,6 +279,11 @@ def _parts(text: str) -> Iterator[str]:
             part = part[LONGEST:]
     if part:
         yield part
+
+
+def _is_answer(block: Block) -> bool:
+    """Whether a block is the ticked answer to what the heading of a template asks."""
+    return block.mark == DONE and bool(block.headings) and block.text.casefold() in _list("template")
 
 
 def _is_placeholder(block: Block) -> bool:
