@@ -15,6 +15,8 @@ from nanomem_tui.formats.markdown import indent
 OPEN, DONE = "[ ]", "[x]"
 """The marks of boxes."""
 ROW = "|"
+DEEPEST = 20
+"""Levels of bullets; what stands deeper is on the last one."""
 WRAPPED = 55
 """Characters of a line that may be wrapped though it ends in no comma and the next one begins with a capital."""
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
@@ -168,7 +170,7 @@ class _Page:
         if not words:
             return
         wide = len(bullet[1].expandtabs(4))
-        self._above = [one for one in self._above if one[0] < wide]
+        self._above = [one for one in self._above if one[0] < wide][:DEEPEST]
         self._append(number, words, mark)
         self._above.append((wide, len(self.blocks) - 1))
         self._last, self._set_in = line, wide

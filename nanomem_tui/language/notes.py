@@ -34,6 +34,8 @@ LONGEST = 1_000
 """Characters beyond which a memory becomes several, at the ends of sentences."""
 TOGETHER = 300
 """Characters of a memory that is made of a line and those under it."""
+LABELS = 3
+"""Lines over a block that stand before its words at most."""
 CONTEXT = 80
 """Characters of a heading or a line that is put before those under it."""
 _KINDS = {
@@ -95,6 +97,7 @@ class _Page:
         self._titled = titled
         self._taken: set[int] = set()
         self._shares: dict[int, float] = {}
+        self._lists: dict[tuple[tuple[str, ...], int | None], tuple[float, int]] = {}
 
     def notes(self, at: int) -> Iterator[Note]:
         """The memories of a block that is not in one before."""
@@ -141,12 +144,17 @@ class _Page:
             return share >= LASTS
         if block.parent is not None and not self._is_label(block.parent):
             return self._lasts(block.parent)
-        beside = [
-            self._share(one)
-            for one, other in enumerate(self._blocks)
-            if one != at and (other.headings, other.parent) == (block.headings, block.parent) and other.mark
-        ]
-        return len(beside) > 1 and sum(beside) / len(beside) >= BESIDE
+        total, count = self._list_of(block)
+        return count > 2 and (total - share) / (count - 1) >= BESIDE
+
+    def _list_of(self, block: Block) -> tuple[float, int]:
+        """How likely the blocks of a list are worth keeping, added up, and how many they are."""
+        if not self._lists:
+            for at, one in enumerate(self._blocks):
+                if one.mark:
+                    total, count = self._lists.get((one.headings, one.parent), (0.0, 0))
+                    self._lists[one.headings, one.parent] = (total + self._share(at), count + 1)
+        return self._lists[block.headings, block.parent]
 
     def _share(self, at: int) -> float:
         """How likely a block is worth keeping, by its words; a short one also by what it is about."""
@@ -178,7 +186,7 @@ class _Page:
 
     def _context(self, block: Block) -> list[str]:
         """The heading and the labels that a block needs before its own words, the highest first."""
-        found = [_plain(one.text) for one in parents(self._blocks, block) if is_name(one.text)]
+        found = [_plain(one.text) for one in parents(self._blocks, block) if is_name(one.text)][:LABELS]
         titles = block.headings if self._titled else block.headings[1:]
         named = next((_plain(title) for title in reversed(titles) if is_name(title)), "")
         if _is_of_somebody(block.text):
@@ -187,10 +195,11 @@ class _Page:
             return [_plain(_over(block))]
         if named and not _names(named) & set(tokens(" ".join([block.text, *found]))):
             found.append(named)
-        return [one for one in reversed(found) if len(one) <= CONTEXT]
+        return found[::-1]
 
     def _kind(self, block: Block) -> str:
-        for title in [*(one.text for one in parents(self._blocks, block)), *reversed(block.headings)]:
+        above = (one.text for one in parents(self._blocks, block) if len(one.text) <= CONTEXT / 2)
+        for title in [*above, *reversed(block.headings)]:
             kind = next((kind for topic, kind in _HEADED.items() if topic in topics_of_heading(title)), "")
             if kind:
                 return kind
@@ -208,6 +217,8 @@ def is_name(title: str) -> bool:
     (True, False, False)
     """
     plain = _plain(title)
+    if len(plain) > CONTEXT:
+        return False
     return bool(_names(_ASIDE.sub("", plain) or plain)) and not re.search(r"\w:\w", plain)
 
 
@@ -260,7 +271,7 @@ def _words(block: Block) -> str:
 def _line(block: Block, text: str) -> str:
     """The line as it is known to the reader of lines."""
     mark = f"- {block.mark}" if block.mark in (OPEN, DONE) else "" if block.mark == ROW else block.mark
-    return f"{mark} {text}" if mark else text
+    return f"{mark} {text[:LONGEST]}" if mark else text[:LONGEST]
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -289,6 +300,8 @@ def _is_answer(block: Block) -> bool:
 def _is_placeholder(block: Block) -> bool:
     """Whether a block stands where something is still to be written, or says what to write there."""
     bare = block.text.strip("*_ .").casefold()
+    if len(bare) > LONGEST:
+        return False
     if bare in _list("template") and block.mark in ("", OPEN):
         return True
     if not block.mark and _INSIDE.fullmatch(block.text):
