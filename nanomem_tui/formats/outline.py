@@ -212,7 +212,7 @@ def _cells(line: str) -> list[str]:
 
 def _joined(text: str, words: str) -> str:
     """A line and the one that it goes on in: Chinese and Japanese put no space between."""
-    return f"{text}{words}" if _WIDE.match(text[-1]) and _WIDE.match(words[0]) else f"{text} {words}"
+    return f"{text}{words}" if _WIDE.search(text[-2:]) and _WIDE.match(words[0]) else f"{text} {words}"
 
 
 def children(blocks: Sequence[Block]) -> list[list[int]]:

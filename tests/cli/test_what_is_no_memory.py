@@ -51,7 +51,7 @@ def test_only_the_memory_is_imported(run: Run, workspace: Path, tmp_path: Path, 
 def test_what_only_looks_like_that_stays(run: Run, workspace: Path, tmp_path: Path) -> None:
     lines = [
         "---", "A rule above is no front matter.", "", "---", "", "- Allergies: none", "- Todo app: it is called Things",
-        "- Uses ~ for home and ~/bin", "- User: root", "- Reads <https://example.org> every day",
+        "- Uses ~ for home and ~/bin", "- User: root", "- The wiki is at <https://example.org>",
         "- [10:30] the server was replaced", "- Price: (5 euro a month)", "", "Our cat is called Mio.", "---",
     ]  # fmt: skip
     note = tmp_path / "note.md"
@@ -59,7 +59,7 @@ def test_what_only_looks_like_that_stays(run: Run, workspace: Path, tmp_path: Pa
     run("memory", "import", note, "--yes")
     assert {one["text"] for one in run("memory", "list", "--json").json} == {
         "A rule above is no front matter.", "Allergies: none", "Todo app: it is called Things", "User: root",
-        "Uses ~ for home and ~/bin", "Reads <https://example.org> every day", "[10:30] the server was replaced",
+        "Uses ~ for home and ~/bin", "The wiki is at <https://example.org>", "[10:30] the server was replaced",
         "Price: (5 euro a month)", "Our cat is called Mio.",
     }  # fmt: skip
 
