@@ -1,6 +1,6 @@
 """What notes in Markdown say that lasts, each memory so that it can be read alone (0105).
 
-A block of the page (`formats/outline.py`) is a memory where its words last (`lines.py`). It gets the heading and the
+A block of the page (`outline.py`) is a memory where its words last (`lines.py`). It gets the heading and the
 lines over it where it does not name what it is about; a line that says something by itself has those under it with it.
 Which headings name nothing, or have only ideas and tasks under them, says `packs/notes.json`.
 """
@@ -14,11 +14,10 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from nanomem_tui.formats.markdown import daily_note_name
-from nanomem_tui.formats.outline import DONE, OPEN, ROW, Block, children, outline, parents
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
+from nanomem_tui.language.outline import DONE, OPEN, ROW, Block, children, outline, parents
 from nanomem_tui.language.spoken import subject_of
 from nanomem_tui.language.topics import names_of_heading, topics_of_heading
 
@@ -60,14 +59,12 @@ _INSIDE = re.compile(r"\(.*\)|([*_])(?!\1).*\1")
 
 
 class Note(NamedTuple):
-    """A memory in notes: its words, its line from 1, the heading over it, its kind, and the day (ISO) that a heading
-    gives, or ""."""
+    """A memory in notes: its words, its line from 1, the headings over it, the highest first, and its kind."""
 
     text: str
     line: int
-    section: str
+    headings: tuple[str, ...]
     kind: str
-    day: str = ""
 
 
 class Notes(NamedTuple):
@@ -118,7 +115,7 @@ class _Page:
             yield self._note(block, part)
 
     def _note(self, block: Block, text: str) -> Note:
-        return Note(text, block.line, _over(block), self._kind(block), _day(block))
+        return Note(text, block.line, block.headings, self._kind(block))
 
     def _below(self, at: int) -> Iterator[int]:
         """The places of the blocks under one that last, with those under them."""
@@ -251,11 +248,6 @@ def _plain(title: str) -> str:
 
 def _over(block: Block) -> str:
     return block.headings[-1] if block.headings else ""
-
-
-def _day(block: Block) -> str:
-    days = (daily_note_name(f"{title.strip('[] ')}.md") for title in reversed(block.headings))
-    return next((day.isoformat() for day in days if day), "")
 
 
 def _words(block: Block) -> str:

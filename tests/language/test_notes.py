@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.formats.outline import readable
 from nanomem_tui.language import notes
+from nanomem_tui.language.outline import readable
+from nanomem_tui.memory.transfer import markdown
 
 
 def texts(page: str, **how: bool) -> list[str]:
@@ -62,7 +63,7 @@ def test_a_row_has_the_headings_of_its_columns_where_they_say_something() -> Non
 
 @pytest.mark.parametrize(
     "title",
-    ["To do", "Ideas (not decided)", "Open questions", "Einkaufsliste", "Pendientes", "À faire", "待办", "やること", "할 일"],
+    ["To do", "Ideas (not decided)", "Open questions", "Einkaufsliste", "Pendientes", "À faire", "待办", "할 일"],
 )
 def test_nothing_is_a_memory_where_nothing_is_settled(title: str) -> None:
     assert texts(f"## {title}\n- Ana has a dog\n## Family\n- Ana has a cat") == ["Ana has a cat"]
@@ -106,7 +107,7 @@ def test_the_words_or_the_heading_give_the_kind(page: str, kind: str) -> None:
 
 def test_a_heading_that_is_a_day_dates_what_is_under_it() -> None:
     page = "## 2026-03-01\n- The stove was replaced\n## House\n- Ana has a dog\n"
-    assert [note.day for note in notes.read(page).found] == ["2026-03-01", ""]
+    assert [piece.day for piece in markdown.pieces(page, "x.md")[0]] == ["2026-03-01", ""]
 
 
 def test_a_ticked_answer_has_its_question() -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock, dates
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding, outline
+from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import dump_mirror_line
-from nanomem_tui.language import notes
+from nanomem_tui.language import notes, outline
 from nanomem_tui.memory import chat_logs, injection, said_on
 from nanomem_tui.memory.secrets import mask_columns
 from nanomem_tui.memory.transfer import rows
@@ -66,11 +66,17 @@ def pieces(text: str, where: str, *, by_line: bool = False) -> tuple[list[Piece]
     page = notes.read(rest, titled=titled, by_line=by_line)
     held = [one for one in page.left if injection.reason(one.text)]  # what gives orders waits for a person
     left = [one for one in page.left if one not in held]
-    found += [Piece(one.text, one.line, one.section, one.kind, day=one.day) for one in (*page.found, *held)]
+    found += map(_piece, (*page.found, *held))
     problems += [Problem("a code block is left out", where, line, severity="warning") for line in page.code]
     if left:
         problems.append(Problem(LEFT.format(counted(len(left), "line")), where, left[0].line, severity="note"))
     return sorted(found, key=lambda piece: piece.line), problems
+
+
+def _piece(note: notes.Note) -> Piece:
+    days = (parts.daily_note_name(f"{title.strip('[] ')}.md") for title in reversed(note.headings))
+    day = next((day.isoformat() for day in days if day), "")
+    return Piece(note.text, note.line, note.headings[-1] if note.headings else "", note.kind, day=day)
 
 
 def _mirrored(text: str) -> tuple[list[Piece], str]:
