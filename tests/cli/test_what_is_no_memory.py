@@ -92,7 +92,7 @@ def test_a_conversation_in_a_note_becomes_no_memory(run: Run, workspace: Path, n
     (workspace / "memory").mkdir(exist_ok=True)
     (workspace / "memory" / name).write_text(TALKS[name])
     (workspace / "memory" / "2026-02-21.md").write_text(
-        "# 2026-02-21\n- Bought a bike\n## Chat\nuser: I live in Rome\nassistant: ok\n## Money\n- The rent is 900 euro\n"
+        "# 2026-02-21\n- Bought a bike\n## Chat\nuser: I live in Rome\nassistant: ok\n## Rent\n- The rent is 900 euro\n"
     )
     assert "a conversation is left out" in run("memory", "backfill", "--dry-run").out
     assert run("memory", "backfill", "--yes").code == 0
