@@ -21,7 +21,7 @@ from nanomem_tui.language.outline import DONE, OPEN, ROW, Block, children, outli
 from nanomem_tui.language.spoken import subject_of
 from nanomem_tui.language.topics import names_of_heading, topics_of_heading
 
-LASTS = 0.5
+LASTS = 0.6
 """How likely a block has to be worth keeping."""
 MAY_LAST, BESIDE = 0.2, 0.75
 """How likely it has to be where those beside it in a list are that likely, or where it stands under one that lasts."""
