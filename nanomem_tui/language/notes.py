@@ -48,6 +48,8 @@ _KINDS = {
 """The kind of a memory of each label of a line that lasts."""
 _HEADED = {"preferences": "preference", "style": "preference", "decisions": "decision"}
 """The kind of what stands under a heading that is about one of these."""
+_LISTED = frozenset({"-", "*", "+", ROW})
+"""The marks of what stands in a list, and is no step."""
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LABEL = re.compile(r"([^:：]{1,40})[:：]")
@@ -170,14 +172,14 @@ class _Page:
         """What a block is, a short one also with what it is about: the likelier to last of both."""
         text = _words(block)
         texts = [text]
-        is_told = block.parent is not None and not self._says_what(block.parent)
-        if block.mark not in ("", OPEN, DONE) and not is_told and len(_WORDS.findall(text)) < SHORT:
+        needs = self._says_what(block.parent) if block.parent is not None else block.mark in _LISTED
+        if needs and block.mark not in (OPEN, DONE) and len(_WORDS.findall(text)) < SHORT:
             texts.append(": ".join([*self._context(block), text]))
         return max((lines.read(_line(block, one), _over(block)) for one in texts), key=lambda one: one.lasting)
 
-    def _says_what(self, parent: int | None) -> bool:
+    def _says_what(self, parent: int) -> bool:
         """Whether the block over another says what that is about, and not where it was copied from or who told it."""
-        if parent is None or not self._is_label(parent):
+        if not self._is_label(parent):
             return False
         return lines.read(self._blocks[parent].text, _over(self._blocks[parent])).label != "narration"
 
