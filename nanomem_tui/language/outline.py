@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.text import indent
+
 OPEN, DONE = "[ ]", "[x]"
 """The marks of boxes."""
 ROW = "|"
@@ -211,12 +213,6 @@ def _cells(line: str) -> list[str]:
 def _joined(text: str, words: str) -> str:
     """A line and the one that it goes on in: Chinese and Japanese put no space between."""
     return f"{text}{words}" if _WIDE.search(text[-2:]) and _WIDE.match(words[0]) else f"{text} {words}"
-
-
-def indent(line: str) -> int:
-    """How far a line is set in, in columns (a tab is 4)."""
-    wide = line.expandtabs(4)
-    return len(wide) - len(wide.lstrip())
 
 
 def children(blocks: Sequence[Block]) -> list[list[int]]:
