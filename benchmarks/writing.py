@@ -1,6 +1,6 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
-    python benchmarks/writing.py [messages] [archive] [pairs] [evidence] [facts]        # all five where none is named
+    python benchmarks/writing.py [messages] [archive] [notes] [pairs] [evidence] [facts]    # all where none is named
                                  [--half open|sealed|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
@@ -10,6 +10,9 @@ statement is new in a memory of those of the others, which have nothing to do wi
 `archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words
 in the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
 written is a new line.
+
+`notes`: a backfill of each folder of notes. A memory is accepted where it has the words that the label of its line asks
+for and none that it bars; a line worth nothing is left where no memory holds it.
 
 `pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
 how many of those told are right and how many are found. `evidence`: how many lines that an entry says are known to be
@@ -45,7 +48,7 @@ from nanomem_tui.facts.dialogue import Told
 from nanomem_tui.formats.markdown import sections
 from nanomem_tui.language import compare, read
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.memory import superseding
+from nanomem_tui.memory import backfill, superseding
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.store.values import Item
@@ -109,6 +112,10 @@ OF = {
     "wanted lines to review": "wanted lines",
     "left": "lines worth nothing",
     "asked about": "lines to ask about",
+    "memories accepted": "memories",
+    "wanted notes kept": "wanted notes",
+    "kind right": "memories accepted",
+    "notes left": "notes worth nothing",
     "right": "pairs",
     "likeliest right": "pairs",
     **{f"{relation} right": f"told {relation}" for relation in compare.RELATIONS},
@@ -381,6 +388,70 @@ def alike(line: str, other: str) -> bool:
     return len(one & two) >= 0.5 * min(len(one), len(two))
 
 
+def notes(half: str, show: bool) -> dict[str, Counter[str]]:
+    """What backfills make of folders of notes, by folder."""
+    found: dict[str, Counter[str]] = {}
+    for source in sorted((DATA / half / "notes").iterdir()):
+        rows = [json.loads(line) for line in (source / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
+        with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
+            names = gather(source, Path(folder) / "workspace" / "memory")
+            with open_workspace(Path(folder) / "workspace") as ws:
+                items = backfill.preview(ws.store, ws.paths, ws.settings).items
+        counts, differs = judge_notes(rows, [(names[Path(row.meta["from"]["file"]).name], row) for row in items])
+        found[source.name if half == "open" else f"no. {len(found) + 1}"] = counts
+        if show:
+            print(f"{source.name}\n" + "\n".join(differs))
+    every = Counter[str]()
+    for counts in found.values():
+        every.update(counts)
+    return {
+        name: in_order(counts)
+        for name, counts in {**found, "all": every}.items()
+        if show or name == "all"
+    }
+
+
+def gather(source: Path, memory: Path) -> dict[str, str]:
+    """Copy the notes of a folder to where a backfill reads; return which file of the folder each copy is."""
+    memory.mkdir(parents=True)
+    names: dict[str, str] = {}
+    for path in sorted(source.rglob("*.md")):
+        copy = path.name if path.name not in names else f"{path.parent.name}-{path.name}"
+        shutil.copy(path, memory / copy)
+        names[copy] = path.relative_to(source).as_posix()
+    return names
+
+
+def judge_notes(rows: list[Label], items: list[tuple[str, Item]]) -> tuple[Counter[str], list[str]]:
+    """Count what became of the lines of one folder of notes; what differs, in words."""
+    counts, differs = Counter[str](), []
+    labels = {(row["file"], row["number"]): row for row in rows}
+    for file, item in items:
+        row = labels[file, item.meta["from"]["line"]]
+        accepted = row["becomes"] == "memory" and holds(item.text, row)
+        counts["memories"] += 1
+        counts["memories accepted"] += accepted
+        counts["kind right"] += accepted and item.kind == row["kind"]
+        if not accepted:
+            differs.append(f"  + {file}:{row['number']} {item.kind}: {item.text!r} ({row['why']}; {row['must']})")
+        elif item.kind != row["kind"]:
+            differs.append(f"  ~ {file}:{row['number']} {item.kind}, not {row['kind']}: {item.text!r}")
+    written = {(file, item.meta["from"]["line"]) for file, item in items}
+    for row in rows:
+        texts = [item.text for file, item in items if file == row["file"]]
+        if row["becomes"] == "nothing":
+            words = set(tokens(row["line"]))
+            held = len(words) > 3 and any(words <= set(tokens(text)) for text in texts)  # fewer may stand over others
+            counts["notes worth nothing"] += 1
+            counts["notes left"] += not held and (row["file"], row["number"]) not in written
+            continue
+        counts["wanted notes"] += 1
+        counts["wanted notes kept"] += any(holds(text, row) for text in texts)
+        if not any(holds(text, row) for text in texts):
+            differs.append(f"  - {row['file']}:{row['number']} {row['line']!r} {row['must']}")
+    return counts, differs
+
+
 def pairs(half: str, show: bool) -> dict[str, Counter[str]]:
     """How pairs of statements are read, by language."""
 
@@ -455,7 +526,9 @@ def by_language(
     return {name: in_order(counts) for name, counts in {**found, "all": whole}.items()}
 
 
-PARTS = {"messages": messages, "archive": archive, "pairs": pairs, "evidence": evidence, "facts": facts}
+PARTS = {
+    "messages": messages, "archive": archive, "notes": notes, "pairs": pairs, "evidence": evidence, "facts": facts,
+}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -388,3 +388,9 @@ def _wrap_wide(line: str, width: int) -> list[str]:
             space = len(current)
     lines.append("".join(current))
     return lines
+
+
+def indent(line: str) -> int:
+    """How far a line is set in, in columns (a tab is 4)."""
+    wide = line.expandtabs(4)
+    return len(wide) - len(wide.lstrip())

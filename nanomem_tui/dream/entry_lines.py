@@ -10,8 +10,8 @@ import re
 from typing import NamedTuple
 
 from nanomem_tui.dream import titles
-from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import marks
+from nanomem_tui.text import indent
 
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _NAME = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}"
@@ -57,14 +57,14 @@ def lines_of(content: str) -> list[EntryLine]:
     opened: set[int] = set()
     for raw in content.split("\n"):
         is_bullet = _BULLET.match(raw) is not None
-        indent = markdown.indent(raw) if is_bullet else -1
+        depth = indent(raw) if is_bullet else -1
         for own, text in marks(raw):
             plain = " ".join(text.split())
             before = SPEECH.fullmatch(lines[-1].text) if lines and own is None and not is_bullet else None
             if before and lines[-1].mark and not before["what"]:
                 lines[-1] = lines[-1]._replace(text=f"{lines[-1].text} {plain}")
                 continue
-            above = [one for one in above if one.indent < indent]
+            above = [one for one in above if one.indent < depth]
             over = above[-1] if above else None
             if over is not None and (over.text.endswith(_ENDS) or re.fullmatch(_NAME, _head(over.text))):
                 opened.add(over.number)
@@ -72,8 +72,8 @@ def lines_of(content: str) -> list[EntryLine]:
             mark = own or (over.mark if over and over.indent >= 0 else None)
             if is_bullet or plain.endswith(_ENDS) or _TITLE.match(plain):
                 of = _of(plain, over.of if over else "", is_bullet=is_bullet)
-                above.append(_Above(indent, mark, plain, of, len(lines)))
-            lines.append(EntryLine(mark, said, is_bullet, " ".join(one.text for one in above if one.indent < indent)))
+                above.append(_Above(depth, mark, plain, of, len(lines)))
+            lines.append(EntryLine(mark, said, is_bullet, " ".join(one.text for one in above if one.indent < depth)))
     return [line for number, line in enumerate(lines) if number not in opened]
 
 

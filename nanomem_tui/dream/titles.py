@@ -14,6 +14,7 @@ from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
 from nanomem_tui.formats import markdown
 from nanomem_tui.language.topics import names_of_heading
+from nanomem_tui.text import indent
 
 MAX_TITLE = 80
 _SHORT = 3  # words of a title that may be nothing but the names of subjects
@@ -62,7 +63,7 @@ def leads(text: str, old: str, line: int | None) -> bool:
     rest = [one for one in lines[at + 1 :] if one.strip()][:1]
     if not rest or rest[0].startswith("#"):
         return False
-    if markdown.indent(rest[0]) > markdown.indent(old):
+    if indent(rest[0]) > indent(old):
         return True
     return _TITLE.fullmatch(old) is not None and _ITEM.match(rest[0]) is not None
 

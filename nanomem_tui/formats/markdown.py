@@ -99,12 +99,6 @@ def _sections(text: str) -> tuple[Section, ...]:
     return tuple(result)
 
 
-def indent(line: str) -> int:
-    """How far a line is set in, in columns (a tab is 4)."""
-    wide = line.expandtabs(4)
-    return len(wide) - len(wide.lstrip())
-
-
 @lru_cache(maxsize=RECENT)
 def has_blocks(text: str) -> bool:
     """Whether what a line is may depend on the lines before it: fenced code or a comment is in `text`."""

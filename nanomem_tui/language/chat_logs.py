@@ -109,7 +109,7 @@ def begins(lines: Sequence[str]) -> int | None:
 
 _PARTS_THAT_ASK = (
     "user|human|me|you|benutzer|nutzer|usuario|usuária|usuário|utilisateur|utente|gebruiker|пользователь|用户|用戶|ユーザー|"
-    "사용자"
+    "사용자|我|私|나"
 )
 _PARTS_THAT_ANSWER = (
     "assistant|ai|bot|agent|model|chatgpt|claude|gemini|copilot|grok|llama|nanobot|assistent|asistente|assistente|"
@@ -119,7 +119,7 @@ _ROLE = re.compile(
     rf"\s*(?:[-*>]\s+)?(?:#{{1,6}}\s+)?(?:[\[(【]?{_STAMP}[\])】]?\s*[-–—|]?\s*)?[*_]{{0,2}}"
     r"(?:[^\w\s*_#<>\[\](){}|\"'`:-]{1,4}\s*)?"  # a picture
     rf"(?:(?P<role>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER}|system|tool)[*_]{{0,2}}(?:\s(?:said|wrote))?"
-    r"(?:\s?(?:\([^()\n]{1,40}\)|\[[^\[\]\n]{1,60}\]))?\s?(?:[:：][*_]{0,2}(?:\s|$)|：)|"
+    r"(?:\s?(?:\([^()\n]{1,40}\)|\[[^\[\]\n]{1,60}\]))?\s?(?:[:：][*_]{0,2}(?:\s|$)|：|:(?=[\u3040-\u9fff]))|"
     rf"<(?P<tag>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER})>|"
     rf"\{{\s?\"role\":\s?\"(?P<field>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER})\")|"
     rf"\s*#{{1,6}}\s+(?P<head>{_PARTS_THAT_ASK}|{_PARTS_THAT_ANSWER})\s*$",

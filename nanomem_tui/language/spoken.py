@@ -174,8 +174,8 @@ _DENIALS = re.compile(
 
 
 _REFUSES = re.compile(
-    r"\b(?:no longer|stopped|quit|hate|dislike|avoid|can['’]t|больше не|перестал[аи]?|бросил[аи]?|ненавижу|терпеть|никогда|"
-    r"hasse|odio|déteste|detesto)\b|讨厌|討厭|戒|嫌い|싫",
+    r"\b(?:no longer|stopped|quit|hate|dislike|avoid|can['’]t|больше не|перестал[аи]?|бросил[аи]?|ненавижу|терпеть|"
+    r"никогда|hasse|odio|déteste|detesto)\b|讨厌|討厭|戒|嫌い|싫",
     re.IGNORECASE,
 )
 """What denies or refuses without a word of denial."""

@@ -151,13 +151,12 @@ def _items(
 
     day = daily_note_name(name)
     now = clock.now()
-    dated = {"created_at": clock.iso(now), "updated_at": clock.iso(now), **markdown.dated(day)}
-    pieces, left = markdown.pieces(text, where, "episodic" if day else "fact")
+    undated = {"created_at": clock.iso(now), "updated_at": clock.iso(now)}
+    pieces, left = markdown.pieces(text, where)
     problems += left
     found: list[Item] = []
     for piece in pieces:
-        fields = markdown.fields(piece._replace(scope=""), where, day.isoformat() if day else "", source="backfill")
-        fields = {**dated, **fields}
+        fields = {**undated, **markdown.fields(piece, where, day, source="backfill")}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:
             found.append(rows.item(fields, workspace_id)[0])

@@ -152,6 +152,8 @@ def writing(found: Figures) -> Iterator[Measure]:
     for part, name, of, goal in (
         ("archive", "accepted", "edits", 0.85),
         ("archive", "left", "lines worth nothing", None),
+        ("notes", "memories accepted", "memories", 0.85),
+        ("notes", "wanted notes kept", "wanted notes", None),
         ("pairs", "right", "pairs", None),
         ("pairs", "newer right", "told newer", None),
         ("evidence", "known as said", "said lines", None),

@@ -228,7 +228,7 @@ def test_an_import_beyond_the_cap_says_what_will_be_compacted_and_which_setting_
 ) -> None:
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "10")
     notes = tmp_path / "notes.md"
-    notes.write_text("".join(f"- a note with the number {n}\n" for n in range(12)))
+    notes.write_text("".join(f"- Ana's house number {n} is rented to a carpenter\n" for n in range(12)))
     told = (
         "That makes 12 items, more than 1.1 times `max_items` (10): 2 of them are compacted away after a day,"
         " copies first, then the oldest. To keep them: `nanomem config set max_items 20` (0: no cap)."

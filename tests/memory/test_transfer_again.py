@@ -105,6 +105,7 @@ def test_a_page_is_known_whatever_it_is_called(ws: Workspace, tmp_path: Path) ->
 
 def test_a_comment_holds_no_memories() -> None:
     text = (
-        "<!--\n- [2026-01-02 03:04:05 UTC] hidden\n-->\n- [2026-01-02 03:04:05 UTC] a <!-- b --> c\n- data <!-- e\nf\n"
+        "<!--\n- [2026-01-02 03:04:05 UTC] hidden\n-->\n"
+        "- [2026-01-02 03:04:05 UTC] a <!-- b --> c\n- Ana likes tea <!-- e\nf\n"
     )
-    assert [piece.text for piece in markdown.pieces(text, "x.md")[0]] == ["a <!-- b --> c", "data"]
+    assert [piece.text for piece in markdown.pieces(text, "x.md")[0]] == ["a <!-- b --> c", "Ana likes tea"]

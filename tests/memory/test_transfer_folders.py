@@ -107,10 +107,10 @@ def test_many_files_that_are_none_are_counted(tmp_path: Path) -> None:
 def test_what_nobody_filled_in_is_no_memory() -> None:
     text = (
         "# User Profile\n\nInformation about the user to help personalize interactions.\n\n- **Name**: (your name)\n"
-        "- **Role**: cook (in Rome)\n- [ ] Beginner\n- [x] Expert\n- [ ] call Ana\n"
+        "- **Role**: cook (in Rome)\n\n## Technical Level\n- [ ] Beginner\n- [x] Expert\n"
     )
     assert [piece.text for piece in markdown.pieces(text, "USER.md")[0]] == [
-        "**Role**: cook (in Rome)", "Expert", "call Ana"
+        "**Role**: cook (in Rome)", "Technical Level: Expert"
     ]  # fmt: skip
 
 

@@ -141,7 +141,7 @@ def test_what_markdown_held_before_there_was_a_store_comes_in_masked(tmp_path: P
     lines = [
         "- My password is correct horse battery staple",
         f"- {ORDER}: the password is Hunter2024x",
-        "- tea at five",
+        "- Ana likes tea",
     ]
     (home / "memory" / "MEMORY.md").write_text("# Memory\n" + "\n".join(lines) + "\n")
     with open_workspace(home) as ws:
