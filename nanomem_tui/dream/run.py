@@ -266,7 +266,10 @@ class DreamRunner(DreamQueue):
             read_to=done[-1],
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
-            skipped=(*(_without_forgotten(one, limits.forgotten) for one in proposal.skipped if one.cursor <= last), *again),
+            skipped=(
+                *(_without_forgotten(one, limits.forgotten) for one in proposal.skipped if one.cursor <= last),
+                *again,
+            ),
             unreadable=queue.passed(done[-1].line) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
             again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),

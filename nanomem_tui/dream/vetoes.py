@@ -11,10 +11,9 @@ import re
 
 from nanomem_tui.dream.details import details, unaccounted
 from nanomem_tui.dream.known import Known
-from nanomem_tui.dream.polarity import leaves_open
-from nanomem_tui.dream.wording import limits
 from nanomem_tui.language.spoken import is_of, subject_of
 from nanomem_tui.language.values import values
+from nanomem_tui.language.vetoes import limits
 from nanomem_tui.tokens import fold
 
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
@@ -32,7 +31,7 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
     one, other = line.statement, text
     if sorted(_SIGNS.findall(one)) != sorted(_SIGNS.findall(other)) or another_subject(line, text, owner):
         return True
-    if leaves_open(one) != leaves_open(other) or limits(one) != limits(other):
+    if limits(one) != limits(other):
         return True
     bases = {str(value.base) for value in values(one)}
     if any(str(value.base) not in bases for value in values(other)):
