@@ -15,9 +15,9 @@ from typing import Any
 from nanomem_tui import dates
 from nanomem_tui.dream.entry_lines import SPEECH, EntryLine, lines_of
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
-from nanomem_tui.language import lines, reader, spoken
+from nanomem_tui.language import injection, lines, reader, spoken
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.memory import injection, secrets
+from nanomem_tui.memory import secrets
 from nanomem_tui.sentences import split
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"

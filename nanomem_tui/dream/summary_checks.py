@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from nanomem_tui.dream import details, support
 from nanomem_tui.dream.summary import Line, refused
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.language import compare, vetoes
-from nanomem_tui.memory import capture_rules, injection
+from nanomem_tui.language import compare, injection, vetoes
+from nanomem_tui.memory import capture_rules
 
 _COVERED = 0.6
 """The share of the words of what somebody said that a fact must hold to stand for it; one word may always miss."""

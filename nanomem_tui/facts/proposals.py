@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from nanomem_tui.memory import injection, safety, secrets
+from nanomem_tui.language import injection
+from nanomem_tui.memory import safety, secrets
 from nanomem_tui.tokens import fold
 
 MAX_KEY = 100

@@ -16,7 +16,8 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from nanomem_tui.attach.fence import defused
-from nanomem_tui.memory import corrections, injection, names, said_on, secrets
+from nanomem_tui.language import injection
+from nanomem_tui.memory import corrections, names, said_on, secrets
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Item, Lesson

@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from nanomem_tui.attach import fence
-from nanomem_tui.memory import injection, secrets
+from nanomem_tui.language import injection
+from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
 
 Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]

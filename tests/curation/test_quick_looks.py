@@ -13,7 +13,8 @@ from nanomem_tui.curation.finders import boot_files, relative, use
 from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
-from nanomem_tui.memory import injection, secret_shapes, secrets
+from nanomem_tui.language import injection
+from nanomem_tui.memory import secret_shapes, secrets
 from nanomem_tui.memory.secret_shapes import Shape
 from nanomem_tui.met_words import MetWords
 from nanomem_tui.stemming import stem

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from nanomem_tui.memory import injection
+from nanomem_tui.language import injection
 from nanomem_tui.met_words import is_worth_knowing
 
 CLEAN, OPEN, HIDDEN = 0, 1, 2
