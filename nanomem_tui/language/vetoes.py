@@ -218,7 +218,7 @@ def _parts(entry: str, language: str) -> tuple[_Part, ...]:
             inside = [part.strip() for part in clauses(sentence) if part.strip()]
             read = _with_marks(inside, language, opener)
             if len(read) > 1:
-                one = statement(sentence, language)
+                one = _read(sentence, language)
                 result.append(_Part(sentence, one, one.marks, _is_denied(one), False, read[0].opener))
             for part in read:
                 result.append(part)
@@ -231,7 +231,7 @@ def _parts(entry: str, language: str) -> tuple[_Part, ...]:
 
 def _with_marks(texts: Sequence[str], language: str, opener: Token | None = None) -> list[_Part]:
     """The clauses of a sentence, each with the marks that the others lay on it."""
-    read = [statement(text, language) for text in texts]
+    read = [_read(text, language) for text in texts]
     found = []
     within: Token | None = None
     for at, (text, one) in enumerate(zip(texts, read, strict=True)):
@@ -244,10 +244,17 @@ def _with_marks(texts: Sequence[str], language: str, opener: Token | None = None
     return found
 
 
+@lru_cache(4096)
+def _read(text: str, language: str) -> Statement:
+    """A clause as a statement, with the marks of words that only hold here."""
+    one = statement(text, language)
+    return one._replace(marks=one.marks | {"if", "provided"}) if _words_of("if", text, language) else one
+
+
 def _of_list(pieces: Sequence[str], part: _Part, language: str) -> Iterator[_Part]:
     """What stands between the `and`s of a clause: all that was said before holds for it too."""
     marks, denied = part.marks - part.read.marks, False
-    read = [statement(piece, language) for piece in pieces]
+    read = [_read(piece, language) for piece in pieces]
     opener = _opening(read[0]) or part.opener
     for at, (piece, one) in enumerate(zip(pieces, read, strict=True)):
         behind = frozenset[str]().union(*(_laid_behind(other) for other in read[at + 1 :]))
@@ -287,7 +294,7 @@ def _differs(part: _Part, wanted: _Part, fit: Aligned, about: str, known: frozen
         return why
     if _counts_another(one, new) or _is_value_left(part, wanted, fit):
         return COUNTED
-    if _is_of_another(part, new, about) or _is_turned(one, fit):
+    if _is_of_another(part, new, about) or _is_turned(part, wanted, fit):
         return ANOTHER
     if any("do:like" in token.notions for token in fit.right) and not _is_rule(part.text):
         return UNSAID  # it is so, and nobody said that they like it
@@ -421,15 +428,16 @@ def _plain(text: str) -> str:
     return "".join(char for char in apart if not unicodedata.combining(char))
 
 
-def _is_turned(one: Statement, fit: Aligned) -> bool:
+def _is_turned(part: _Part, wanted: _Part, fit: Aligned) -> bool:
     """Whether names, or all words, that both have stand in each other's place: Tom owes Lena, Lena owes Tom."""
-    pairs = sorted(fit.both, key=lambda pair: pair[0].at)
+    one, pairs = part.read, sorted(fit.both, key=lambda pair: pair[0].at)
     words = one.normal if one.language in UNSPACED else one.normal.split()
     if not AND.isdisjoint(words):
         return False
-    is_whole = not fit.left and not fit.right
+    is_whole = not fit.left and not fit.right and one.language in UNSPACED
     if not is_whole and not _words_of("than", one.normal, one.language):
-        pairs = [(ours, theirs) for ours, theirs in pairs if ours.is_name or theirs.is_name]
+        sides = (part.text, wanted.text)
+        pairs = [pair for pair in pairs if any(_has_capital(*side) for side in zip(pair, sides, strict=True))]
     order = [theirs.at for _, theirs in pairs]
     if order == sorted(order) or len(set(order)) != len(order):
         return False
@@ -440,6 +448,11 @@ def _is_turned(one: Statement, fit: Aligned) -> bool:
         ranks = ranks[:-1]
     at = ranks.index(0)
     return len(ranks) == 2 or ranks[at:] + ranks[:at] != sorted(ranks)
+
+
+def _has_capital(token: Token, text: str) -> bool:
+    """Whether a word that does not begin a text has a capital."""
+    return token.is_name or (token.at > 0 and text[token.at : token.at + 1].isupper())
 
 
 def _is_literal(part: _Part, fit: Aligned, about: str) -> bool:
@@ -460,8 +473,8 @@ def _tells(token: Token) -> bool:
 
 @lru_cache(1)
 def _data() -> dict[str, dict[str, Any]]:
-    """The words: opposites in rows; `another`, `open` and `than` by language; `plain`: a pattern of what looks like a
-    condition or a plan and is none."""
+    """The words by language: opposites in rows; `another` one, `if`, what leaves it `open`, until what `time`, `than`, `from`;
+    `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any letters."""
     text = resources.files(__package__).joinpath("packs", "differences.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
@@ -472,7 +485,7 @@ def _of_words(said: str, line: str, language: str) -> str:
     for ours, theirs in zip(_rows_of(said, language), _rows_of(line, language), strict=True):
         if ours and theirs and not ours & theirs:
             return DENIED
-    for kind, why in (("another", ANOTHER), ("open", SUPPOSED)):
+    for kind, why in (("another", ANOTHER), ("open", SUPPOSED), ("time", OVER)):
         if _words_of(kind, said, language) - _words_of(kind, line, language):
             return why
     return ""
@@ -495,9 +508,12 @@ def _having(text: str, words: Sequence[str], language: str) -> frozenset[str]:
     if language in UNSPACED:
         return frozenset(word for word in words if word in lower)
     there = frozenset(_WORD.findall(lower))
-    return frozenset(
-        word
-        for word in words
-        if (any(one.startswith(word[:-1]) for one in there) if word.endswith("*") else word in there)
-        or ("_" in word and word.replace("_", " ") in lower)
-    )
+
+    def is_there(word: str) -> bool:
+        if "_" in word:
+            return word.replace("_", " ") in lower
+        if word.startswith("*"):
+            return any(one.endswith(word[1:]) for one in there)
+        return any(one.startswith(word[:-1]) for one in there) if word.endswith("*") else word in there
+
+    return frozenset(filter(is_there, words))
