@@ -41,8 +41,11 @@ _BEHIND = frozenset({"except", "if", "provided"})
 """Marks that hold for what stands before them in the same sentence."""
 _RELATED = 0.4
 """The share of a line's words that a part has, below which it says nothing of it, for or against."""
+_NOT = ("un", "in", "im", "ir", "dis", "non", "non-")
+"""What makes the opposite of a word."""
 _STRETCH = re.compile(r"[,;，；、。！？]\s*(?!\d)|(?<=[.!?])\s")
 _SIGNED = re.compile(r"(?<![A-Za-z0-9.,:/-])[-−–]\s?(?=[$€£¥₽₩]?\d)[$€£¥₽₩]?([\d.,]+)")
+_COMPARES = re.compile(r"[<>≤≥]=?|\w[+#]+(?!\w)")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _MONTH = re.compile(r"\b20\d\d-\d\d\b(?!-)")
 _OWNED = re.compile(r"\w['’]s? |的")
@@ -348,7 +351,9 @@ def _kind(kind: str) -> str:
 
 
 def _has_other_sign(said: str, line: str) -> bool:
-    """Whether a number is below zero in one text and not in the other."""
+    """Whether a number is below zero in one text and not in the other, or a sign as `<` or that of `C#` differs."""
+    if {*_COMPARES.findall(line)} - {*_COMPARES.findall(said)} or {*"<>≤≥"} & {*said} - {*line}:
+        return True
     for one, other in ((said, line), (line, said)):
         below = {found.strip(".,") for found in _SIGNED.findall(one)}
         plain = Counter(_NUMBER.findall(other)) - Counter(_SIGNED.findall(other))
@@ -473,8 +478,8 @@ def _tells(token: Token) -> bool:
 
 @lru_cache(1)
 def _data() -> dict[str, dict[str, Any]]:
-    """The words by language: opposites in rows; `another` one, `if`, what leaves it `open`, until what `time`, `than`, `from`;
-    `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any letters."""
+    """The words by language: opposites in rows; `another` one, `if`, what leaves it `open`, until what `time`, `than`,
+    `from`; `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any letters."""
     text = resources.files(__package__).joinpath("packs", "differences.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
@@ -484,6 +489,10 @@ def _of_words(said: str, line: str, language: str) -> str:
     """What single words tell apart: before and after, the other one, a talk of something, a claim."""
     for ours, theirs in zip(_rows_of(said, language), _rows_of(line, language), strict=True):
         if ours and theirs and not ours & theirs:
+            return DENIED
+    words = [frozenset(_WORD.findall(text.lower())) for text in (said, line)]
+    for one, other in (words, words[::-1]):
+        if any(f"{prefix}{word}" in other - one for prefix in _NOT for word in one - other):
             return DENIED
     for kind, why in (("another", ANOTHER), ("open", SUPPOSED), ("time", OVER)):
         if _words_of(kind, said, language) - _words_of(kind, line, language):
