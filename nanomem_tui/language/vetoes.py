@@ -20,7 +20,7 @@ from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.evidence_features import clauses, sentences
 from nanomem_tui.language.pair_features import AND, LIGHT, Aligned, align, shares
 from nanomem_tui.language.spoken import without_speaker
-from nanomem_tui.language.statement import UNSPACED, Statement, Token, statement
+from nanomem_tui.language.statement import UNSPACED, Statement, Token, is_of_speaker, statement
 from nanomem_tui.language.values import equal
 
 UNSAID = "the entries that it cites do not say it plainly"
@@ -43,6 +43,8 @@ _RELATED = 0.4
 """The share of a line's words that a part has, below which it says nothing of it, for or against."""
 _NOT = ("un", "in", "im", "ir", "dis", "non", "non-")
 """What makes the opposite of a word."""
+_ROLES = frozenset({"do:owe", "do:lend", "do:teach", "do:call"})
+"""What somebody does to somebody."""
 _STRETCH = re.compile(r"[,;，；、。！？]\s*(?!\d)|(?<=[.!?])\s")
 _SIGNED = re.compile(r"(?<![A-Za-z0-9.,:/-])[-−–]\s?(?=[$€£¥₽₩]?\d)[$€£¥₽₩]?([\d.,]+)")
 _COMPARES = re.compile(r"[<>≤≥]=?|\w[+#]+(?!\w)")
@@ -106,6 +108,8 @@ def difference(entry: str, line: str, language: str, about: str = "") -> Finding
             found = [(at, why and UNSAID) for at, why in found]
         if all(why for _, why in found):
             return Finding(next((why for at, why in found if said[at].is_clause), found[0][1]) if found else UNSAID)
+        if any(_is_said_of_another(token, wanted.read, said) for at in near for token in fits[at].right):
+            return Finding(ANOTHER)
         scattered |= not any(said[at].is_clause for at in near)
         literal &= any(not why and _is_literal(said[at], fits[at], about) for at, why in found)
     return Finding("", literal, scattered)
@@ -155,6 +159,13 @@ def _says_more(fit: Aligned, part: _Part, about: str) -> bool:
     known = _plain(about)
     ends = max((ours.at for ours, _ in fit.both), default=0)
     return any(not (token.is_name and token.at > ends) and _plain(token.stem) not in known for token in fit.left)
+
+
+def _is_said_of_another(token: Token, wanted: Statement, said: Sequence[_Part]) -> bool:
+    """Whether a word that the nearest part has not stands only in parts that begin with another name than a line."""
+    parts = [part for part in said if part.is_clause and any(_same(token, other) for other in part.read.tokens)]
+    names = [_opening(part.read) or part.opener for part in parts]
+    return bool(parts) and all(name is not None and not _is_in(name, wanted, _plain(wanted.normal)) for name in names)
 
 
 def _is_alike(part: _Part, whole: Statement, line: str) -> bool:
@@ -251,7 +262,9 @@ def _with_marks(texts: Sequence[str], language: str, opener: Token | None = None
 def _read(text: str, language: str) -> Statement:
     """A clause as a statement, with the marks of words that only hold here."""
     one = statement(text, language)
-    return one._replace(marks=one.marks | {"if", "provided"}) if _words_of("if", text, language) else one
+    more = {"if", "provided"} if _words_of("if", text, language) else set()
+    more |= {"hearsay"} if _words_of("quoted", text, language) else set()
+    return one._replace(marks=one.marks | more) if more else one
 
 
 def _of_list(pieces: Sequence[str], part: _Part, language: str) -> Iterator[_Part]:
@@ -437,6 +450,9 @@ def _is_turned(part: _Part, wanted: _Part, fit: Aligned) -> bool:
     """Whether names, or all words, that both have stand in each other's place: Tom owes Lena, Lena owes Tom."""
     one, pairs = part.read, sorted(fit.both, key=lambda pair: pair[0].at)
     words = one.normal if one.language in UNSPACED else one.normal.split()
+    for ours, theirs in pairs if "me" in one.who & wanted.read.who else ():
+        if _ROLES & {*ours.notions} and _speaks_first(part, ours) != _speaks_first(wanted, theirs):
+            return True
     if not AND.isdisjoint(words):
         return False
     is_whole = not fit.left and not fit.right and one.language in UNSPACED
@@ -453,6 +469,12 @@ def _is_turned(part: _Part, wanted: _Part, fit: Aligned) -> bool:
         ranks = ranks[:-1]
     at = ranks.index(0)
     return len(ranks) == 2 or ranks[at:] + ranks[:at] != sorted(ranks)
+
+
+def _speaks_first(part: _Part, verb: Token) -> bool:
+    """Whether the speaker stands before a verb."""
+    before = _WORD.findall(part.text[: verb.at].lower())
+    return any(is_of_speaker(word, part.read.language) for word in before)
 
 
 def _has_capital(token: Token, text: str) -> bool:
@@ -478,8 +500,8 @@ def _tells(token: Token) -> bool:
 
 @lru_cache(1)
 def _data() -> dict[str, dict[str, Any]]:
-    """The words by language: opposites in rows; `another` one, `if`, what leaves it `open`, until what `time`, `than`,
-    `from`; `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any letters."""
+    """The words by language: opposites in rows; `another` one, `if`, `quoted`, what leaves it `open`, until what `time`,
+    `than`, `from`; `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any letters."""
     text = resources.files(__package__).joinpath("packs", "differences.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
