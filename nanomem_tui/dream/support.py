@@ -32,11 +32,12 @@ def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = 
     `today` is the newest day of the history; `text` that of the file before the edit; `around` what the line stands
     under, and the name of the owner.
     """
+    said = unmasked(said)
     if edit.op in ("add", "replace"):
         new = unmasked(edit.new)
         if _is_foreign(new, said) and details.missing(details.words(new), details.words(said)):
             return OTHER_LANGUAGE
-        return _unsaid(plain(new), said, plain(edit.old), around) or _lost(edit, said) or _unasked(edit, said)
+        return _unsaid(plain(new), said, plain(unmasked(edit.old)), around) or _lost(edit, said) or _unasked(edit, said)
     if edit.op == "move" and edit.to_file not in ("", edit.file):
         return _moved(edit, said) or _unasked(edit, said)
     if edit.op == "remove" and not _may_go(edit, today, text):

@@ -103,7 +103,7 @@ def difference(entry: str, line: str, language: str, about: str = "") -> Finding
         best = max(covered, default=0.0)
         near = [at for at, share in enumerate(covered) if share >= best - 0.001]
         known = frozenset(token.stem for part in said for token in part.read.tokens)
-        found = [(at, _differs(said[at], wanted, fits[at], about, known)) for at in near]
+        found = [(at, _differs(said[at], wanted, fits[at], (about, line), known)) for at in near]
         if best < _RELATED:
             found = [(at, why and UNSAID) for at, why in found]
         if all(why for _, why in found):
@@ -125,7 +125,9 @@ def takes_back(entry: str, line: str, language: str, about: str = "") -> str:
         known = _plain(about)
         if lost or fit.values_right or all(_plain(ours.stem) in known for ours, _ in fit.both):
             continue
-        if _is_of_another(part, old.read, about) or _names_another(part, old.read, fit, f"{about} {line}", frozenset()):
+        if _is_of_another(part, old.read, about) or _names_another(
+            part, old.read, fit, (about, line), frozenset()
+        ):
             why = ANOTHER
         elif not _ends(part, old, fit):
             continue
@@ -302,7 +304,10 @@ def _laid_behind(one: Statement) -> frozenset[str]:
     return frozenset() if "asked" in one.marks else one.marks & _BEHIND
 
 
-def _differs(part: _Part, wanted: _Part, fit: Aligned, about: str, known: frozenset[str]) -> str:
+def _differs(
+    part: _Part, wanted: _Part, fit: Aligned, beside: tuple[str, str], known: frozenset[str]
+) -> str:
+    """What certainly tells a part from a part of a line. `beside`: what neither need have, and the whole line."""
     one, new = part.read, wanted.read
     if fit.values_right or _has_other_unit(one, new) or _has_other_sign(part.text, wanted.text):
         return COUNTED
@@ -310,11 +315,11 @@ def _differs(part: _Part, wanted: _Part, fit: Aligned, about: str, known: frozen
         return why
     if _counts_another(one, new) or _is_value_left(part, wanted, fit):
         return COUNTED
-    if _is_of_another(part, new, about) or _is_turned(part, wanted, fit):
+    if _is_of_another(part, new, beside[0]) or _is_turned(part, wanted, fit):
         return ANOTHER
     if any("do:like" in token.notions for token in fit.right) and not _is_rule(part.text):
         return UNSAID  # it is so, and nobody said that they like it
-    return _names_another(part, new, fit, about, known)
+    return _names_another(part, new, fit, beside, known)
 
 
 def _turns(part: _Part, wanted: _Part) -> str:
@@ -404,10 +409,12 @@ def _is_of_another(part: _Part, wanted: Statement, about: str) -> bool:
     return bool(theirs - kin - own) or (bool(kin - theirs) and one.subject != "me")
 
 
-def _names_another(part: _Part, wanted: Statement, fit: Aligned, about: str, known: frozenset[str]) -> str:
+def _names_another(
+    part: _Part, wanted: Statement, fit: Aligned, beside: tuple[str, str], known: frozenset[str]
+) -> str:
     """Why the names of a part and a line differ: a part begins with another, or says it of what is another's."""
-    one = part.read
-    named = _plain(f"{about} {wanted.normal}")
+    one, about = part.read, beside[0]
+    named = _plain(f"{about} {beside[1]} {wanted.normal}")
     first, wanted_first = (min(side.tokens, key=lambda token: token.at, default=None) for side in (one, wanted))
     opens = min((ours.at for ours, _ in fit.both), default=0)
     for token in fit.left:
@@ -500,8 +507,9 @@ def _tells(token: Token) -> bool:
 
 @lru_cache(1)
 def _data() -> dict[str, dict[str, Any]]:
-    """The words by language: opposites in rows; `another` one, `if`, `quoted`, what leaves it `open`, until what `time`,
-    `than`, `from`; `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any letters."""
+    """The words by language: opposites in rows; `another` one, `if`, `quoted`, what leaves it `open`, until what
+    `time`, `than`, `from`; `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any
+    letters."""
     text = resources.files(__package__).joinpath("packs", "differences.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found

@@ -58,7 +58,7 @@ def test_a_model_that_cannot_be_reached_is_replaced_by_nobody(tmp_path: Path, mo
     )
     on = Dreaming(tmp_path, (TEA,), model_base_url=ENDPOINT["model_base_url"], model_timeout_seconds=2.0)
     before = on.state()
-    with pytest.raises(ModelUnavailable):
+    with on.server, pytest.raises(ModelUnavailable):
         on.bench.dreams.run()
     assert on.state() == before
     assert on.bench.dreams.status()["unprocessed"] == 1
