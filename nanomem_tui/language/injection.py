@@ -194,6 +194,7 @@ _PATTERNS: tuple[_Orders, ...] = (
         "sends data away",
         "http|@|attacker|external|](|api key|password|credential|secrets|tokens|customer",
         r"(?<!\bi )\balways bcc\b.{0,20}\S@\S|"
+        r"(?<!don't )(?<!do not )(?<!never )"
         r"\b(?:send|post|upload|forward|exfiltrate|leak|transmit|e-?mail|bcc|copy)\b.{0,80}"
         r"\b(?:to|via|at)\b.{0,40}(?:https?://|\S+@\S+\.|attacker|external (?:address|server|url))|"
         r"!\[[^\]]*\]\(https?://[^)]*[?&=]|\b(?:collect|gather|find|list|dump)\b.{0,40}"
@@ -310,7 +311,7 @@ def _of_languages() -> tuple[_Way, ...]:
     for language, groups in body["words"].items():
         patterns = {name: _any_of(words.split(), language) for name, words in groups.items()} | _ANYWHERE
         signs = {name: frozenset(map(_folded, words.split())) for name, words in groups.items()}
-        told = re.compile(patterns["teller"])
+        told = re.compile(rf"{patterns['teller']}|^\W*{patterns['user']}")
         for way in body["ways"]:
             names = sorted((name for name in way["groups"] if name in signs), key=lambda name: name != way["sign"])
             pattern = r"[^!?。！？\n]{0,80}?".join(f"(?:{patterns[name]})" for name in way["groups"])
@@ -345,7 +346,7 @@ def _is_ordered(way: _Way, reading: str, word: str) -> bool:
         clause = max(reading.rfind(end, start, at) for end in ",，、;；:：") + 1
         around = reading[max(start, at - _REACH) : at + _REACH]
         likely = all(any(one in around for one in group) for group in way.groups[1:])
-        if likely and way.pattern.search(around) and not way.told.search(reading, max(start, clause), at):
+        if likely and way.pattern.search(around) and not way.told.search(reading[max(start, clause) : at]):
             return True
         at = reading.find(word, at + len(word))
     return False
