@@ -14,10 +14,9 @@ from typing import Any
 
 from nanomem_tui.dream.entry_lines import SPEECH, EntryLine, lines_of
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
-from nanomem_tui.language import dates, lines, reader, secrets, spoken
+from nanomem_tui.language import dates, injection, lines, reader, secrets, spoken
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.sentences import split
-from nanomem_tui.memory import injection
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 MAX_FACT = 600

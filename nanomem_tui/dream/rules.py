@@ -21,11 +21,9 @@ from nanomem_tui.dream.facts import FIRST_PERSON, SOUL, UNSURE, USER, Fact, Skip
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import FIELD, Known, Lines, telling
 from nanomem_tui.dream.places import Outline, stems
-from nanomem_tui.dream.polarity import leaves_open
 from nanomem_tui.dream.rewrite import loses, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.dream.vetoes import another_subject, same_barred
-from nanomem_tui.dream.wording import limits
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
@@ -34,6 +32,7 @@ from nanomem_tui.language.spoken import denied_value, owner_of, subject_of, with
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
+from nanomem_tui.language.vetoes import limits
 
 _SAME = 0.75  # how sure it has to be that a line is repeated
 _NEWER = 0.4  # … that it is given up
@@ -339,7 +338,7 @@ def _same_field(line: Known, text: str) -> bool | None:
     keys = [fold(one["key"].strip("*:： ")) for one in (field, said)]
     if keys[0] != keys[1] or "several" in cues_of(keys[0]):
         return None
-    if limits(said["value"]) or limits(field["value"]) or leaves_open(said["value"]):
+    if limits(said["value"]) or limits(field["value"]):
         return None
     return fold(field["value"].strip("* .")) != fold(said["value"].strip("* ."))
 

@@ -17,9 +17,9 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import dump_mirror_line
-from nanomem_tui.language import chat_logs, dates, notes, outline
+from nanomem_tui.language import chat_logs, dates, injection, notes, outline
 from nanomem_tui.language.secrets import mask, mask_columns
-from nanomem_tui.memory import injection, said_on
+from nanomem_tui.memory import said_on
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
