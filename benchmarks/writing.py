@@ -52,7 +52,7 @@ Label = dict[str, Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS))
-    parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, "dev", "both"], default="both")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()

@@ -129,15 +129,22 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
     about = ""
     for line in lines_of(_FENCED.sub("", content)):
         for found in _read(line, cursor, owner):
+            about = _person(found.text) or about
             if isinstance(found, Skipped):
                 result.append(found)
-                about = spoken.subject_of(found.text) or about
                 continue
             other = "" if about == owner or found.person else about
             told = spoken.with_subject(found.text, other) if other else found.text
-            about = spoken.subject_of(told) or about
             result += _checked(replace(found, text=dates.absolute(told, timestamp)))
     return tuple(result)
+
+
+def _person(text: str) -> str:
+    """The name of the person that a text begins with, "" where it begins with no name of a person."""
+    name = spoken.subject_of(text)
+    label = lines.read(text).label if name else ""
+    known = name.lower() in reader.pack(language_of(text)).names
+    return name if label == "person" or (known and label in ("event", "moment")) else ""
 
 
 def _checked(fact: Fact) -> list[Fact]:

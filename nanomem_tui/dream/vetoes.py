@@ -11,12 +11,18 @@ import re
 
 from nanomem_tui.dream.details import details, unaccounted
 from nanomem_tui.dream.known import Known
+from nanomem_tui.dream.places import means_of
 from nanomem_tui.dream.polarity import leaves_open
 from nanomem_tui.dream.wording import limits
-from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.language.spoken import denied_value, is_of, subject_of, without_denied
+from nanomem_tui.language.topics import topics_of_heading, topics_of_line
 from nanomem_tui.language.values import values
 from nanomem_tui.tokens import fold
 
+_NUMBERED = re.compile(r"(?:The |the )?(?P<what>[^\W\d]+) #?\d[\w.-]*")
+_SIGN = re.compile(r"[<>≤≥]=?|(?<![\w\d])[-−](?=\d)")
+_ENDS = frozenset({"no longer", "not", "instead", "never", "n't", "不", "只", "没", "before", "but", "former", "formerly"})
+"""Words of `limits` by which a statement may say that something else is so now."""
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
 _PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
@@ -34,6 +40,9 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
         return True
     if leaves_open(one) != leaves_open(other) or limits(one) != limits(other):
         return True
+    own = topics_of_line(other) - topics_of_line(one) - topics_of_heading(line.under)
+    if own & {"health", "family"} or {mean for mean in means_of(other) - means_of(one) if mean.startswith("kin:")}:
+        return True
     bases = {str(value.base) for value in values(one)}
     if any(str(value.base) not in bases for value in values(other)):
         return True
@@ -50,6 +59,29 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
     if any(f"{prefix}{word}" in words - others for prefix in _UN for word in others - words):
         return True
     return _goes_on(one, other) or _goes_on(other, one)
+
+
+def change_barred(line: Known, text: str, owner: str) -> bool:
+    """Whether a text certainly gives no other value of what a line says."""
+    one, other = line.statement, without_denied(text)
+    if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS or leaves_open(other) != leaves_open(one):
+        return True
+    if {*_SIGN.findall(one)} != {*_SIGN.findall(other)}:
+        return True
+    kin = {mean for mean in means_of(one) - means_of(other) if mean.startswith("kin:")}
+    if kin and not kin & means_of(" ".join(one.split()[:2])):  # `Ana has a sister with 2 cats`
+        return True
+    wrong = fold(denied_value(text))
+    at = fold(line.text).find(wrong) if wrong else -1
+    if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):  # `VS Code` of `VS Code extensions`
+        return True
+    return False if line.field or line.head else another_number(one, other)
+
+
+def another_number(one: str, other: str) -> bool:
+    """Whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
+    found = [_NUMBERED.match(text) for text in (one, other)]
+    return all(found) and len({match["what"] for match in found if match}) == 1 and found[0][0] != found[1][0]
 
 
 def another_subject(line: Known, text: str, owner: str) -> bool:
