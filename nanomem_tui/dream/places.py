@@ -25,11 +25,12 @@ from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_he
 from nanomem_tui.language.values import values
 from nanomem_tui.tokens import tokens
 
-VERSION = 1
+VERSION = 2
 """Changes when the features do: the pack is made anew."""
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 """The subject of a section that is made for a line of a kind which is about nothing else that is known."""
 _SURE = 0.4  # how likely a section has to be right
+_LIKELY = 0.2  # … to be proposed
 _RULE = 0.5  # how likely a line has to be a rule for the assistant, to go nowhere but to its own file
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
 _READ = 30  # lines of a section by which it is known what it is about
@@ -55,6 +56,7 @@ class Section(NamedTuple):
     about: Mapping[str, float] = {}
     means: Mapping[str, float] = {}
     kinds: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     is_new: bool = False
 
 
@@ -110,14 +112,19 @@ class Outline:
     def place(self, fact: Fact) -> Place:
         """Return where a fact goes."""
         learned = compare.pack("places")
-        scored = ((learned.shares(found.features)["yes"], found.section) for found in self.candidates(fact))
+        scored = [(learned.shares(found.features)["yes"], found.section) for found in self.candidates(fact)]
         share, best = max(scored, key=lambda pair: pair[0])
+        general = [pair for pair in scored if pair[1].is_new or "notes" in pair[1].topics]
+        other, own = max(general, key=lambda pair: pair[0], default=(0.0, best))
+        if share < _LIKELY and other > share / 2:  # rather a heading of its own than one that says something else
+            best = own
         return Place(best.file, best.title, share >= _SURE and best.file != SOUL)
 
     def candidates(self, fact: Fact) -> list[Candidate]:
         """Return the sections that a fact may go to, those included that would be made, and what speaks for each."""
         about = topics_of_line(fact.text)
-        words = stems(f"{fact.under} {fact.text}") - stems(self._owner)
+        words = stems(_without_dates(f"{fact.under} {fact.text}")) - stems(self._owner)
+        names = _names_of_line(fact.text) - stems(self._owner)
         sections = [*self._sections, *self._made(fact, about)]
         if fact.person:
             sections = [one for one in sections if one.file == MEMORY and "people" in one.topics]
@@ -130,16 +137,21 @@ class Outline:
         common = {*self._facts_of(fact, about, words)}
         means = means_of(fact.text)
         kinds = {value.kind for value in values(fact.text)}
-        whole = self._weight(words) or 1.0
+        whole = self._weight(words) + math.log(1 + 2 * len(sections)) * sum(self._found[word] <= 0 for word in words)
+        known = Counter(name for one in sections for name in names & (one.names | one.heading))
         found = []
         for n, one in enumerate(sections):
             features = {f"{one.file} {feature}" for feature in common}
             features |= {f"new {feature}" for feature in common} if one.is_new else set()
             for name, all_ in (("lines", shared), ("heading", named)):
                 features.update(f"{name} {step}" for step in (0.1, 1, 2, 3, 4, 6) if all_[n] >= step)
-                features.update(f"{name} share {step}" for step in (0.2, 0.4, 0.6, 0.8) if all_[n] / whole >= step)
+                features.update(f"{name} share {step}" for step in (0.1, 0.2, 0.4, 0.6) if all_[n] >= step * whole > 0)
                 if all_[n] and all_[n] == max(all_):
                     features.add(f"{name} most")
+            for name in names & (one.names | one.heading):
+                features.add("name here only" if known[name] == 1 else "name here too")
+            if not names & (one.names | one.heading) and known:
+                features.add("name elsewhere")
             features.update(_of_subject(one, about, means, kinds, fact))
             found.append(Candidate(one, features))
         return found
@@ -212,6 +224,15 @@ def _of_subject(
 
 
 @lru_cache(4096)
+def _without_dates(text: str) -> str:
+    """A text without its dates and times: they do not tell what it is about."""
+    for value in values(text):
+        if value.kind in ("date", "time"):
+            text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
+    return text
+
+
+@lru_cache(4096)
 def means_of(text: str) -> frozenset[str]:
     """Return what the words of a text mean, in any language: `kin:son`, `do:drink`."""
     return frozenset(mean for token in statement(text).tokens for mean in token.notions) - LIGHT
@@ -253,6 +274,7 @@ def _sections_of(name: str, text: str) -> tuple[Section, ...]:
                 _shares(map(topics_of_line, first)),
                 _shares(map(means_of, first)),
                 frozenset(value.kind for line in first for value in values(line)),
+                _names("\n".join(filled)),
             )
         )
     return tuple(found)

@@ -23,7 +23,7 @@ from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import values
 from nanomem_tui.tokens import fold
 
-VERSION = 1
+VERSION = 2
 """Changes when the features do: the pack is made anew."""
 _STEPS = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
 _MARKS = ("not", "end", "change", "now", "new", "also", "formerly", "past", "future", "hedge", "if")
@@ -79,6 +79,12 @@ def _step(share: float) -> float:
     return max((step for step in _STEPS if share >= step), default=0.0)
 
 
+def tells_change(fact: Fact) -> bool:
+    """Whether a fact itself says that something is otherwise than before."""
+    is_marked = fact.mark == "correction" or bool(denied_value(fact.text)) or "change" in cues_of(fact.text)
+    return is_marked or bool(statement(fact.text).marks & {"change", "end", "now", "formerly"})
+
+
 def _of_fact(fact: Fact) -> Iterator[str]:
     """What a fact says of itself: that something changed, ended, is also so."""
     marks = statement(fact.text).marks
@@ -86,7 +92,7 @@ def _of_fact(fact: Fact) -> Iterator[str]:
     yield "always"
     yield from (f"marks {mark}" for mark in _MARKS if mark in marks)
     yield from (f"cue {cue}" for cue in _CUES if cue in cues)
-    if marks & {"change", "end", "now", "formerly"} or "change" in cues or denied_value(fact.text):
+    if tells_change(fact):
         yield "fact changes"
     if fact.mark:
         yield f"mark {fact.mark}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from nanomem_tui.dream import details
-from nanomem_tui.dream.known import Known, cells
+from nanomem_tui.dream.known import FIELD, Known, cells
 from nanomem_tui.dream.places import stems
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.spoken import denied_value, exchanged, subject_of, without_denied
@@ -41,7 +41,7 @@ def rewritten(line: Known, text: str) -> tuple[str, str]:
         value = _value_for(field["key"], said)
         if value or field["key"].startswith("*"):
             return f"{line.lead}{field['key']}{field['gap']}{value or said.rstrip('.。')}", field["value"]
-        if not stems(field["key"]) <= stems(said):
+        if not stems(field["key"]) & stems(said):
             said = f"{field['key']}{field['gap']}{said.rstrip('.。')}"
     return f"{line.lead}{said}", line.text
 
@@ -55,7 +55,8 @@ def loses(line: Known, new: str) -> bool:
 
 def _instead(whole: str, lead: str, wrong: str, right: str) -> str:
     """The line with the right value where it has the wrong one; "" where it has not."""
-    found = re.search(rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])" if wrong.isascii() else re.escape(wrong), whole, re.IGNORECASE)
+    pattern = rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])" if wrong.isascii() else re.escape(wrong)
+    found = re.search(pattern, whole, re.IGNORECASE)
     if found is None or found.start() < len(lead):
         return ""
     before, after = whole[: found.start()], whole[found.end() :]
@@ -85,6 +86,7 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
         for one in values(old)
         for other in values(said)
         if one.kind == other.kind and one.base != other.base and _is_whole(old, one) and _is_whole(said, other)
+        if one.kind != "date" or _parts(one) == _parts(other)
     ]
     near = [pair for pair in fits if _beside(old, pair[0]) & _beside(said, pair[1])]
     fits = near if len(near) == 1 else fits
@@ -97,9 +99,15 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
             rest = rest[: value.start] + " " * (value.end - value.start) + rest[value.end :]
     more = {word for word in stems(rest) - stems(old) if not cues_of(word) & {"change", "lasting"}}
     names = {name for name in details.unaccounted(rest, old) if any(map(str.isalpha, name))} - {fold(subject_of(said))}
-    if len(more) > (2 if is_wide(said) else 1) * _FEW or names or not (stems(rest) & stems(old)):
+    keyed = (field := FIELD.fullmatch(old)) is not None and stems(field["key"]) <= stems(said)
+    if len(more) > (1 + is_wide(said) + keyed) * _FEW or names or not (stems(rest) & stems(old)):
         return None
     return old[: one.start] + said[other.start : other.end] + old[one.end :], old[one.start : one.end]
+
+
+def _parts(date: Value) -> list[bool]:
+    """Whether a date has a month and a day; the year goes without saying."""
+    return [part is None for part in date.base[1:]] if isinstance(date.base, tuple) else []
 
 
 def _is_whole(text: str, value: Value) -> bool:

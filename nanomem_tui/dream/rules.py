@@ -23,7 +23,7 @@ from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import FIELD, Known, Lines, telling
 from nanomem_tui.dream.places import Outline, Place, stems
 from nanomem_tui.dream.polarity import leaves_open
-from nanomem_tui.dream.relations import Relation, relations
+from nanomem_tui.dream.relations import Relation, relations, tells_change
 from nanomem_tui.dream.rewrite import loses, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.dream.vetoes import another_number, another_subject, change_barred, same_barred
@@ -38,7 +38,7 @@ from nanomem_tui.tokens import fold
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
 _CLEAR = 1.4  # how much likelier than any other line
-_MAYBE = 0.25  # how likely either has to be that a person is asked
+_MAYBE = (0.25, 0.45)  # how likely either has to be that a person is asked; where the agent marked the line to keep it
 _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earlier one says
 _DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
 
@@ -170,15 +170,18 @@ class _Work:
         if fact.person:  # what somebody said stands beside what they said before
             return Verdict(same=next((line for line, _ in near if details.says(fact.text, line.text)), None))
         near = [pair for pair in near if not is_quoted(pair[0])]
-        found = [_certain(one, fact.text) for one in relations(fact, near, place, self.owner)]
-        same = [one for one in found if one.same >= _SAME and self._may_say(one.line, fact)]
-        if same:
-            return Verdict(same=max(same, key=lambda one: one.same).line)
+        found = [_certain(one, fact) for one in relations(fact, near, place, self.owner)]
+        said = [one for one in found if one.same >= _SAME and self._may_say(one.line, fact)]
+        if said:
+            return Verdict(same=max(said, key=lambda one: one.same).line)
         changed = sorted((one for one in found if one.changes >= _CHANGES), key=lambda one: -one.changes)
         changed = [one for one in changed if one.changes * _CLEAR >= changed[0].changes]
         if len(changed) == 1 and self._may_change(changed[0].line, fact):
             return Verdict(changes=changed[0].line)
-        return Verdict(maybe=tuple(one.line for one in found if one.same + one.changes >= _MAYBE))
+        maybe = [one.line for one in found if one.same + one.changes >= _MAYBE[bool(fact.mark)]]
+        if fact.mark:  # what the agent marked waits only where it may be of the same one
+            maybe = [line for line in maybe if not another_subject(line, fact.text, self.owner)]
+        return Verdict(maybe=tuple(maybe))
 
     def _may_say(self, line: Known, fact: Fact) -> bool:
         """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
@@ -277,16 +280,22 @@ def is_quoted(line: Known) -> bool:
     return line.field is not None and FIRST_PERSON.search(line.field["value"]) is not None
 
 
-def _certain(one: Relation, text: str) -> Relation:
+def _certain(one: Relation, fact: Fact) -> Relation:
     """What is learned, unless it is certain: the line says all the words, is a field of the same name, or has the value
-    that the text says is wrong."""
-    line, said = one.line, without_denied(text)
+    that the fact says is wrong; what happened another time stands beside it."""
+    line, text, said = one.line, fact.text, without_denied(fact.text)
     is_other = _has_other_value(line, text)
     if is_other is not None:
         return Relation(line, float(not is_other), float(is_other))
     if details.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
         return Relation(line, 1.0, 0.0)
-    wrong = exchanged(text)[0]
+    is_several = line.field is not None and "several" in cues_of(line.field["key"])
+    if is_several or (fact.label == "event" and not tells_change(fact)):
+        return one._replace(changes=0.0)
+    wrong, right = exchanged(text)
+    if right and fold(right) in fold(line.text) and fold(wrong) not in fold(line.text) and stems(said) & stems(line.text):
+        return Relation(line, 1.0, 0.0)
+    wrong = denied_value(text) or wrong
     if wrong and fold(wrong) in fold(line.text) and stems(said) & stems(line.statement):
         return one._replace(same=0.0, changes=max(one.changes, _CHANGES))
     return one

@@ -64,12 +64,14 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
 def change_barred(line: Known, text: str, owner: str) -> bool:
     """Whether a text certainly gives no other value of what a line says."""
     one, other = line.statement, without_denied(text)
-    if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS or leaves_open(other) != leaves_open(one):
+    if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
+        return True
+    if not line.head and leaves_open(other) != leaves_open(one):
         return True
     if {*_SIGN.findall(one)} != {*_SIGN.findall(other)}:
         return True
     kin = {mean for mean in means_of(one) - means_of(other) if mean.startswith("kin:")}
-    if kin and not kin & means_of(" ".join(one.split()[:2])):  # `Ana has a sister with 2 cats`
+    if kin and not kin & means_of(" ".join(one.split()[:1])):  # `Ana has a sister with 2 cats`
         return True
     wrong = fold(denied_value(text))
     at = fold(line.text).find(wrong) if wrong else -1
@@ -80,8 +82,8 @@ def change_barred(line: Known, text: str, owner: str) -> bool:
 
 def another_number(one: str, other: str) -> bool:
     """Whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
-    found = [_NUMBERED.match(text) for text in (one, other)]
-    return all(found) and len({match["what"] for match in found if match}) == 1 and found[0][0] != found[1][0]
+    first, then = _NUMBERED.match(one), _NUMBERED.match(other)
+    return first is not None and then is not None and first["what"] == then["what"] and first[0] != then[0]
 
 
 def another_subject(line: Known, text: str, owner: str) -> bool:

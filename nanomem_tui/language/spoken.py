@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.language.statement import statement
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.statement import familiarity, statement
 from nanomem_tui.language.topics import cues_of
 
 _SAYS = re.compile(
@@ -116,17 +117,17 @@ def exchanged(text: str) -> tuple[str, str]:
     """Return (what a statement says is so no more, what is so instead), each "" where it does not say.
 
     >>> exchanged("The office is in Osaka since May, not in Kyoto"), exchanged("CI: moved from Jenkins to Buildkite")
-    (('in Kyoto', 'in Osaka'), ('Jenkins', 'Buildkite'))
+    (('in Kyoto', 'in Osaka since May'), ('Jenkins', 'Buildkite'))
     """
     if found := _BUT.search(text):
         return _cut(found["wrong"]), _cut(found["right"])
     if found := _DENIED[1].search(text):
-        wrong, said = _cut(found["wrong"]), _cut(text[: found.start()])
+        wrong, said = _cut(found["wrong"]), text[: found.start()].rstrip(" ,;，；")
         words = wrong.split()
         at = said.find(f" {words[0]} ") if len(words) > 1 else -1
         if at >= 0:  # they begin alike: `with Otis, not with Kone`
             return wrong, said[at + 1 :]
-        last = said.split()[-1]
+        last = _cut(said).split()[-1]
         return (wrong, last) if len(words) == 1 and (wrong[:1].isupper() and last[:1].isupper()) else ("", "")
     if (found := _MOVED.search(text)) and "change" in statement(text).marks | cues_of(text):
         wrong, right = found["a"] or found["c"], _cut(found["b"] or found["d"])
@@ -173,7 +174,9 @@ def owner_of(user: str) -> str:
 def subject_of(text: str) -> str:
     """Return the name that a statement begins with; "" where it begins with another word."""
     found = _NAME.match(text.strip("*_ "))
-    if found is None or found[0].casefold() in _OPENS or found[0].isupper() or _PRONOUN.match(found[0]):
+    if found is None or found[0].isupper() or _PRONOUN.fullmatch(found[0]):
+        return ""
+    if found[0].casefold() in _OPENS or familiarity(found[0].lower(), language_of(text)) > 0.4:
         return ""
     return found[0] if text.strip("*_ ")[found.end() : found.end() + 1] in (" ", "'", "’") else ""
 
