@@ -251,7 +251,7 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
         yield Skipped(cursor, secrets.mask(what), "chat", mark)
         return
     sentences = split(what, spaced=not of_owner)
-    least = 0.25 if mark in ALWAYS_KEPT else 0.4 if mark else 0.8
+    least = 0.8 if mark is None else 0.7
     readings = reader.read(sentences, language_of(what)) if sentences else []
     kept = [
         (one, reading)

@@ -184,7 +184,7 @@ class Outline:
             if not here and markdown.bullets(self._files.get(file, "")):
                 yield Section(file, "", frozenset(), frozenset(), is_new=True)  # a file that is one list
                 continue
-            for topic in dict.fromkeys(topics):
+            for topic in dict.fromkeys(topics if file != SOUL else ("style",)):
                 if not any(topic in section.topics for section in here):
                     text = f"{self._files.get(file, '')[:400]} {fact.text}"
                     title = title_of(topic, text if self._files.get(file, "").strip() else fact.text)

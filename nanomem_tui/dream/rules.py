@@ -186,8 +186,11 @@ class _Work:
     def _may_say(self, line: Known, fact: Fact) -> bool:
         """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
         text, wrong = without_denied(fact.text), denied_value(fact.text)
-        if wrong and fold(wrong) in fold(line.text):
+        if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
             return False
+        before, now = exchanged(text)
+        if now and fold(now) in fold(line.text):
+            text = text.replace(before, now)
         return self._is_of(line, fact) and not same_barred(line, text, self.owner)
 
     def _may_change(self, line: Known, fact: Fact) -> bool:
@@ -273,6 +276,12 @@ def new_line(fact: Fact, place: Place) -> LineEdit:
     """The edit that puts the fact at the end of its section."""
     new, why = f"- {fact.text}", fact.mark or "unmarked"
     return LineEdit("add", place.file, place.section, new=new, evidence=(fact.cursor,), why=why)
+
+
+def _is_placeholder(line: Known) -> bool:
+    """Whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
+    value = line.field["value"] if line.field else line.text
+    return value.startswith("(") and value.endswith(")")
 
 
 def is_quoted(line: Known) -> bool:
