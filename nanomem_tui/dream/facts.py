@@ -33,7 +33,7 @@ DUMP = "a dump of messages, no summary"
 """Why the rules could not read a line: what it says is known to nobody."""
 ORDER = "it reads like an order to the agent"
 UNSURE = "it is not clear whether it lasts"
-LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.62}
+LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.75}
 """How likely a line has to last, by its mark, to be written."""
 ASKED = 0.45
 """How likely a line without a mark has to last that a person is asked."""
@@ -128,14 +128,18 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
     result: list[Fact | Skipped] = []
     about = ""
     for line in lines_of(_FENCED.sub("", content)):
+        here = ""
         for found in _read(line, cursor, owner):
-            about = _person(found.text) or about
+            here = _person(found.text) or here
+            about = here or about
             if isinstance(found, Skipped):
                 result.append(found)
                 continue
             other = "" if about == owner or found.person else about
-            told = spoken.with_subject(found.text, other) if other else found.text
-            result += _checked(replace(found, text=dates.absolute(told, timestamp)))
+            told, held = spoken.with_subject(found.text, other) if other else found.text, found.held
+            if told != found.text and not here and found.mark is None:  # of whom a line before tells, or of the owner
+                told, held = found.text, held or UNSURE
+            result += _checked(replace(found, text=dates.absolute(told, timestamp), held=held))
     return tuple(result)
 
 
@@ -251,7 +255,7 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
         yield Skipped(cursor, secrets.mask(what), "chat", mark)
         return
     sentences = split(what, spaced=not of_owner)
-    least = 0.8 if mark is None else 0.7
+    least = 0.8 if mark is None else 0.5
     readings = reader.read(sentences, language_of(what)) if sentences else []
     kept = [
         (one, reading)

@@ -20,19 +20,24 @@ from nanomem_tui.language import compare, lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.pair_features import LIGHT
 from nanomem_tui.language.spoken import is_of, subject_of
-from nanomem_tui.language.statement import statement
+from nanomem_tui.language.statement import meaning, statement
 from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
 from nanomem_tui.language.values import values
 from nanomem_tui.tokens import tokens
 
-VERSION = 2
+VERSION = 3
 """Changes when the features do: the pack is made anew."""
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 """The subject of a section that is made for a line of a kind which is about nothing else that is known."""
-_SURE = 0.4  # how likely a section has to be right
+_SURE = 0.6  # how likely a section has to be right
 _LIKELY = 0.2  # … to be proposed
+_TASTE = 0.8  # how likely a line has to be a preference, to go where these are
 _RULE = 0.5  # how likely a line has to be a rule for the assistant, to go nowhere but to its own file
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
+_LITTLE = frozenset(
+    "mark freq day part do:start do:take do:make do:plan do:want do:keep do:please do:leave".split()
+)
+"""Meanings of words that tell little of what a line is about."""
 _READ = 30  # lines of a section by which it is known what it is about
 
 
@@ -73,6 +78,23 @@ def stems(text: str) -> frozenset[str]:
     common = reader.pack(language_of(text)).common
     words = (word for word in tokens(text) if len(word) > 1 and word not in common and not word.isdigit())
     return frozenset(map(_stem, words))
+
+
+@lru_cache(16384)
+def _subject_stems(text: str) -> frozenset[str]:
+    """The stems of a text without what says only when, how often, or that something begins."""
+    for value in values(text):
+        if value.kind in ("date", "time"):
+            text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
+    language = language_of(text)
+    words = (word for word in tokens(text) if not _tells_little(word, language))
+    return stems(text) & frozenset(map(_stem, words))
+
+
+@lru_cache(16384)
+def _tells_little(word: str, language: str) -> bool:
+    means = meaning(word, language)
+    return any(mean in _LITTLE or mean.partition(":")[0] in _LITTLE for mean in means)
 
 
 def _stem(word: str) -> str:
@@ -118,13 +140,15 @@ class Outline:
         other, own = max(general, key=lambda pair: pair[0], default=(0.0, best))
         if share < _LIKELY and other > share / 2:  # rather a heading of its own than one that says something else
             best = own
-        return Place(best.file, best.title, share >= _SURE and best.file != SOUL)
+        is_first = best.is_new and not self._of.get(best.file)  # a file without sections
+        is_taste = best.file == USER and fact.kinds.get("preference", 0.0) >= _TASTE and "preferences" in best.topics
+        return Place(best.file, best.title, best.file != SOUL and (share >= _SURE or is_first or is_taste))
 
     def candidates(self, fact: Fact) -> list[Candidate]:
         """Return the sections that a fact may go to, those included that would be made, and what speaks for each."""
         about = topics_of_line(fact.text)
-        words = stems(_without_dates(f"{fact.under} {fact.text}")) - stems(self._owner)
-        names = _names_of_line(fact.text) - stems(self._owner)
+        words = _subject_stems(f"{fact.under} {fact.text}") - stems(self._owner)
+        names = (_names_of_line(fact.text) | stems(subject_of(fact.text))) - stems(self._owner)
         sections = [*self._sections, *self._made(fact, about)]
         if fact.person:
             sections = [one for one in sections if one.file == MEMORY and "people" in one.topics]
@@ -224,15 +248,6 @@ def _of_subject(
 
 
 @lru_cache(4096)
-def _without_dates(text: str) -> str:
-    """A text without its dates and times: they do not tell what it is about."""
-    for value in values(text):
-        if value.kind in ("date", "time"):
-            text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
-    return text
-
-
-@lru_cache(4096)
 def means_of(text: str) -> frozenset[str]:
     """Return what the words of a text mean, in any language: `kin:son`, `do:drink`."""
     return frozenset(mean for token in statement(text).tokens for mean in token.notions) - LIGHT
@@ -269,12 +284,12 @@ def _sections_of(name: str, text: str) -> tuple[Section, ...]:
                 part.title,
                 topics_of_heading(part.title),
                 stems(part.title),
-                tuple(stems(line) for line in filled),
+                tuple(map(_subject_stems, filled)),
                 _shares([lines.read(line, part.title).label] for line in first),
                 _shares(map(topics_of_line, first)),
                 _shares(map(means_of, first)),
                 frozenset(value.kind for line in first for value in values(line)),
-                _names("\n".join(filled)),
+                _names("\n".join(filled)) | frozenset[str]().union(*map(_subject_stems, filled)),
             )
         )
     return tuple(found)

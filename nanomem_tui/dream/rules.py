@@ -31,6 +31,7 @@ from nanomem_tui.dream.wording import limits
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.spoken import denied_value, exchanged, owner_of, subject_of, without_denied
+from nanomem_tui.language.statement import statement
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
@@ -38,9 +39,10 @@ from nanomem_tui.tokens import fold
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
 _CLEAR = 1.4  # how much likelier than any other line
-_MAYBE = (0.25, 0.45)  # how likely either has to be that a person is asked; where the agent marked the line to keep it
+_MAYBE = (0.2, 0.45)  # how likely either has to be that a person is asked; where the agent marked the fact
+_ALIKE = 0.25  # share of words in common with a fact that tells a change, for a line to be asked about
 _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earlier one says
-_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
+_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure", "hearsay", "hedge", "if"})
 
 
 class Verdict(NamedTuple):
@@ -151,7 +153,7 @@ class _Work:
         if found.maybe:
             told = " and ".join(f"“{secrets.mask(other.text)}”" for other in found.maybe[:2])
             return self._hold(line, f"it may contradict {told}")
-        if fact.mark is None and cues_of(fact.text) & _DOUBTFUL:
+        if fact.mark is None and (cues_of(fact.text) | statement(fact.text).marks) & _DOUBTFUL:
             return self._hold(line, UNSURE)
         if fact.mark is None and not place.sure:
             return self._hold(line, "no section is like it")
@@ -179,6 +181,8 @@ class _Work:
         if len(changed) == 1 and self._may_change(changed[0].line, fact):
             return Verdict(changes=changed[0].line)
         maybe = [one.line for one in found if one.same + one.changes >= _MAYBE[bool(fact.mark)]]
+        if not maybe and fact.mark is None and tells_change(fact):  # it says that something is otherwise: not of what
+            maybe = [line for line, alike in near if alike >= _ALIKE]
         if fact.mark:  # what the agent marked waits only where it may be of the same one
             maybe = [line for line in maybe if not another_subject(line, fact.text, self.owner)]
         return Verdict(maybe=tuple(maybe))
@@ -299,13 +303,16 @@ def _certain(one: Relation, fact: Fact) -> Relation:
     if details.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
         return Relation(line, 1.0, 0.0)
     is_several = line.field is not None and "several" in cues_of(line.field["key"])
-    if is_several or (fact.label == "event" and not tells_change(fact)):
+    if is_several or (fact.mark and fact.label == "event" and not tells_change(fact)):
         return one._replace(changes=0.0)
     wrong, right = exchanged(text)
-    if right and fold(right) in fold(line.text) and fold(wrong) not in fold(line.text) and stems(said) & stems(line.text):
+    there = fold(line.text)
+    if right and fold(right) in there and fold(wrong) not in there and stems(said) & stems(line.text):
         return Relation(line, 1.0, 0.0)
+    if fact.label == "event" and not tells_change(fact):  # it may be another time, and a person is asked
+        return one._replace(changes=min(one.changes, _CHANGES / 2))
     wrong = denied_value(text) or wrong
-    if wrong and fold(wrong) in fold(line.text) and stems(said) & stems(line.statement):
+    if wrong and fold(wrong) in there and stems(said) & stems(line.statement):
         return one._replace(same=0.0, changes=max(one.changes, _CHANGES))
     return one
 

@@ -21,7 +21,7 @@ from nanomem_tui.tokens import fold
 
 _NUMBERED = re.compile(r"(?:The |the )?(?P<what>[^\W\d]+) #?\d[\w.-]*")
 _SIGN = re.compile(r"[<>≤≥]=?|(?<![\w\d])[-−](?=\d)")
-_ENDS = frozenset({"no longer", "not", "instead", "never", "n't", "不", "只", "没", "before", "but", "former", "formerly"})
+_ENDS = frozenset("not instead never n't 不 只 没 before but former formerly".split()) | {"no longer"}
 """Words of `limits` by which a statement may say that something else is so now."""
 _SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
@@ -75,8 +75,8 @@ def change_barred(line: Known, text: str, owner: str) -> bool:
         return True
     wrong = fold(denied_value(text))
     at = fold(line.text).find(wrong) if wrong else -1
-    if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):  # `VS Code` of `VS Code extensions`
-        return True
+    if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):
+        return True  # `VS Code` of `VS Code extensions`
     return False if line.field or line.head else another_number(one, other)
 
 

@@ -99,10 +99,12 @@ _SINCE = re.compile(
     r"dal|da|perché|с|потому|так|to (?=live|be))\s(?=\S)|から(?!$)|부터"
 )
 """Where what a statement says ends, and what it says of it begins: since when, why."""
-_NOW = re.compile(r"^(?:now|jetzt|ahora|maintenant|agora|ora|теперь|today) | (?:now|jetzt|ahora|maintenant|agora|ora|теперь)$")
+_NOW = re.compile(
+    r"^(?:now|jetzt|ahora|maintenant|agora|ora|теперь) | (?:now|jetzt|ahora|maintenant|agora|ora|теперь)$"
+)
 _MOVED = re.compile(
-    r"\b(?:from|von|vom|de|du|da|dal|из|с|со)\s+(?P<a>[^,.;:，。；]{1,40}?)\s+(?:to|zu|zum|zur|auf|nach|a|al|à|au|vers|para|na|на|в)"
-    r"\s+(?P<b>[^,;，；。]+?)\.?$|"
+    r"\b(?:from|von|vom|de|du|da|dal|из|с|со)\s+(?P<a>[^,.;:，。；]{1,40}?)\s+"
+    r"(?:to|zu|zum|zur|auf|nach|a|al|à|au|vers|para|na|на|в)\s+(?P<b>[^,;，；。]+?)\.?$|"
     r"从(?P<c>[^,，。；]{1,20}?)(?:换成|改成|改为|改到|搬到|调到|调整到|迁移到|迁到|转到|换到|到)(?P<d>[^,，。；了]+)"
 )
 """`from A to B`."""

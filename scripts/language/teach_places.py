@@ -3,10 +3,10 @@ repeats or changes (`packs/relations.json`), from labelled workspaces (`taught/p
 
     scripts/language/teach_places.py              # needs scikit-learn: pip install scikit-learn
     scripts/language/teach_places.py --check      # whether each pack was made of what is taught now (exit code 1)
-    scripts/language/teach_places.py --fold       # how well it learns: each seventh workspace read by what the others taught
+    scripts/language/teach_places.py --fold       # how well it learns: each seventh workspace read by what others taught
 
-A line of `taught/places-*.jsonl` is a workspace: `lang`, `name`, the text of its files `USER` and `MEMORY`, and `facts`,
-each with its `line`, the file that it `becomes` (or `nothing`), `action` (`add`, `change`, `there`), the `old` line
+A line of `taught/places-*.jsonl` is a workspace: `lang`, `name`, the text of its files `USER` and `MEMORY`, and
+`facts`, each with its `line`, the file that it `becomes` (or `nothing`), `action` (`add`, `change`, `there`), the `old` line
 that it changes or repeats, and each `section` (`FILE:title`, `FILE:new`) where a careful person would accept it.
 
 Run it after `teach.py`: what a line is, is among the features of both.
@@ -111,9 +111,11 @@ def of_places(number: int, label: dict[str, Any], fact: Fact, outline: places.Ou
     about = topics_of_line(fact.text)
     made = [one.section.file for one in found if one.section.is_new and one.section.topics & about]
     labels = [
-        not (one.section.is_new and one.section.file in made and not one.section.topics & about)
-        and (one.section.file, "new" if one.section.is_new else one.section.title) in right
-        or (one.section.file == SOUL and (SOUL, "") in right)
+        (one.section.file == SOUL and (SOUL, "") in right)
+        or (
+            (one.section.file, "new" if one.section.is_new else one.section.title) in right
+            and not (one.section.is_new and one.section.file in made and not one.section.topics & about)
+        )
         for one in found
     ]
     return Taught(number, [one.features for one in found], ["yes" if one else "no" for one in labels])
