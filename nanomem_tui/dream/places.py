@@ -138,7 +138,8 @@ class Outline:
         share, best = max(scored, key=lambda pair: pair[0])
         general = [pair for pair in scored if pair[1].is_new or "notes" in pair[1].topics]
         other, own = max(general, key=lambda pair: pair[0], default=(0.0, best))
-        if share < _LIKELY and other > share / 2:  # rather a heading of its own than one that says something else
+        if share < (_SURE if fact.mark else _LIKELY) and other > share / 2:
+            # rather a heading of its own than one that says something else
             best = own
         is_first = best.is_new and not self._of.get(best.file)  # a file without sections
         is_taste = best.file == USER and fact.kinds.get("preference", 0.0) >= _TASTE and "preferences" in best.topics

@@ -39,8 +39,9 @@ from nanomem_tui.tokens import fold
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
 _CLEAR = 1.4  # how much likelier than any other line
-_MAYBE = (0.2, 0.45)  # how likely either has to be that a person is asked; where the agent marked the fact
+_MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; where the agent marked the fact
 _ALIKE = 0.25  # share of words in common with a fact that tells a change, for a line to be asked about
+_LIST = 4  # more lines than that, of which a fact could change each, are a list of its kind
 _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earlier one says
 _DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure", "hearsay", "hedge", "if"})
 
@@ -181,6 +182,9 @@ class _Work:
         if len(changed) == 1 and self._may_change(changed[0].line, fact):
             return Verdict(changes=changed[0].line)
         maybe = [one.line for one in found if one.same + one.changes >= _MAYBE[bool(fact.mark)]]
+        maybe = [line for line in maybe if not _is_placeholder(line)]
+        if len(maybe) > _LIST:  # one more of a list of its kind
+            return Verdict()
         if not maybe and fact.mark is None and tells_change(fact):  # it says that something is otherwise: not of what
             maybe = [line for line, alike in near if alike >= _ALIKE]
         if fact.mark:  # what the agent marked waits only where it may be of the same one
@@ -192,10 +196,9 @@ class _Work:
         text, wrong = without_denied(fact.text), denied_value(fact.text)
         if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
             return False
-        before, now = exchanged(text)
-        if now and fold(now) in fold(line.text):
-            text = text.replace(before, now)
-        return self._is_of(line, fact) and not same_barred(line, text, self.owner)
+        is_changed = fold(exchanged(text)[1]) in fold(line.text) if exchanged(text)[1] else False
+        barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
+        return self._is_of(line, fact) and not barred(line, text, self.owner)
 
     def _may_change(self, line: Known, fact: Fact) -> bool:
         """Whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""

@@ -14,6 +14,7 @@ from nanomem_tui.dream.known import Known
 from nanomem_tui.dream.places import means_of
 from nanomem_tui.dream.polarity import leaves_open
 from nanomem_tui.dream.wording import limits
+from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.spoken import denied_value, is_of, subject_of, without_denied
 from nanomem_tui.language.topics import topics_of_heading, topics_of_line
 from nanomem_tui.language.values import values
@@ -67,6 +68,8 @@ def change_barred(line: Known, text: str, owner: str) -> bool:
     if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
         return True
     if not line.head and leaves_open(other) != leaves_open(one):
+        return True
+    if not line.field and is_wide(one) != is_wide(other):
         return True
     if {*_SIGN.findall(one)} != {*_SIGN.findall(other)}:
         return True

@@ -95,8 +95,8 @@ def without_denied(text: str) -> str:
 
 
 _SINCE = re.compile(
-    r"[,，;；。]|\.\s|\.$|:\s|\s(?:since|as of|from|because|seit|ab|weil|desde|a partir|porque|depuis|dès|à partir|parce|"
-    r"dal|da|perché|с|потому|так|to (?=live|be))\s(?=\S)|から(?!$)|부터"
+    r"[,，;；。]|\.\s|\.$|:\s|\s(?:since|as of|from|because|seit|ab|weil|desde|a partir|porque|depuis|dès|à partir|"
+    r"parce|dal|da|perché|с|потому|так|to (?=live|be))\s(?=\S)|から(?!$)|부터"
 )
 """Where what a statement says ends, and what it says of it begins: since when, why."""
 _NOW = re.compile(

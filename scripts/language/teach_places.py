@@ -3,11 +3,11 @@ repeats or changes (`packs/relations.json`), from labelled workspaces (`taught/p
 
     scripts/language/teach_places.py              # needs scikit-learn: pip install scikit-learn
     scripts/language/teach_places.py --check      # whether each pack was made of what is taught now (exit code 1)
-    scripts/language/teach_places.py --fold       # how well it learns: each seventh workspace read by what others taught
+    scripts/language/teach_places.py --fold       # how well it learns: each part read by what the others taught
 
 A line of `taught/places-*.jsonl` is a workspace: `lang`, `name`, the text of its files `USER` and `MEMORY`, and
-`facts`, each with its `line`, the file that it `becomes` (or `nothing`), `action` (`add`, `change`, `there`), the `old` line
-that it changes or repeats, and each `section` (`FILE:title`, `FILE:new`) where a careful person would accept it.
+`facts`, each with its `line`, the file that it `becomes` (or `nothing`), `action` (`add`, `change`, `there`), the `old`
+line that it changes or repeats, and each `section` (`FILE:title`, `FILE:new`) where a careful person would accept it.
 
 Run it after `teach.py`: what a line is, is among the features of both.
 """
