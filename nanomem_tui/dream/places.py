@@ -30,7 +30,7 @@ VERSION = 3
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 """The subject of a section that is made for a line of a kind which is about nothing else that is known."""
 _SURE = 0.6  # how likely a section has to be right
-_LIKELY = 0.2  # … to be proposed
+_LIKELY = (0.2, 0.4)  # … to be proposed; to take a line that the agent marked, which nobody looks at
 _TASTE = 0.8  # how likely a line has to be a preference, to go where these are
 _RULE = 0.5  # how likely a line has to be a rule for the assistant, to go nowhere but to its own file
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
@@ -138,7 +138,7 @@ class Outline:
         share, best = max(scored, key=lambda pair: pair[0])
         general = [pair for pair in scored if pair[1].is_new or "notes" in pair[1].topics]
         other, own = max(general, key=lambda pair: pair[0], default=(0.0, best))
-        if share < (_SURE if fact.mark else _LIKELY) and other > share / 2:
+        if share < _LIKELY[bool(fact.mark)] and other > share / 2:
             # rather a heading of its own than one that says something else
             best = own
         is_first = best.is_new and not self._of.get(best.file)  # a file without sections

@@ -89,7 +89,8 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
         if one.kind != "date" or _parts(one) == _parts(other)
     ]
     near = [pair for pair in fits if _beside(old, pair[0]) & _beside(said, pair[1])]
-    fits = near if len(near) == 1 else fits
+    timeless = [pair for pair in fits if pair[0].kind != "date"]  # `90 EUR since May`
+    fits = near if len(near) == 1 else timeless if len(timeless) == 1 else fits
     if len(fits) != 1 or statement(said).denials:
         return None
     one, other = fits[0]
