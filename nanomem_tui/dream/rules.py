@@ -38,6 +38,7 @@ from nanomem_tui.tokens import fold
 
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
+_SURELY = 0.85  # … where the agent did not mark the fact
 _CLEAR = 1.4  # how much likelier than any other line
 _MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; where the agent marked the fact
 _ALIKE = 0.25  # share of words in common with a fact that tells a change, for a line to be asked about
@@ -179,7 +180,8 @@ class _Work:
             return Verdict(same=max(said, key=lambda one: one.same).line)
         changed = sorted((one for one in found if one.changes >= _CHANGES), key=lambda one: -one.changes)
         changed = [one for one in changed if one.changes * _CLEAR >= changed[0].changes]
-        if len(changed) == 1 and self._may_change(changed[0].line, fact):
+        is_sure = bool(changed) and (bool(fact.mark) or changed[0].changes >= _SURELY)
+        if is_sure and len(changed) == 1 and self._may_change(changed[0].line, fact):
             return Verdict(changes=changed[0].line)
         maybe = [one.line for one in found if one.same + one.changes >= _MAYBE[bool(fact.mark)]]
         maybe = [line for line in maybe if not _is_placeholder(line)]
