@@ -190,13 +190,14 @@ class _Work:
         if not maybe and fact.mark is None and tells_change(fact):  # it says that something is otherwise: not of what
             maybe = [line for line, alike in near if alike >= _ALIKE]
         if fact.mark:  # what the agent marked waits only where it may be of the same one
-            maybe = [line for line in maybe if not another_subject(line, fact.text, self.owner)]
+            maybe = [one for one in maybe if not _says_more(fact.text, one)]
+            maybe = [one for one in maybe if not another_subject(one, fact.text, self.owner)]
         return Verdict(maybe=tuple(maybe))
 
     def _may_say(self, line: Known, fact: Fact) -> bool:
         """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
         text, wrong = without_denied(fact.text), denied_value(fact.text)
-        if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
+        if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line) or _says_more(text, line):
             return False
         is_changed = fold(exchanged(text)[1]) in fold(line.text) if exchanged(text)[1] else False
         barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
@@ -285,6 +286,11 @@ def new_line(fact: Fact, place: Place) -> LineEdit:
     """The edit that puts the fact at the end of its section."""
     new, why = f"- {fact.text}", fact.mark or "unmarked"
     return LineEdit("add", place.file, place.section, new=new, evidence=(fact.cursor,), why=why)
+
+
+def _says_more(text: str, line: Known) -> bool:
+    """Whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
+    return bool(stems(line.statement)) and stems(line.statement) < stems(text)
 
 
 def _is_placeholder(line: Known) -> bool:
