@@ -1,7 +1,7 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
     python benchmarks/writing.py [messages] [archive] [pairs] [evidence]        # all four where none is named
-                                 [--half open|sealed|both] [--show] [--json FILE]
+                                 [--half open|sealed|dev|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
 holds the words that a label asks for and none that it bars.
