@@ -1,7 +1,7 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
     python benchmarks/writing.py [messages] [archive] [notes] [pairs] [evidence] [edits] [facts]
-                                 [--half open|sealed|both] [--show] [--json FILE]
+                                 [--half open|sealed|dev|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
 holds the words that a label asks for and none that it bars. `ends no other`: of all that people say in a language each
@@ -65,7 +65,7 @@ Label = dict[str, Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS))
-    parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, "dev", "both"], default="both")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()

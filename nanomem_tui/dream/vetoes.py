@@ -10,11 +10,18 @@ import re
 
 from nanomem_tui.dream.details import details, unaccounted
 from nanomem_tui.dream.known import Known
+from nanomem_tui.dream.places import means_of
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.language.features import is_wide
+from nanomem_tui.language.spoken import denied_value, is_of, subject_of, without_denied
 from nanomem_tui.language.tokens import fold
-from nanomem_tui.language.vetoes import difference
+from nanomem_tui.language.topics import topics_of_heading, topics_of_line
+from nanomem_tui.language.vetoes import difference, leaves_open, limits
 
+_NUMBERED = re.compile(r"(?:The |the )?(?P<what>[^\W\d]+) #?\d[\w.-]*")
+_SIGN = re.compile(r"[<>≤≥]=?|(?<![\w\d])[-−](?=\d)")
+_ENDS = frozenset({"not", "end", "past", "formerly", "wrong", "lack"})
+"""Limits by which a statement may say that something else is so now."""
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
 _PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
 _USER_OF = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:uses|runs|has|needs) ")
@@ -29,7 +36,37 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
     language = language_of(f"{one} {other}")
     if another_subject(line, text, owner) or _goes_on(one, other):
         return True
+    own = topics_of_line(other) - topics_of_line(one) - topics_of_heading(line.under)
+    if own & {"health", "family"} or {mean for mean in means_of(other) - means_of(one) if mean.startswith("kin:")}:
+        return True
     return bool(difference(one, other, language, f"{owner} {line.under}").why)
+
+
+def change_barred(line: Known, text: str, owner: str) -> bool:
+    """Whether a text certainly gives no other value of what a line says."""
+    one, other = line.statement, without_denied(text)
+    if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
+        return True
+    if not line.head and leaves_open(other) != leaves_open(one):
+        return True
+    if not line.field and is_wide(one) != is_wide(other):
+        return True
+    if {*_SIGN.findall(one)} != {*_SIGN.findall(other)}:
+        return True
+    kin = {mean for mean in means_of(one) - means_of(other) if mean.startswith("kin:")}
+    if kin and not kin & means_of(" ".join(one.split()[:1])):  # `Ana has a sister with 2 cats`
+        return True
+    wrong = fold(denied_value(text))
+    at = fold(line.text).find(wrong) if wrong else -1
+    if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):
+        return True  # `VS Code` of `VS Code extensions`
+    return False if line.field or line.head else another_number(one, other)
+
+
+def another_number(one: str, other: str) -> bool:
+    """Whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
+    first, then = _NUMBERED.match(one), _NUMBERED.match(other)
+    return first is not None and then is not None and first["what"] == then["what"] and first[0] != then[0]
 
 
 def another_subject(line: Known, text: str, owner: str) -> bool:

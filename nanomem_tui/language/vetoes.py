@@ -222,6 +222,11 @@ def limits(text: str) -> frozenset[str]:
     return (statement(text).marks & _LIMITS) | _words_of("open", text, language_of(text))
 
 
+def leaves_open(text: str) -> bool:
+    """Whether a text itself says that something is a wish, a plan, a possibility or hearsay."""
+    return not _OPEN.isdisjoint(statement(text).marks) or bool(_words_of("open", text, language_of(text)))
+
+
 @lru_cache(1024)
 def _parts(entry: str, language: str) -> tuple[_Part, ...]:
     """The sentences of an entry, their clauses, and what stands between the `and`s of these."""
