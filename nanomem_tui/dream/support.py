@@ -14,11 +14,13 @@ from nanomem_tui.dream import details, tidy, titles
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.formats.history import marks
-from nanomem_tui.language import compare, dates, lines, vetoes
+from nanomem_tui.language import compare, dates, injection, lines, vetoes
 from nanomem_tui.language.tokens import fold
 
 SOUL = "SOUL.md"
 OTHER_LANGUAGE = "it is written in another language than its entries"
+_WISH = 0.25
+"""How likely a line has to be one."""
 UNASKED = "no entry that it cites is a wish of the user for how the agent behaves"
 LEAST_RELATED = 0.6
 """How sure it has to be that a new line is another value of the line in whose place it comes, or its denial."""
@@ -71,6 +73,12 @@ def _of_one_field(old: str, new: str) -> bool:
     return keys[0] == keys[1] and all(":" in one.replace("：", ":") for one in (old, new))
 
 
+def _is_wish(text: str) -> bool:
+    """Whether a line of an entry says how the agent has to behave, or what its user likes."""
+    shares = lines.read(text).shares
+    return shares["rule"] + shares["preference"] >= _WISH and not injection.reason(text)
+
+
 def _unasked(edit: LineEdit, said: str) -> str:
     """Whether nobody asked for what is written of how the agent behaves: of that only its user decides."""
     if SOUL not in (edit.to_file or edit.file, edit.to_file):
@@ -79,7 +87,7 @@ def _unasked(edit: LineEdit, said: str) -> str:
     told = [text for _, text in marks(said)]
     held = [(len(wanted) - len(details.missing(wanted, details.words(one))), one) for one in told]
     most = max((count for count, _ in held), default=0)
-    asked = most and all(lines.read(one).label in ("rule", "preference") for count, one in held if count == most)
+    asked = most and all(_is_wish(one) for count, one in held if count == most)
     return "" if asked else UNASKED
 
 

@@ -552,10 +552,11 @@ def _having(text: str, words: Sequence[str], language: str) -> frozenset[str]:
     if language in UNSPACED:
         return frozenset(word for word in words if word in lower)
     there = frozenset(_WORD.findall(lower))
+    apart = f" {' '.join(_WORD.findall(lower))} "
 
     def is_there(word: str) -> bool:
         if "_" in word:
-            return word.replace("_", " ") in lower
+            return f" {word.replace('_', ' ')} " in apart
         if word.startswith("*"):
             return any(one.endswith(word[1:]) for one in there)
         return any(one.startswith(word[:-1]) for one in there) if word.endswith("*") else word in there
