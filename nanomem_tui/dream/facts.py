@@ -30,6 +30,7 @@ KEEP_MARKS = (*ALWAYS_KEPT, "durable")
 DUMP = "a dump of messages, no summary"
 """Why the rules could not read a line: what it says is known to nobody."""
 ORDER = "it reads like an order to the agent"
+OTHERS = "somebody else said it in a conversation"
 UNSURE = "it is not clear whether it lasts"
 LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.75}
 """How likely a line has to last, by its mark, to be written."""
@@ -253,12 +254,12 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
         yield Skipped(cursor, secrets.mask(what), "chat", mark)
         return
     sentences = split(what, spaced=not of_owner)
-    least = 0.8 if mark is None else 0.5
+    least = (0.8 if mark is None else 0.5) if of_owner else 0.97
     readings = reader.read(sentences, language_of(what)) if sentences else []
     kept = [
         (one, reading)
         for one, reading in zip(sentences, readings, strict=True)
-        if reading.lasting >= least or reading.act == "remember"
+        if reading.lasting >= least or (of_owner and reading.act == "remember")
     ]
     if not kept:
         yield Skipped(cursor, secrets.mask(what), readings[0].act if readings else "nothing said", mark)
@@ -269,4 +270,4 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
     if of_owner:
         yield Fact(text, cursor, mark, label, under=under)
     else:
-        yield Fact(f"{who}: {text}", cursor, mark, "person", file=MEMORY, person=True, under=under)
+        yield Fact(f"{who}: {text}", cursor, mark, "person", file=MEMORY, person=True, under=under, held=OTHERS)

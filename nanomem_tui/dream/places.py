@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.dream import details
+from nanomem_tui.dream import details, titles
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact
 from nanomem_tui.formats import markdown
 from nanomem_tui.language import compare, lines, reader
@@ -38,6 +38,7 @@ _LITTLE = frozenset(
     "mark freq day part do:start do:take do:make do:plan do:want do:keep do:please do:leave".split()
 )
 """Meanings of words that tell little of what a line is about."""
+_BEGINS = 3  # words of a line in which it says what it is of
 _READ = 30  # lines of a section by which it is known what it is about
 
 
@@ -150,7 +151,9 @@ class Outline:
         about = topics_of_line(fact.text)
         words = _subject_stems(f"{fact.under} {fact.text}") - stems(self._owner)
         names = (_names_of_line(fact.text) | stems(subject_of(fact.text))) - stems(self._owner)
-        sections = [*self._sections, *self._made(fact, about)]
+        first = _names_of_line(" ".join(fact.text.split()[:_BEGINS])) - stems(self._owner) - stems("Project")
+        sections = [one for one in self._sections if not _is_of_another_project(one, first, fact)]
+        sections += self._made(fact, about, sections)
         if fact.person:
             sections = [one for one in sections if one.file == MEMORY and "people" in one.topics]
         elif (file := fact.file or (SOUL if fact.kinds.get("rule", 0.0) >= _RULE else "")) and any(
@@ -198,8 +201,9 @@ class Outline:
         if fact.person:
             yield "said by somebody"
 
-    def _made(self, fact: Fact, about: frozenset[str]) -> Iterator[Section]:
-        """The sections that could be made for a fact: of its subjects, of its kind, and for notes."""
+    def _made(self, fact: Fact, about: frozenset[str], there: Sequence[Section]) -> Iterator[Section]:
+        """The sections that could be made for a fact, beside those that may take it: of its subjects, of its kind, and
+        for notes."""
         name = " ".join(fact.under.strip("*#:： ").split())
         if name and len(name) <= 40 and names_of_heading(name):
             yield Section(MEMORY, name, topics_of_heading(name), stems(name), is_new=True)
@@ -210,7 +214,7 @@ class Outline:
                 yield Section(file, "", frozenset(), frozenset(), is_new=True)  # a file that is one list
                 continue
             for topic in dict.fromkeys(topics if file != SOUL else ("style",)):
-                if not any(topic in section.topics for section in here):
+                if not any(topic in section.topics for section in there if section.file == file):
                     text = f"{self._files.get(file, '')[:400]} {fact.text}"
                     title = title_of(topic, text if self._files.get(file, "").strip() else fact.text)
                     yield Section(file, title, frozenset({topic}), frozenset(), is_new=True)
@@ -246,6 +250,14 @@ def _of_subject(
     yield from (f"lines mean it {step}" for step in (0.05, 0.2, 0.5) if same >= step)
     yield from (f"lines are {step}" for step in (0.1, 0.3, 0.6) if one.labels.get(fact.label, 0.0) >= step)
     yield from (f"kind {kind}" for kind in kinds & one.kinds)
+
+
+def _is_of_another_project(section: Section, names: frozenset[str], fact: Fact) -> bool:
+    """Whether a section is of a project with a name, and a fact begins with another name."""
+    if "projects" not in section.topics or not names or names & (section.names | section.heading):
+        return False
+    named = titles.telling(section.title)
+    return bool(named) and not named & details.words(f"{fact.under} {fact.text}")
 
 
 @lru_cache(4096)

@@ -10,7 +10,7 @@ import re
 
 from nanomem_tui.dream.details import details, unaccounted
 from nanomem_tui.dream.known import Known
-from nanomem_tui.dream.places import means_of
+from nanomem_tui.dream.places import means_of, stems
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.spoken import denied_value, is_of, subject_of, without_denied
@@ -60,6 +60,8 @@ def change_barred(line: Known, text: str, owner: str) -> bool:
     at = fold(line.text).find(wrong) if wrong else -1
     if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):
         return True  # `VS Code` of `VS Code extensions`
+    if line.field and not stems(line.field["key"]) & stems(other) and stems(line.field["value"]) & stems(other):
+        return True  # `Timezone: Europe/Berlin`, and who moves to Berlin
     return False if line.field or line.head else another_number(one, other)
 
 

@@ -376,7 +376,7 @@ def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -
 
 @pytest.mark.slow
 def test_who_made_a_change_is_told_in_the_same_words_everywhere(nb035: Path, run) -> None:
-    run("--run-dream")
+    run("dream", "run", "--max-batch-size", "80")
     for file in (nb035 / "USER.md", nb035 / "SOUL.md", nb035 / "memory" / "MEMORY.md"):
         file.write_text(file.read_text() + "- written elsewhere\n")
     run("dream", "restore", run("dream", "log", "--dreams", "--json").json[0]["sha"], "--yes")

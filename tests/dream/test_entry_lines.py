@@ -29,7 +29,7 @@ def told(content: str) -> list[str]:
         ("1. Ana\n   - vegetarian\n2. **Bob**\n   - vegan", ["Ana vegetarian", "Bob vegan"]),
         ("## Kestrel\n- port 8080\n\n**Falcon**\n- port 9090", ["Kestrel port 8080", "Falcon port 9090"]),
         ("- 小明：\n  - 对花生过敏", ["小明 – 对花生过敏"]),
-        ("- [durable] Gina said:\n  - I lost my job", ["Gina: I lost my job"]),
+        ("- [durable] Gina said:\n  - I work as a nurse in Leeds.", ["Gina: I work as a nurse in Leeds."]),
         ("- Kestrel is a project\n  - port 8080", ["Kestrel is a project", "Kestrel is a project – port 8080"]),
     ],
 )

@@ -118,9 +118,13 @@ def test_what_owner_and_others_say_in_a_chat_is_read_as_a_message() -> None:
     assert (edit.file, edit.section, edit.new) == (USER, "Health", "- I'm allergic to penicillin")
 
 
-def test_a_lasting_fact_of_a_person_in_a_marked_conversation_is_kept_under_people() -> None:
-    edit = one("- [durable] Gina said: Oh no! I lost my job at Door Dash. How are you?")
-    assert (edit.file, edit.section, edit.new) == (MEMORY, "People", "- Gina: I lost my job at Door Dash.")
+def test_what_lasts_of_what_somebody_else_says_in_a_conversation_waits_for_a_person() -> None:
+    proposal = dream("- [durable] Gina said: I've been vegetarian since 2010. How are you?")
+    assert proposal.edits == ()
+    [held] = proposal.refused
+    assert (held.edit.file, held.edit.section) == (MEMORY, "People")
+    assert held.edit.new == "- Gina: I've been vegetarian since 2010."
+    assert held.why == "somebody else said it in a conversation"
 
 
 def test_lines_go_where_lines_are_alike_or_under_a_new_heading_in_the_language_of_the_file() -> None:

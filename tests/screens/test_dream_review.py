@@ -144,7 +144,7 @@ async def test_other_words_are_what_is_written(home: Path) -> None:
         await on.press("escape")
         await on.shows(f"1 of {EDITS} decided")
         await on.press("r", "y")
-        await on.until(lambda: "know them. Surely." in memory(home))
+        await on.until(lambda: "Frankfurt Surely." in memory(home))
 
 
 async def test_leaving_changes_nothing_and_the_decisions_are_kept(home: Path) -> None:
@@ -238,7 +238,7 @@ async def test_one_edit_that_no_file_can_hold_does_not_keep_the_others_from_bein
     said = warnings(monkeypatch)
     async with console(home, "dream", size=(80, 24)) as on:
         await on.press("T", "*", "+")
-        await on.shows("3 of 4 decided")
+        await on.shows("4 of 5 decided")
         assert said == ["Not accepted: has a ␛[31mred␇ bell (control characters)"]
         await on.press("r")
         await on.shows("3 edits accepted, 0 rejected, 1 open", "y apply  ")
