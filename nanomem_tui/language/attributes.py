@@ -4,6 +4,10 @@ The sentences that say one are frames, one file of data a language (`packs/attri
 clause, which begins with the one who speaks: what is said of others, asked, denied or past fits none. Whether a
 sentence is meant as a statement at all is told by the reader.
 
+People also say such things in passing, without a subject or in the middle of a longer clause (“based in Porto since
+2019, vegan btw”). A phrase fits any place of a sentence up to a stop, where the subject named last is the one who
+speaks and nothing before it in its clause denies it. Phrases are written as frames are.
+
 A frame is a line `CATEGORY :: SENTENCE => KEY = VALUE`. In its sentence `[…]` may be missing, `(a|b)` is one of these,
 `<kin>` a list of words, `{v:place}` a slot; the rest stands as it is, as in a regular expression. A category of `?` is
 that to which the key belongs. `+` before it: the frames after it may fit too.
@@ -27,8 +31,10 @@ DOMAINS = {
     "Infrastructure": "Technology", "Preferences": "User Preferences",
 }  # fmt: skip
 """The domain of each category; of the others it is Personal."""
-SEVERAL = ("things", "tongues", "eaten")
+SEVERAL = ("things", "tongues", "eaten", "names")
 """The kinds of slots in which several things may be named, each with a fact of its own."""
+OF_PEOPLE = ("person", "kin", "kins", "relative", "being", "pet", "pets")
+"""The kinds of slots for those who belong to the one who speaks: the subject of such a phrase is in it."""
 APART = 3
 """Words of a thing that may be named beside others; longer ones may share words."""
 MOST_KEY, MOST_VALUE = 5, 14
@@ -77,7 +83,7 @@ class Pack:
 
     def __init__(self, language: str) -> None:
         self._is_chinese = language == "zh"
-        self._body = tomllib.loads(_file(language).read_text("utf-8"))
+        self._body = _merged(_body(language), _body(language, "phrases"))
         self._slots: dict[str, Slot] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._words: dict[str, str] = {**_common()["words"], **self._body.get("words", {})}
@@ -125,6 +131,11 @@ class Pack:
         return self._frames("frames")
 
     @cached_property
+    def phrases(self) -> list[Frame]:
+        """What a person says in passing, in any place of a sentence."""
+        return self._frames("phrases", "(?=<stop>)")
+
+    @cached_property
     def asked(self) -> list[Frame]:
         """What needs no `my` where a person asks for it to be remembered."""
         return self._frames("asked")
@@ -147,7 +158,7 @@ class Pack:
 
     def _replacements(self, table: str) -> list[tuple[re.Pattern[str], str]]:
         rows = (line.split(" => ") for line in _lines(self._body.get(table, "")))
-        return [(re.compile(said, re.IGNORECASE), meant.replace("@", "")) for said, meant in rows]
+        return [(self._compiled(said), meant.replace("@", "")) for said, meant in rows]
 
     @cached_property
     def forms(self) -> dict[str, str]:
@@ -164,7 +175,7 @@ class Pack:
         edges = (r"(?<!\w)", r"(?!\w)") if self.is_spaced else ("", "")
         return [(name, self._compiled(f"{edges[0]}(?:{words}){edges[1]}")) for name, words in self._known.items()]
 
-    def _frames(self, table: str) -> list[Frame]:
+    def _frames(self, table: str, end: str = "<end>") -> list[Frame]:
         found = []
         for line in _lines(self._body.get(table, "")):
             category, _, rest = line.partition(" :: ")
@@ -172,13 +183,15 @@ class Pack:
             key, _, value = says.partition(" = ")
             slots = dict(_SLOTS.findall(sentence))
             goes_on, category = category.startswith("+"), category.lstrip("+")
-            found.append(Frame(self._sentence(sentence), category, key, value, slots, goes_on))
+            found.append(Frame(self._sentence(sentence, end), category, key, value, slots, goes_on))
         return found
 
-    def _sentence(self, sentence: str) -> re.Pattern[str]:
-        form = sentence.replace("[", "(?:").replace("]", ")?")
+    def _sentence(self, sentence: str, end: str = "<end>") -> re.Pattern[str]:
+        is_phrase = end != "<end>"
+        form = sentence if is_phrase else sentence.replace("[", "(?:").replace("]", ")?")
         form = _SLOTS.sub(lambda found: f"(?P<{found[1]}>{self.slot(found[2]).form})", form)
-        return self._compiled(f"{form}<end>")
+        start = r"(?:(?<!\w)|(?=,))" if self.is_spaced and is_phrase else ""
+        return self._compiled(f"{start}(?:{form}){end}")
 
     def _form(self, form: str) -> str:
         """A pattern with the lists of words that it names."""
@@ -203,11 +216,22 @@ def _lines(table: str) -> list[str]:
 
 @lru_cache(1)
 def _common() -> dict[str, Any]:
-    return tomllib.loads(_file("common").read_text("utf-8"))
+    return _body("common")
 
 
-def _file(language: str) -> Traversable:
-    return resources.files(__package__).joinpath("packs", f"attributes-{language}.toml")
+def _body(language: str, part: str = "attributes") -> dict[str, Any]:
+    file = _file(language, part)
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Both tables, those within them as well; `more` goes first."""
+    tables = {name: {**body[name], **more[name]} for name in more if isinstance(body.get(name), dict)}
+    return {**body, **more, **tables}
+
+
+def _file(language: str, part: str = "attributes") -> Traversable:
+    return resources.files(__package__).joinpath("packs", f"{part}-{language}.toml")
 
 
 @lru_cache(16)
@@ -226,7 +250,39 @@ def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Att
     words = pack(language)
     while (shorter := _without("instead", sentence, words)) != sentence:  # `not Olga but Elena` says Elena
         sentence = shorter
-    return [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
+    found = [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
+    for one in _in_passing(_written(sentence, words), words):
+        if not any(_is_same(one, other) for other in found):
+            found.append(one)
+    return found
+
+
+def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
+    """What a sentence says in any place of it, of the one who speaks."""
+    plain = words.plain(sentence)
+    for phrase in words.phrases:
+        for found in phrase.sentence.finditer(plain):
+            of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
+            first = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
+            if _is_own(plain, found.start(), found.start() if of_people else first, words):
+                yield from _facts(phrase, found, sentence, words)
+
+
+def _is_own(text: str, start: int, upto: int, words: Pack) -> bool:
+    """Whether the subject named last before a place of a text is the one who speaks, and nothing denies what is said
+    there."""
+    last = [max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1) for name in ("others", "own")]
+    clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, start)), default=0)
+    return last[0] <= last[1] and words.pattern("denied").search(text, clause, upto) is None
+
+
+def _is_same(one: Attribute, other: Attribute) -> bool:
+    """Whether two attributes of a sentence name the same thing with it, a word of the sentence itself."""
+    mine, theirs = (
+        [part for part in (said.key.casefold(), said.value.casefold()) if part in said.clause.casefold()]
+        for said in (one, other)
+    )
+    return any(part in known or known in part for part in mine for known in theirs)
 
 
 def ended(sentence: str, language: str) -> list[Attribute]:
@@ -254,10 +310,7 @@ def clauses(sentence: str, language: str) -> list[str]:
     """Return the clauses of a sentence without what only opens them. One that goes on about the subject of the clause
     before it begins with that too."""
     words = pack(language)
-    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
-    for written, meant in words.written:
-        sentence = written.sub(meant, sentence)
-    rest = _without("opening", " ".join(sentence.split()), words)
+    rest = _without("opening", _written(sentence, words), words)
     dropped, verbs = words.dropped
     rest = f"{dropped}{rest}" if verbs.match(rest) else rest
     found: list[str] = []
@@ -272,6 +325,14 @@ def clauses(sentence: str, language: str) -> list[str]:
             shared = [(begins[1], goes_on) for begins, goes_on in begun if begins is not None]
         found += [clause] if clause else []
     return found
+
+
+def _written(sentence: str, words: Pack) -> str:
+    """A sentence as it is spelled in the frames, without what is said by the way."""
+    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
+    for written, meant in words.written:
+        sentence = written.sub(meant, sentence)
+    return " ".join(sentence.split())
 
 
 def _split(name: str, text: str, words: Pack) -> Iterator[str]:
