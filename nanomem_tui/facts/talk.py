@@ -30,6 +30,8 @@ _OTHERS = ("order", "quoted")
 """After a sentence of these nothing is the person's own for sure."""
 TAG = 6
 """Characters of a question after a comma that asks whether what is before it is so, twice as many as words."""
+_PIECES = re.compile(r"\s*[,，;；]\s*|\s[–—-]\s")
+"""Where a sentence goes on with something else."""
 _ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@\S+|https?://\S+")
 
 
@@ -132,16 +134,16 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
 
 
 def _aside(text: str) -> Iterator[str]:
-    """What is said beside a greeting, or reads as if it were of the moment or of others alone (“I'm Ana, nice to meet
-    you”), up to words of others."""
+    """What is said beside a greeting, a question or a task, or reads as if it were of the moment or of others alone
+    (“I'm Ana, nice to meet you”), up to words of others."""
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
         part, parts = parts[0], parts[1:]
         reading = reader.read((part, *parts), language_in(text))[0]
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
-        if is_asking and (head := _head(part)):
-            yield head
-        elif reading.act in reader.LASTING or (reading.act == "moment" and reading.lasting >= WEAK):
+        if is_asking and (said := _beside_a_task(part)):
+            yield from said
+        elif reading.act in reader.LASTING or (reading.act in ("moment", "chatter") and reading.lasting >= WEAK):
             yield part
         elif reading.act == "question":
             continue
@@ -151,13 +153,18 @@ def _aside(text: str) -> Iterator[str]:
             return
 
 
-def _head(part: str) -> str:
-    """The statement in front of a question or a task (“I'm vegan, what can I cook?”), "" where there is none."""
-    head, _, rest = _plain(part).replace("，", ",").partition(",")
-    if _is_tag(rest) or ":" in head or "：" in head:
-        return ""
-    alone = remembering.reading_of(head)
-    return part[: len(head)] if alone.act in reader.LASTING and alone.lasting >= ALONE else ""
+def _beside_a_task(part: str) -> list[str]:
+    """The statements beside a question or a task in one sentence (“I'm vegan, what can I cook?”)."""
+    if any(sign in part for sign in ':："“«„「『”'):
+        return []
+    pieces = [(found.start(), found.end()) for found in _PIECES.finditer(part)]
+    for start, _ in reversed(pieces):
+        alone = remembering.reading_of(part[:start])
+        if _is_tag(part[start:].lstrip(" ,，;；–—-")) and start == pieces[-1][0]:
+            return []
+        if alone.act not in (*_OTHERS, "question", "forget") and alone.lasting >= WEAK:
+            return [part[:start]]
+    return []
 
 
 def _is_tag(rest: str) -> bool:
