@@ -24,12 +24,18 @@ MAX_SENTENCE = 400
 PLAY = "a song, a story, a game, a joke or a quotation"
 """Why a message is not read in which the one who speaks is not meant."""
 ORDERS = "it tells the model to drop its instructions"
-WEAK, ALONE = 0.25, 0.5
-"""How likely a statement of the moment has to last to be read, and a clause of a greeting alone."""
+FAINT, WEAK, ALONE = 0.1, 0.25, 0.5
+"""How likely has to last: a piece beside a task that gives an attribute, a statement of the moment, a clause of a
+greeting alone."""
 _OTHERS = ("order", "quoted")
 """After a sentence of these nothing is the person's own for sure."""
-TAG = 6
-"""Characters of a question after a comma that asks whether what is before it is so, twice as many as words."""
+TAG = 4
+"""Characters of a Chinese question after a comma that asks whether what is before it is so."""
+_SOFT = ("moment", "chatter", "remember")
+"""What is a statement too where it may last."""
+OWN = 0.35
+"""How likely words without quotation marks that read as others' have to last to be the person's own."""
+_QUOTES = re.compile(r"[\"“”„«»「」『』:：‘]|(?<!\w)'|'(?!\w)")
 _PIECES = re.compile(r"\s*[,，;；]\s*|\s[–—-]\s")
 """Where a sentence goes on with something else."""
 _ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@\S+|https?://\S+")
@@ -143,7 +149,9 @@ def _aside(text: str) -> Iterator[str]:
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
         if is_asking and (said := _beside_a_task(part)):
             yield from said
-        elif reading.act in reader.LASTING or (reading.act in ("moment", "chatter") and reading.lasting >= WEAK):
+        elif reading.act in reader.LASTING or (reading.act in _SOFT and reading.lasting >= WEAK):
+            yield part
+        elif reading.act == "quoted" and reading.lasting >= OWN and not _QUOTES.search(part):
             yield part
         elif reading.act == "question":
             continue
@@ -154,29 +162,37 @@ def _aside(text: str) -> Iterator[str]:
 
 
 def _beside_a_task(part: str) -> list[str]:
-    """The statements beside a question or a task in one sentence (“I'm vegan, what can I cook?”)."""
+    """The statement in front of a question or a task in one sentence (“I'm vegan, what can I cook?”), or behind it."""
     if any(sign in part for sign in ':："“«„「『”'):
         return []
     pieces = [(found.start(), found.end()) for found in _PIECES.finditer(part)]
-    for start, _ in reversed(pieces):
-        alone = remembering.reading_of(part[:start])
-        if _is_tag(part[start:].lstrip(" ,，;；–—-")) and start == pieces[-1][0]:
-            return []
-        if alone.act not in (*_OTHERS, "question", "forget") and alone.lasting >= WEAK:
-            return [part[:start]]
-    return []
+    if not pieces or (part.endswith(("?", "？")) and _is_tag(part, part[pieces[-1][1] :])):
+        return []
+    heads = [part[:start] for start, _ in reversed(pieces)]
+    tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？"))]
+    return next(([one] for one in (*heads, *tails) if _is_said(one)), [])
 
 
-def _is_tag(rest: str) -> bool:
-    """Whether a question after a comma is so short that it asks whether what is before it is so (“…, right?”)."""
-    return len(rest) < TAG if features.is_wide(rest) else len(rest.split()) < TAG // 2
+def _is_said(piece: str) -> bool:
+    """Whether a piece of a sentence is a statement, and of what may last if only a little."""
+    alone = remembering.reading_of(piece)
+    if alone.act in (*_OTHERS, "question", "forget"):
+        return False
+    return alone.lasting >= WEAK or (alone.lasting >= FAINT and bool(attributes.attributes(piece, language_in(piece))))
+
+
+def _is_tag(sentence: str, rest: str) -> bool:
+    """Whether the end of a sentence asks whether what is before it is so (“…, right?”)."""
+    if features.is_wide(rest):
+        return len(rest.strip("?？")) < TAG
+    return attributes.pack(language_in(sentence)).pattern("tag").search(f", {rest}") is not None
 
 
 def _is_asked(sentence: str, text: str) -> bool:
     """Whether a sentence of a text is asked by a short question behind it (“I live in Oslo, right?”)."""
     behind = text[text.find(sentence) + len(sentence) :].lstrip()
-    found = re.match(r"[,，]([^?？.。!！]*)[?？]", behind)
-    return found is not None and _is_tag(found[1])
+    found = re.match(r"[,，]\s*([^?？.。!！]*[?？])", behind)
+    return found is not None and _is_tag(sentence, found[1])
 
 
 def _stands_alone(part: str) -> bool:

@@ -10,7 +10,7 @@ speaks and nothing before it in its clause denies it. Phrases are written as fra
 
 A frame is a line `CATEGORY :: SENTENCE => KEY = VALUE`. In its sentence `[…]` may be missing, `(a|b)` is one of these,
 `<kin>` a list of words, `{v:place}` a slot; the rest stands as it is, as in a regular expression. A category of `?` is
-that to which the key belongs. `+` before it: the frames after it may fit too.
+that to which the key belongs. `+` before it: the frames after it may fit too; `-` before that of a phrase: it denies something itself (`can't eat`).
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ class Frame(NamedTuple):
     value: str
     slots: Mapping[str, str]
     goes_on: bool
+    denies: bool
 
 
 class End(NamedTuple):
@@ -182,8 +183,8 @@ class Pack:
             sentence, _, says = rest.rpartition(" => ")
             key, _, value = says.partition(" = ")
             slots = dict(_SLOTS.findall(sentence))
-            goes_on, category = category.startswith("+"), category.lstrip("+")
-            found.append(Frame(self._sentence(sentence, end), category, key, value, slots, goes_on))
+            goes_on, denies, category = category[0] == "+", category[0] == "-", category.lstrip("+-")
+            found.append(Frame(self._sentence(sentence, end), category, key, value, slots, goes_on, denies))
         return found
 
     def _sentence(self, sentence: str, end: str = "<end>") -> re.Pattern[str]:
@@ -264,16 +265,24 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
         for found in phrase.sentence.finditer(plain):
             of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
             first = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
-            if _is_own(plain, found.start(), found.start() if of_people else first, words):
+            upto = found.start() if of_people else first
+            if _is_own(plain, upto, words) and not _is_denied(plain, found.start(), found.start() if phrase.denies else upto, words):
                 yield from _facts(phrase, found, sentence, words)
 
 
-def _is_own(text: str, start: int, upto: int, words: Pack) -> bool:
-    """Whether the subject named last before a place of a text is the one who speaks, and nothing denies what is said
-    there."""
-    last = [max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1) for name in ("others", "own")]
+def _is_own(text: str, upto: int, words: Pack) -> bool:
+    """Whether the subject named last before a place of a text is the one who speaks."""
+    others, own = (
+        max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
+        for name in ("others", "own")
+    )
+    return others <= own
+
+
+def _is_denied(text: str, start: int, upto: int, words: Pack) -> bool:
+    """Whether what goes before a place of a text in its clause denies what is said there."""
     clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, start)), default=0)
-    return last[0] <= last[1] and words.pattern("denied").search(text, clause, upto) is None
+    return words.pattern("denied").search(text, clause, upto) is not None
 
 
 def _is_same(one: Attribute, other: Attribute) -> bool:
