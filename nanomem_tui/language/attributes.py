@@ -198,9 +198,14 @@ class Pack:
         """A pattern with the lists of words that it names."""
         form = form.replace("\n", "")
         while _NAMED.search(form):
-            form = _NAMED.sub(lambda found: f"(?:{self._words.get(found[1]) or self._body[found[1]]})", form)
+            form = _NAMED.sub(lambda found: f"(?:{self._named(found[1])})", form)
             form = form.replace("\n", "")
         return form
+
+    def _named(self, name: str) -> str:
+        """The form of a list of words, a slot or a pattern."""
+        slot = self._body.get("slots", {}).get(name) or {}
+        return self._words.get(name) or slot.get("form") or str(self._body[name])
 
     def _compiled(self, form: str) -> re.Pattern[str]:
         return re.compile(self._form(form), re.IGNORECASE)
