@@ -291,12 +291,14 @@ def _is_denied(text: str, start: int, upto: int, words: Pack) -> bool:
 
 
 def _is_same(one: Attribute, other: Attribute) -> bool:
-    """Whether two attributes of a sentence name the same thing with it, a word of the sentence itself."""
-    mine, theirs = (
-        [part for part in (said.key.casefold(), said.value.casefold()) if part in said.clause.casefold()]
-        for said in (one, other)
-    )
-    return any(part in known or known in part for part in mine for known in theirs)
+    """Whether two attributes of a sentence say the same: their values are in its words, or one has none there and the
+    keys are."""
+    text = one.clause.casefold()
+    keys, values = ([getattr(said, part).casefold() for said in (one, other)] for part in ("key", "value"))
+    if all(value in text for value in values):
+        return values[0] in values[1] or values[1] in values[0]
+    crossed = (keys, (keys[0], values[1]), (values[0], keys[1]))
+    return any(first in text and second in text and (first in second or second in first) for first, second in crossed)
 
 
 def ended(sentence: str, language: str) -> list[Attribute]:
