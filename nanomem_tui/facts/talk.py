@@ -70,7 +70,7 @@ class Saying(NamedTuple):
 
 @lru_cache(512)
 def language_in(text: str) -> str:
-    """The code of the language of a sentence. Short ones in Latin letters are of that in which they say something."""
+    """The code of the language of a sentence. Those in Latin letters are of that in which they say most."""
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
@@ -79,7 +79,7 @@ def language_in(text: str) -> str:
     codes = tuple(dict.fromkeys((language_of_both(plain, ""), *detect.latin_languages_of(plain), *detect.LATIN)))
     if len(text) > MAX_SENTENCE:
         return codes[0]
-    return next((code for code in codes if attributes.attributes(text, code) or attributes.ended(text, code)), codes[0])
+    return max(codes, key=lambda code: len(attributes.attributes(text, code)) + len(attributes.ended(text, code)))
 
 
 def why_not(text: str) -> str:
