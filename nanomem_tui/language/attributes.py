@@ -189,6 +189,8 @@ class Pack:
 
     def _sentence(self, sentence: str, end: str = "<end>") -> re.Pattern[str]:
         is_phrase = end != "<end>"
+        if is_phrase and self._body.get("glued") and not sentence.endswith("}"):  # it ends within a word
+            end = ""
         form = sentence if is_phrase else sentence.replace("[", "(?:").replace("]", ")?")
         form = _SLOTS.sub(lambda found: f"(?P<{found[1]}>{self.slot(found[2]).form})", form)
         start = r"(?:(?<!\w)|(?=,))" if self.is_spaced and is_phrase else ""
@@ -268,25 +270,27 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
     plain = words.plain(sentence)
     for phrase in words.phrases:
         for found in phrase.sentence.finditer(plain):
+            start = found.end() - len(found[0].lstrip(" ,，、"))
+            slot = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
             of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
-            first = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
-            upto = found.start() if of_people else first
-            if _is_own(plain, upto, words) and not _is_denied(plain, found.start(), found.start() if phrase.denies else upto, words):
+            if _is_own(plain, start if of_people else slot, words) and not _is_denied(
+                plain, start if phrase.denies or of_people else slot, words
+            ):
                 yield from _facts(phrase, found, sentence, words)
 
 
 def _is_own(text: str, upto: int, words: Pack) -> bool:
-    """Whether the subject named last before a place of a text is the one who speaks."""
+    """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
     others, own = (
         max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
         for name in ("others", "own")
     )
-    return others <= own
+    return others <= own and words.pattern("reports").search(text, 0, upto) is None
 
 
-def _is_denied(text: str, start: int, upto: int, words: Pack) -> bool:
+def _is_denied(text: str, upto: int, words: Pack) -> bool:
     """Whether what goes before a place of a text in its clause denies what is said there."""
-    clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, start)), default=0)
+    clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, upto)), default=0)
     return words.pattern("denied").search(text, clause, upto) is not None
 
 
