@@ -70,17 +70,17 @@ class Saying(NamedTuple):
 
 @lru_cache(512)
 def language_in(text: str) -> str:
-    """The code of the language of a sentence. Those in Latin letters are of the likelier of two in
-    which they say something, of any where none is likely."""
+    """The code of the language of a sentence. Those in Latin letters are of that
+    in which they say most, of the likely ones if there are any."""
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
         if (code := detect.language_of(part)) not in detect.LATIN:
             return code
-    codes = detect.latin_languages_of(plain)[:2] or [*dict.fromkeys((language_of_both(plain, ""), *detect.LATIN))]
+    codes = detect.latin_languages_of(plain)[:3] or [*dict.fromkeys((language_of_both(plain, ""), *detect.LATIN))]
     if len(text) > MAX_SENTENCE:
         return codes[0]
-    return next((code for code in codes if attributes.attributes(text, code) or attributes.ended(text, code)), codes[0])
+    return max(codes, key=lambda code: len(attributes.attributes(text, code)) + len(attributes.ended(text, code)))
 
 
 def why_not(text: str) -> str:

@@ -31,7 +31,7 @@ DOMAINS = {
     "Infrastructure": "Technology", "Preferences": "User Preferences",
 }  # fmt: skip
 """The domain of each category; of the others it is Personal."""
-SEVERAL = ("things", "tongues", "eaten", "names")
+SEVERAL = ("things", "tongues", "eaten", "names", "nations")
 """The kinds of slots in which several things may be named, each with a fact of its own."""
 OF_PEOPLE = ("person", "kin", "kins", "relative", "being", "pet", "pets")
 """The kinds of slots for those who belong to the one who speaks: the subject of such a phrase is in it."""
@@ -384,8 +384,12 @@ def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
 
 
 def _facts(frame: Frame, found: re.Match[str], clause: str, words: Pack) -> Iterator[Attribute]:
-    groups = {name: _trimmed(clause[slice(*found.span(name))], words) for name in frame.slots if found[name]}
     many = next((name for name, kind in frame.slots.items() if kind in SEVERAL), "")
+    groups = {name: clause[slice(*found.span(name))] for name in frame.slots if found[name]}
+    groups = {
+        name: text if frame.slots[name] == "names" else _trimmed(text, words)  # each name is trimmed alone
+        for name, text in groups.items()
+    }
     for name, kind in frame.slots.items():
         if name in groups and name != many and not _fits(words.plain(groups[name]), words.slot(kind)):
             return
