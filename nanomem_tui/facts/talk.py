@@ -150,9 +150,7 @@ def _aside(text: str) -> Iterator[str]:
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
         if is_asking and (said := _beside_a_task(part)):
             yield from said
-        elif reading.act in reader.LASTING or (reading.act in _SOFT and reading.lasting >= WEAK):
-            yield part
-        elif reading.act == "quoted" and reading.lasting >= OWN and not _QUOTES.search(part):
+        elif reading.act in reader.LASTING or reading.lasting >= _least(reading.act, part):
             yield part
         elif reading.act == "question":
             continue
@@ -160,6 +158,13 @@ def _aside(text: str) -> Iterator[str]:
             yield part
         elif reading.act in _OTHERS:
             return
+
+
+def _least(act: str, part: str) -> float:
+    """How likely a sentence of an act that is none of what lasts has to last to be read."""
+    if act in _SOFT:
+        return WEAK
+    return OWN if act == "quoted" and not _QUOTES.search(part) else 1.1
 
 
 def _beside_a_task(part: str) -> list[str]:
