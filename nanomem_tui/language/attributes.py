@@ -10,7 +10,9 @@ speaks and nothing before it in its clause denies it. Phrases are written as fra
 
 A frame is a line `CATEGORY :: SENTENCE => KEY = VALUE`. In its sentence `[…]` may be missing, `(a|b)` is one of these,
 `<kin>` a list of words, `{v:place}` a slot; the rest stands as it is, as in a regular expression. A category of `?` is
-that to which the key belongs. `+` before it: the frames after it may fit too; `-` before that of a phrase: it denies something itself (`can't eat`).
+that to which the key belongs. `+` before it: the frames after it may fit too; `-` before that of a phrase: it denies
+something itself (`can't eat`). In phrases brackets are as in regular expressions. A line goes on in the next one that
+begins with two spaces.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ class Pack:
 
     def __init__(self, language: str) -> None:
         self._is_chinese = language == "zh"
-        self._body = _merged(_body(language), _body(language, "phrases"))
+        self._body: dict[str, Any] = {}
+        for part in ("attributes", "words", "phrases", "slots"):
+            self._body = _merged(self._body, _body(language, part))
         self._slots: dict[str, Slot] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._words: dict[str, str] = {**_common()["words"], **self._body.get("words", {})}
@@ -219,7 +223,8 @@ _NAMED = re.compile(r"(?<!\(\?)(?<!P)<(\w+)>")
 
 
 def _lines(table: str) -> list[str]:
-    return [line for one in table.splitlines() if (line := one.strip()) and not line.startswith("#")]
+    """The lines of a table; one that begins with two spaces goes on with that before it."""
+    return [line for one in table.replace("\n  ", "").splitlines() if (line := one.strip()) and line[0] != "#"]
 
 
 @lru_cache(1)
@@ -233,7 +238,7 @@ def _body(language: str, part: str = "attributes") -> dict[str, Any]:
 
 
 def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Both tables, those within them as well; `more` goes first."""
+    """Both of two bodies, with the tables in them merged as well; `more` goes before."""
     tables = {name: {**body[name], **more[name]} for name in more if isinstance(body.get(name), dict)}
     return {**body, **more, **tables}
 
