@@ -130,6 +130,7 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
         for one in message.said
         for part in remembering.sentences(one.text)
     ]
+    found += _answered(before, text)
     found += [Saying(one) for one in _aside(own) if not any(one in other.text or other.text in one for other in found)]
     kept: list[Saying] = []
     for one in sorted(found, key=lambda one: own.find(one.text)):
@@ -240,6 +241,13 @@ def _tells(sentence: str) -> bool:
 def holds_secret(text: str) -> bool:
     """Whether a secret, or what leads to one, stands in a text; the sentence that holds it is not read."""
     return bool(secrets.find(text) or secrets.is_masked(text) or private.is_private(_plain(text)))
+
+
+def _answered(before: str, text: str) -> list[Saying]:
+    """What a message says as an answer to the question at the end of `before`."""
+    asked = remembering.sentences(before)[-1:] if before and not why_not(before) else ()
+    statement = answers.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
+    return [Saying(statement, confirmed=True, source=f"{asked[0].strip()} {text.strip()}")] if statement else []
 
 
 def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:

@@ -157,6 +157,11 @@ class Pack:
         return self._replacements("turned")
 
     @cached_property
+    def replies(self) -> list[tuple[re.Pattern[str], str]]:
+        """What an answer says to each question, as a statement with `{answer}` in it."""
+        return self._replacements("replies")
+
+    @cached_property
     def written(self) -> list[tuple[re.Pattern[str], str]]:
         """How people write what is spelled otherwise, as replacements."""
         return self._replacements("written")
