@@ -27,7 +27,7 @@ SAID = [
     ("en", "I've switched from Vim to Helix.", ("Tools", "Helix", "uses")),
     ("de", "Wir sind letzten Monat nach Dresden gezogen.", ("Home", "wohnt in", "Dresden")),
     ("de", "Meine Lieblingsfarbe ist Grün.", ("Preferences", "Lieblingsfarbe", "Grün")),
-    ("es", "Soy enfermera en el hospital La Fe.", ("Work", "profesión", "enfermera")),
+    ("es", "Soy enfermera.", ("Work", "profesión", "enfermera")),
     ("es", "No me gusta el cilantro.", ("Preferences", "cilantro", "no le gusta")),
     ("fr", "Je ne mange pas de porc.", ("Health", "porc", "ne mange pas")),
     ("pt", "Eu moro em Porto Alegre há dois anos.", ("Home", "mora em", "Porto Alegre")),
@@ -35,7 +35,7 @@ SAID = [
     ("ru", "Я пользуюсь Firefox.", ("Tools", "Firefox", "использует")),
     ("ja", "私は看護師です。", ("Work", "職業", "看護師")),
     ("ja", "猫を二匹飼っています。", ("Pets", "猫", "二匹")),
-    ("ko", "네이버에서 개발자로 일해요.", ("Work", "직장", "네이버")),
+    ("ko", "네이버에서 일해요.", ("Work", "직장", "네이버")),
     ("zh", "我毕业于复旦大学。", ("Education", "学校", "复旦大学")),
     ("zh", "我對花生過敏", ("Allergies", "花生", "過敏")),
 ]
