@@ -44,6 +44,7 @@ packs: $(VENV)/.dev ## learn the packs of language/ anew from the sentences that
 	$(PYTHON_IN_VENV) -m pip install -q scikit-learn
 	$(PYTHON_IN_VENV) scripts/language/teach.py
 	$(PYTHON_IN_VENV) scripts/language/teach_pairs.py
+	$(PYTHON_IN_VENV) scripts/language/teach_places.py
 
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py

@@ -1,7 +1,7 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
-    python benchmarks/writing.py [messages] [archive] [notes] [pairs] [evidence] [facts]    # all where none is named
-                                 [--half open|sealed|both] [--show] [--json FILE]
+    python benchmarks/writing.py [messages] [archive] [notes] [pairs] [evidence] [edits] [facts]
+                                 [--half open|sealed|dev|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
 holds the words that a label asks for and none that it bars. `ends no other`: of all that people say in a language each
@@ -16,7 +16,8 @@ for and none that it bars; a line worth nothing is left where no memory holds it
 
 `pairs`: how two statements stand to each other (`language.compare`): the share that is read right, and of each relation
 how many of those told are right and how many are found. `evidence`: how many lines that an entry says are known to be
-said (`language.compare.holds`), and how many that it does not say.
+said (`language.compare.holds`), and how many that it does not say. `edits`: what a Dream's model may make of an entry:
+how many honest edits are written without a look, and how many that reverse their entry or are of another (open half).
 
 `facts`: what `crystallize` proposes by rules of one message: how many of the facts that it plainly says are found, and
 how many of those found nobody said.
@@ -41,12 +42,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.edits import LineEdit, Op
+from nanomem_tui.dream.support import unsupported
 from nanomem_tui.errors import NothingToDo
 from nanomem_tui.facts import extract_rules
 from nanomem_tui.facts.dialogue import Told
 from nanomem_tui.formats.markdown import sections
-from nanomem_tui.language import compare, read
+from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory import backfill, superseding
 from nanomem_tui.memory.forgetting import target_of
@@ -56,13 +58,14 @@ from nanomem_tui.workspace import Workspace
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "language"
 HALVES = ("open", "sealed")
+SAID_AT = "2026-05-04 10:00"
 Label = dict[str, Any]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS))
-    parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, "dev", "both"], default="both")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -126,6 +129,8 @@ OF = {
     "facts found": "facts said",
     "invented": "facts proposed",
     "nothing found": "messages without a fact",
+    "honest ones written": "honest edits",
+    "reversed ones written": "reversed edits",
 }
 """What each count is a share of."""
 
@@ -510,6 +515,25 @@ def facts(half: str, show: bool) -> dict[str, Counter[str]]:
     return by_language(half, "facts", show, read)
 
 
+def edits(half: str, show: bool) -> dict[str, Counter[str]]:
+    """What of the edits of a model is written without a look."""
+    counts = Counter[str]({"honest ones written": 0, "reversed ones written": 0})
+    lines = (DATA / half / "edits.tsv").read_text(encoding="utf-8").splitlines() if half == "open" else []
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        verdict, owner, entry, old, new = line.replace("\\n", "\n").split("\t")
+        kind = "honest" if verdict == "write" else "reversed"
+        op: Op = "replace" if old and new else "remove" if old else "add"
+        said = f"{SAID_AT}\n{entry}\n{dates.absolute(entry, SAID_AT)}"
+        why = unsupported(LineEdit(op, "USER.md", old=old, new=new, evidence=(1,)), said, SAID_AT[:10], "", owner)
+        counts[f"{kind} edits"] += 1
+        counts[f"{kind} ones written"] += not why
+        if show and bool(why) == (kind == "honest"):
+            print(f"{kind}: {entry!r} {old!r} {new!r} {why}")
+    return {"all": in_order(counts)} if lines else {}
+
+
 def by_language(
     half: str, kind: str, show: bool, read: Callable[[Label, Counter[str]], str]
 ) -> dict[str, Counter[str]]:
@@ -527,7 +551,8 @@ def by_language(
 
 
 PARTS = {
-    "messages": messages, "archive": archive, "notes": notes, "pairs": pairs, "evidence": evidence, "facts": facts,
+    "messages": messages, "archive": archive, "notes": notes, "pairs": pairs, "evidence": evidence, "edits": edits,
+    "facts": facts,
 }  # fmt: skip
 
 

@@ -71,7 +71,7 @@ class Settings(NamedTuple):
     promotion_triggers: tuple[str, ...] = ("response:length", "response:language")
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
-    dream_dreamer: str = "rules"
+    dream_dreamer: str = "auto"
     dream_schedule: str = "auto"
     dream_interval_h: float = 2.0
     dream_cron: str = ""
@@ -125,6 +125,14 @@ class Settings(NamedTuple):
     real_cursor: bool = False
     reduced_motion: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def dreamer(self) -> str:
+        """Who dreams, `rules` or `model`: a model only where it is set or these settings name an endpoint; the keys of
+        the agent are used by nobody who was not asked to."""
+        if self.dream_dreamer != "auto":
+            return self.dream_dreamer
+        return "model" if self.model_base_url else "rules"
 
 
 THEMES = (
@@ -265,7 +273,10 @@ ABOUT: Mapping[str, About] = {
     "dream_max_iterations": About(
         "edits that a Dream makes for each entry of its batch", "agents.defaults.dream.maxIterations", 1
     ),
-    "dream_dreamer": About("who dreams: fixed rules, offline, or a language model", choices=("rules", "model")),
+    "dream_dreamer": About(
+        "who dreams: fixed rules, offline, or a language model (auto: a model only where model_base_url is set)",
+        choices=("auto", "rules", "model"),
+    ),
     "dream_schedule": About(
         "Dreams by themselves, in the console and `dream schedule` (auto: unless the agent dreams by itself)",
         choices=("auto", "on", "off"),

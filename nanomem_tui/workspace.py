@@ -177,7 +177,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         wait for. With a model as the Dreamer that is left to the schedule. Raises nothing: the schedule tries again."""
         sessions = self.traces.sessions if "traces" in self.__dict__ else None
         found = sessions.over_budget() if sessions is not None else []
-        if found and self.settings.dream_dreamer == "rules":
+        if found and self.settings.dreamer == "rules":
             with contextlib.suppress(NanomemError):
                 self.consolidator.consolidate_due([session.key for session in found])
                 for session in found:

@@ -219,7 +219,7 @@ def _command(ws: Workspace) -> list[str]:
 
 def _systemd(ws: Workspace) -> list[str]:
     environment = [f"Environment={_quoted(f'NANOMEM_CONFIG={path}')}" for path in _own_config()]
-    if ws.settings.dream_dreamer == "model" and ws.settings.model_base_url:
+    if ws.settings.dreamer == "model" and ws.settings.model_base_url:
         environment.append(f"# EnvironmentFile=: a file of yours (0600) that sets {ws.settings.model_key_env}")
     return [
         "# ~/.config/systemd/user/nanomem-dream.service",

@@ -318,7 +318,7 @@ class Consolidator:
 
     def _summariser(self, name: str | None) -> Summariser:
         """The one of that name, or of the settings. Raises InvalidConfig, BadInput."""
-        name = name or self._settings.dream_dreamer
+        name = name or self._settings.dreamer
         if name == "rules":
             return RulesSummariser(self._settings)
         if name != "model":

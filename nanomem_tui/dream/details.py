@@ -7,10 +7,11 @@ two facts taken for one are gone. Pure functions over text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
-from nanomem_tui.dream.wording import is_said
 from nanomem_tui.language.tokens import fold, tokens
+from nanomem_tui.language.vetoes import is_said
 
 _WORDS = (
     "red orange yellow green blue purple violet pink brown black white grey gray monday tuesday wednesday thursday "
@@ -80,3 +81,25 @@ def says(new: str, old: str) -> bool:
     if not wanted <= words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)
     return fold(new) == fold(old) or (is_said(new, old) and not unaccounted(new, old))
+
+
+_NEARLY = 4  # letters that two forms of a word have in common at least
+
+
+def missing(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
+    """The words of which no form is there."""
+    near: dict[str, list[str]] = {}
+    for word in there:
+        near.setdefault(word[:_NEARLY], []).append(word)
+    return frozenset(
+        word
+        for word in wanted
+        if word not in there and not any(_alike(word, other) for other in near.get(word[:_NEARLY], ()))
+    )
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether two words are forms of one: much the same beginning, no number."""
+    shortest = min(len(word), len(other))
+    common = max(_NEARLY, shortest - 2)
+    return shortest > _NEARLY and word[:common] == other[:common] and word.isalpha() and other.isalpha()

@@ -14,10 +14,9 @@ from typing import Any
 
 from nanomem_tui.dream.entry_lines import SPEECH, EntryLine, lines_of
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
-from nanomem_tui.language import dates, lines, reader, secrets, spoken
+from nanomem_tui.language import dates, injection, lines, reader, secrets, spoken
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.sentences import split
-from nanomem_tui.memory import injection
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 MAX_FACT = 600
@@ -32,7 +31,7 @@ DUMP = "a dump of messages, no summary"
 """Why the rules could not read a line: what it says is known to nobody."""
 ORDER = "it reads like an order to the agent"
 UNSURE = "it is not clear whether it lasts"
-LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.62}
+LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.75}
 """How likely a line has to last, by its mark, to be written."""
 ASKED = 0.45
 """How likely a line without a mark has to last that a person is asked."""
@@ -127,16 +126,27 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
     result: list[Fact | Skipped] = []
     about = ""
     for line in lines_of(_FENCED.sub("", content)):
+        here = ""
         for found in _read(line, cursor, owner):
+            here = _person(found.text) or here
+            about = here or about
             if isinstance(found, Skipped):
                 result.append(found)
-                about = spoken.subject_of(found.text) or about
                 continue
             other = "" if about == owner or found.person else about
-            told = spoken.with_subject(found.text, other) if other else found.text
-            about = spoken.subject_of(told) or about
-            result += _checked(replace(found, text=dates.absolute(told, timestamp)))
+            told, held = spoken.with_subject(found.text, other) if other else found.text, found.held
+            if told != found.text and not here and found.mark is None:  # of whom a line before tells, or of the owner
+                told, held = found.text, held or UNSURE
+            result += _checked(replace(found, text=dates.absolute(told, timestamp), held=held))
     return tuple(result)
+
+
+def _person(text: str) -> str:
+    """The name of the person that a text begins with, "" where it begins with no name of a person."""
+    name = spoken.subject_of(text)
+    label = lines.read(text).label if name else ""
+    known = name.lower() in reader.pack(language_of(text)).names
+    return name if label == "person" or (known and label in ("event", "moment")) else ""
 
 
 def _checked(fact: Fact) -> list[Fact]:
@@ -243,7 +253,7 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
         yield Skipped(cursor, secrets.mask(what), "chat", mark)
         return
     sentences = split(what, spaced=not of_owner)
-    least = 0.25 if mark in ALWAYS_KEPT else 0.4 if mark else 0.8
+    least = 0.8 if mark is None else 0.5
     readings = reader.read(sentences, language_of(what)) if sentences else []
     kept = [
         (one, reading)

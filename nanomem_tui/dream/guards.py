@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nanomem_tui.dream import details, orders, tidy, titles
+from nanomem_tui.dream import details, tidy, titles
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.language import dates, secrets
+from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.memory import injection
 from nanomem_tui.store.forgotten import WHY, Forgotten
 from nanomem_tui.text import is_utf8, whole
 
@@ -119,7 +118,7 @@ def evidence_of(entries: Sequence[HistoryEntry]) -> dict[int, str]:
 
 def orders_the_agent(text: str) -> bool:
     """Whether `text` reads as an instruction to a model, or an order to the agent, rather than as a memory."""
-    return bool(injection.reason(text) or orders.reason(text))
+    return bool(injection.reason(text) or injection.command(text))
 
 
 def _may_go(text: str, share: float) -> int:
@@ -153,7 +152,7 @@ def _content(edit: LineEdit, files: Mapping[str, str], limits: Limits) -> str:
     brought = _secrets(edit.new) | _secrets(title)
     if kinds := {kind for kind, _ in brought - _secrets(edit.old)}:
         return holding(kinds)
-    return next((orders.WHY for one in (edit.new, title) if one and orders_the_agent(one)), "")
+    return next((injection.WHY for one in (edit.new, title) if one and orders_the_agent(one)), "")
 
 
 def holding(kinds: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ LONGEST = 2_000
 """Characters of a line beyond which it is no statement, and compared with nothing."""
 _MOST = 12  # lines that are looked at for one statement
 FIELD = re.compile(
-    r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：])(?P<gap>\s*)(?P<value>\S.*)"
+    r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：](?!(?<=\d:)\d))(?P<gap>\s*)(?P<value>\S.*)"
 )
 _BOX = ("[ ]", "[x]", "[X]")
 

@@ -1,63 +1,75 @@
-"""Where a new line goes: the file by what the line is, the section whose lines are alike, else a new heading.
+"""Where a new line goes: the section of the memory files whose title, lines and subject are most like it, else a new
+heading of its subject.
 
-Owns the outline of the memory files and the choice among its sections. Must not know which lines are written, or why.
+Owns the outline of the memory files and the choice among its sections, which is learned from labelled lines
+(`scripts/language/teach_places.py`). Must not know which lines are written, or why.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.dream import details
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact
 from nanomem_tui.formats import markdown
-from nanomem_tui.language import lines, reader
+from nanomem_tui.language import compare, lines, reader
 from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.pair_features import LIGHT
 from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.language.statement import meaning, statement
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
+from nanomem_tui.language.values import values
 
-_LIKELY = {
-    "person": {USER: 2.0},
-    "preference": {USER: 4.0},
-    "rule": {SOUL: 4.5},
-    "decision": {MEMORY: 1.6},
-    "project": {MEMORY: 2.4},
-    "event": {MEMORY: 0.7},
-}
-"""How much a file is to be preferred for a line, by what the line is."""
+VERSION = 3
+"""Changes when the features do: the pack is made anew."""
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
-_SUBJECTS = {USER: ("family", "health", "work"), MEMORY: ("servers", "school", "money", "clients", "home", "projects")}
-_PERSONAL = frozenset({"family", "health", "identity"})
-"""Subjects of USER.md; of others a section may be anywhere."""
-_PREFERRED = 0.8  # how likely a line is a preference, to go where these are
-_BY_FILE = 1.5  # how much the file counts beside what a section has in common with a line
-_CLEAR = 0.7  # how far ahead of the next one a section has to be
-_ALIKE = 2.2  # how much a line has to have in common with a section to go there
+"""The subject of a section that is made for a line of a kind which is about nothing else that is known."""
+_SURE = 0.6  # how likely a section has to be right
+_LIKELY = (0.2, 0.4)  # … to be proposed; to take a line that the agent marked, which nobody looks at
+_TASTE = 0.8  # how likely a line has to be a preference, to go where these are
+_RULE = 0.5  # how likely a line has to be a rule for the assistant, to go nowhere but to its own file
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
-_READ = 12  # lines of a section by which it is known what kind they are
+_LITTLE = frozenset(
+    "mark freq day part do:start do:take do:make do:plan do:want do:keep do:please do:leave".split()
+)
+"""Meanings of words that tell little of what a line is about."""
+_READ = 30  # lines of a section by which it is known what it is about
 
 
 class Place(NamedTuple):
-    """A file, and the title of a section of it that is there or will be. `sure`: whether something speaks for it."""
+    """A file, and the title of a section of it that is there or will be. `sure`: whether a person need not look."""
 
     file: str
     section: str
     sure: bool = True
 
 
-class _Section(NamedTuple):
-    """A section: its title, the topics of it, the words of its title, and those of each of its lines."""
+class Section(NamedTuple):
+    """A section that is there, or may be made: its title, what that says and names, and of each line the words."""
 
     file: str
     title: str
     topics: frozenset[str]
     heading: frozenset[str]
-    lines: tuple[frozenset[str], ...]
-    labels: Mapping[str, float]
+    lines: tuple[frozenset[str], ...] = ()
+    labels: Mapping[str, float] = {}
+    about: Mapping[str, float] = {}
+    means: Mapping[str, float] = {}
+    kinds: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    is_new: bool = False
+
+
+class Candidate(NamedTuple):
+    """A section for a fact, and what speaks for it or against it."""
+
+    section: Section
+    features: set[str]
 
 
 @lru_cache(16384)
@@ -66,6 +78,23 @@ def stems(text: str) -> frozenset[str]:
     common = reader.pack(language_of(text)).common
     words = (word for word in tokens(text) if len(word) > 1 and word not in common and not word.isdigit())
     return frozenset(map(_stem, words))
+
+
+@lru_cache(16384)
+def _subject_stems(text: str) -> frozenset[str]:
+    """The stems of a text without what says only when, how often, or that something begins."""
+    for value in values(text):
+        if value.kind in ("date", "time"):
+            text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
+    language = language_of(text)
+    words = (word for word in tokens(text) if not _tells_little(word, language))
+    return stems(text) & frozenset(map(_stem, words))
+
+
+@lru_cache(16384)
+def _tells_little(word: str, language: str) -> bool:
+    means = meaning(word, language)
+    return any(mean in _LITTLE or mean.partition(":")[0] in _LITTLE for mean in means)
 
 
 def _stem(word: str) -> str:
@@ -81,7 +110,7 @@ class Outline:
     def __init__(self, files: Mapping[str, str], owner: str = "") -> None:
         self._owner = owner
         self._files: dict[str, str] = {}
-        self._of: dict[str, tuple[_Section, ...]] = {}
+        self._of: dict[str, tuple[Section, ...]] = {}
         self._found = Counter[str]()
         self._named: dict[str, frozenset[str]] = {}
         self.read(files)
@@ -99,77 +128,130 @@ class Outline:
                     if section not in before:
                         self._found.update(_words_of(section))
                 self._of[name] = now
-                if name != SOUL:
-                    self._named[name] = _names(text) - stems(self._owner)
+                self._named[name] = _names(text) - stems(self._owner)
         self._sections = [section for sections in self._of.values() for section in sections]
 
     def place(self, fact: Fact) -> Place:
         """Return where a fact goes."""
-        if fact.person:
-            return self._home(fact, MEMORY, "people")
+        learned = compare.pack("places")
+        scored = [(learned.shares(found.features)["yes"], found.section) for found in self.candidates(fact)]
+        share, best = max(scored, key=lambda pair: pair[0])
+        general = [pair for pair in scored if pair[1].is_new or "notes" in pair[1].topics]
+        other, own = max(general, key=lambda pair: pair[0], default=(0.0, best))
+        if share < _LIKELY[bool(fact.mark)] and other > share / 2:
+            # rather a heading of its own than one that says something else
+            best = own
+        is_first = best.is_new and not self._of.get(best.file)  # a file without sections
+        is_taste = best.file == USER and fact.kinds.get("preference", 0.0) >= _TASTE and "preferences" in best.topics
+        return Place(best.file, best.title, best.file != SOUL and (share >= _SURE or is_first or is_taste))
+
+    def candidates(self, fact: Fact) -> list[Candidate]:
+        """Return the sections that a fact may go to, those included that would be made, and what speaks for each."""
         about = topics_of_line(fact.text)
-        likely = {fact.file: 50.0} if fact.file else self._likely(fact, about)
-        words = stems(f"{fact.under} {fact.text}") - stems(self._owner)
-        scored = sorted(
-            (
-                (alike + _BY_FILE * likely.get(section.file, 0.0), alike, section.file, section.title)
-                for section in self._sections
-                if section.file != SOUL or SOUL in likely
-                for alike in (self._alike(section, words, about, fact.label),)
-            ),
-            reverse=True,
-        )
-        if scored and scored[0][1] >= _ALIKE:
-            clear = len(scored) == 1 or scored[0][0] - scored[1][0] >= _CLEAR
-            return Place(*scored[0][2:], clear and scored[0][2] != SOUL)
-        file = max(likely, key=likely.__getitem__)
-        if file == MEMORY and (name := " ".join(fact.under.strip("*#:： ").split())) and names_of_heading(name):
-            return Place(file, name)
-        here = self._of.get(file, ())
-        if not here and markdown.bullets(self._files.get(file, "")):
-            return Place(file, "")  # a file that is one list
-        sure = bool(fact.file) or (file != SOUL and (not here or fact.kinds.get("preference", 0.0) >= _PREFERRED))
-        topic = "style" if file == SOUL else _HOME.get(fact.label, "")
-        own = next((one for one in _SUBJECTS.get(file, ()) if one in about), "")
-        return self._home(fact, file, own or topic or "notes", topic)._replace(sure=sure)
-
-    def _likely(self, fact: Fact, about: frozenset[str]) -> dict[str, float]:
-        """How likely each file is: by what the line may be, and by whom it is about."""
-        likely = {USER: 0.0, MEMORY: 0.0}
-        for label, share in fact.kinds.items():
-            for file, weight in _LIKELY[label].items():
-                likely[file] = likely.get(file, 0.0) + share * weight
-        if is_of(fact.text, self._owner) or about & _PERSONAL:
-            likely[USER] += 1.2
-        elif not stems(fact.text) & self._named[USER]:
-            known = stems(subject_of(fact.text)) & self._named[MEMORY]
-            likely[USER] -= 2.5 if known or fact.label not in ("person", "event") else 0.0
-        return {file: weight for file, weight in likely.items() if file != SOUL or weight > 2.2}
-
-    def _home(self, fact: Fact, file: str, topic: str, other: str = "") -> Place:
-        """The section of a topic, or a general one, or a new heading."""
-        here = self._of.get(file, ())
-        for wanted in dict.fromkeys(
-            (topic, other, *(("notes", "projects") if file == MEMORY and topic != "people" else ()))
+        words = _subject_stems(f"{fact.under} {fact.text}") - stems(self._owner)
+        names = (_names_of_line(fact.text) | stems(subject_of(fact.text))) - stems(self._owner)
+        sections = [*self._sections, *self._made(fact, about)]
+        if fact.person:
+            sections = [one for one in sections if one.file == MEMORY and "people" in one.topics]
+        elif (file := fact.file or (SOUL if fact.kinds.get("rule", 0.0) >= _RULE else "")) and any(
+            one.file == file for one in sections
         ):
-            if found := next((section for section in here if wanted in section.topics), None):
-                return Place(file, found.title)
-        if not any(text.strip() for text in (self._files.get(file, ""),)):
-            return Place(file, title_of(topic, fact.text))
-        return Place(file, title_of(topic, f"{self._files.get(file, '')[:400]} {fact.text}"))
+            sections = [one for one in sections if one.file == file]
+        shared = [max(map(self._weight, (words & line for line in one.lines)), default=0.0) for one in sections]
+        named = [self._weight(words & one.heading) for one in sections]
+        common = {*self._facts_of(fact, about, words)}
+        means = means_of(fact.text)
+        kinds = {value.kind for value in values(fact.text)}
+        whole = self._weight(words) + math.log(1 + 2 * len(sections)) * sum(self._found[word] <= 0 for word in words)
+        known = Counter(name for one in sections for name in names & (one.names | one.heading))
+        found = []
+        for n, one in enumerate(sections):
+            features = {f"{one.file} {feature}" for feature in common}
+            features |= {f"new {feature}" for feature in common} if one.is_new else set()
+            for name, all_ in (("lines", shared), ("heading", named)):
+                features.update(f"{name} {step}" for step in (0.1, 1, 2, 3, 4, 6) if all_[n] >= step)
+                features.update(f"{name} share {step}" for step in (0.1, 0.2, 0.4, 0.6) if all_[n] >= step * whole > 0)
+                if all_[n] and all_[n] == max(all_):
+                    features.add(f"{name} most")
+            for name in names & (one.names | one.heading):
+                features.add("name here only" if known[name] == 1 else "name here too")
+            if not names & (one.names | one.heading) and known:
+                features.add("name elsewhere")
+            features.update(_of_subject(one, about, means, kinds, fact))
+            found.append(Candidate(one, features))
+        return found
 
-    def _alike(self, section: _Section, words: frozenset[str], about: frozenset[str], label: str) -> float:
-        """How much a line has in common with a section: words of its heading, of its lines, its subject, its kind."""
-        best = max((self._weight(words & line) for line in section.lines), default=0.0)
-        heading = self._weight(words & section.heading)
-        topics = 4.0 if about & section.topics else 0.0
-        topics += 1.0 if "family" in about & section.topics else 0.0
-        own = 2.0 if label != "person" and _HOME.get(label) in section.topics else 0.0
-        return best + 1.2 * heading + topics + own + section.labels.get(label, 0.0)
+    def _facts_of(self, fact: Fact, about: frozenset[str], words: frozenset[str]) -> Iterator[str]:
+        """What of a fact says which file it belongs to."""
+        yield "always"
+        for label, share in fact.kinds.items():
+            yield from (f"{label} {step}" for step in (0.2, 0.4, 0.6, 0.8) if share >= step)
+        yield from (f"about {topic}" for topic in about)
+        yield from (f"means {group}" for group in {one.partition(":")[0] for one in means_of(fact.text)})
+        yield "of the owner" if is_of(fact.text, self._owner) else "of something else"
+        subject = stems(subject_of(fact.text))
+        for name, known in self._named.items():
+            if words & known:
+                yield f"names of {name}"
+            if subject & known:
+                yield f"subject of {name}"
+        if fact.person:
+            yield "said by somebody"
+
+    def _made(self, fact: Fact, about: frozenset[str]) -> Iterator[Section]:
+        """The sections that could be made for a fact: of its subjects, of its kind, and for notes."""
+        name = " ".join(fact.under.strip("*#:： ").split())
+        if name and len(name) <= 40 and names_of_heading(name):
+            yield Section(MEMORY, name, topics_of_heading(name), stems(name), is_new=True)
+        topics = [*sorted(about), "people" if fact.person else _HOME.get(fact.label, "notes"), "notes"]
+        for file in (USER, MEMORY, *((SOUL,) if fact.label == "rule" or fact.file == SOUL else ())):
+            here = self._of.get(file, ())
+            if not here and markdown.bullets(self._files.get(file, "")):
+                yield Section(file, "", frozenset(), frozenset(), is_new=True)  # a file that is one list
+                continue
+            for topic in dict.fromkeys(topics if file != SOUL else ("style",)):
+                if not any(topic in section.topics for section in here):
+                    text = f"{self._files.get(file, '')[:400]} {fact.text}"
+                    title = title_of(topic, text if self._files.get(file, "").strip() else fact.text)
+                    yield Section(file, title, frozenset({topic}), frozenset(), is_new=True)
 
     def _weight(self, words: Iterable[str]) -> float:
         count = len(self._sections)
         return sum(math.log(1 + count / found) for word in words if (found := self._found[word]) > 0)
+
+
+def _of_subject(
+    one: Section, about: frozenset[str], means: frozenset[str], kinds: set[str], fact: Fact
+) -> Iterator[str]:
+    """What a section is about, held against what a fact is about."""
+    yield "new" if one.is_new else f"there {min(len(one.lines), 3)}"
+    if not one.title:
+        yield "one list"
+    if about & one.topics:
+        yield "topic"
+        yield "topic new" if one.is_new else "topic there"
+    yield from (f"topic {topic}" for topic in about & one.topics)
+    for topic in one.topics or {"nothing"}:
+        yield f"under {topic}"
+        yield f"{fact.label} under {topic}"
+        yield from (f"about {other} under {topic}" for other in about or {"nothing"})
+        yield from (f"{group} under {topic}" for group in {mean.partition(":")[0] for mean in means})
+        yield from (f"{kind} under {topic}" for kind in kinds)
+    alike = max((one.about.get(topic, 0.0) for topic in about), default=0.0)
+    yield from (f"lines about it {step}" for step in (0.1, 0.3, 0.6) if alike >= step)
+    for group in {mean.partition(":")[0] for mean in means}:
+        share = max((part for mean, part in one.means.items() if mean.startswith(f"{group}:")), default=0.0)
+        yield from (f"lines mean {group} {step}" for step in (0.1, 0.4) if share >= step)
+    same = max((one.means.get(mean, 0.0) for mean in means), default=0.0)
+    yield from (f"lines mean it {step}" for step in (0.05, 0.2, 0.5) if same >= step)
+    yield from (f"lines are {step}" for step in (0.1, 0.3, 0.6) if one.labels.get(fact.label, 0.0) >= step)
+    yield from (f"kind {kind}" for kind in kinds & one.kinds)
+
+
+@lru_cache(4096)
+def means_of(text: str) -> frozenset[str]:
+    """Return what the words of a text mean, in any language: `kin:son`, `do:drink`."""
+    return frozenset(mean for token in statement(text).tokens for mean in token.notions) - LIGHT
 
 
 def _names(text: str) -> frozenset[str]:
@@ -182,12 +264,12 @@ def _names_of_line(line: str) -> frozenset[str]:
     return frozenset[str]().union(*map(stems, details.details(line)))
 
 
-def _words_of(section: _Section) -> frozenset[str]:
+def _words_of(section: Section) -> frozenset[str]:
     return section.heading.union(*section.lines)
 
 
 @lru_cache(32)
-def _sections_of(name: str, text: str) -> tuple[_Section, ...]:
+def _sections_of(name: str, text: str) -> tuple[Section, ...]:
     """The sections of a file that may take a line: not its title, where others follow, and no list of boxes."""
     found = []
     for part in markdown.sections(text):
@@ -196,16 +278,26 @@ def _sections_of(name: str, text: str) -> tuple[_Section, ...]:
         filled = [line for line in part.lines if line.strip()]
         if filled and all(line.lstrip()[:6] in ("- [ ] ", "- [x] ", "- [X] ") for line in filled):
             continue
-        labels = Counter(lines.read(line, part.title).label for line in filled[:_READ])
-        whole = sum(labels.values()) or 1
+        first = filled[:_READ]
         found.append(
-            _Section(
+            Section(
                 name,
                 part.title,
                 topics_of_heading(part.title),
                 stems(part.title),
-                tuple(stems(line) for line in filled),
-                {label: count / whole for label, count in labels.items()},
+                tuple(map(_subject_stems, filled)),
+                _shares([lines.read(line, part.title).label] for line in first),
+                _shares(map(topics_of_line, first)),
+                _shares(map(means_of, first)),
+                frozenset(value.kind for line in first for value in values(line)),
+                _names("\n".join(filled)) | frozenset[str]().union(*map(_subject_stems, filled)),
             )
         )
     return tuple(found)
+
+
+def _shares(of_lines: Iterable[Iterable[str]]) -> dict[str, float]:
+    """How many of the lines have each of what is found in them, from 0 to 1."""
+    found = [set(one) for one in of_lines]
+    counts = Counter(name for one in found for name in one)
+    return {name: count / len(found) for name, count in counts.items()}

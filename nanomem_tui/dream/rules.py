@@ -20,28 +20,29 @@ from nanomem_tui.dream.entry_lines import lines_of
 from nanomem_tui.dream.facts import FIRST_PERSON, SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import FIELD, Known, Lines, telling
-from nanomem_tui.dream.places import Outline, stems
-from nanomem_tui.dream.polarity import leaves_open
+from nanomem_tui.dream.places import Outline, Place, stems
+from nanomem_tui.dream.relations import Relation, relations, tells_change
 from nanomem_tui.dream.rewrite import loses, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
-from nanomem_tui.dream.vetoes import another_subject, same_barred
-from nanomem_tui.dream.wording import limits
+from nanomem_tui.dream.vetoes import another_number, another_subject, change_barred, same_barred
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
-from nanomem_tui.language.features import is_wide
-from nanomem_tui.language.spoken import denied_value, owner_of, subject_of, without_denied
+from nanomem_tui.language.spoken import denied_value, exchanged, owner_of, subject_of, without_denied
+from nanomem_tui.language.statement import statement
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
-from nanomem_tui.language.values import values
+from nanomem_tui.language.vetoes import limits
 
-_SAME = 0.75  # how sure it has to be that a line is repeated
-_NEWER = 0.4  # … that it is given up
-_OTHERS = 0.2  # the same, where it seems to be of somebody else
-_LIKELY = 0.2  # how likely something of the kind is for a person to be asked
-_HELD, _HELD_WIDE = 0.5, 0.25  # share of a fact's words that a line holds which says it; where no spaces part words
-_ALIKE = 0.2  # share of words that two lines have in common at least
-_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure"})
+_SAME = 0.6  # how likely a line has to be repeated
+_CHANGES = 0.55  # … changed
+_SURELY = 0.85  # … where the agent did not mark the fact
+_CLEAR = 1.4  # how much likelier than any other line
+_MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; where the agent marked the fact
+_ALIKE = 0.25  # share of words in common with a fact that tells a change, for a line to be asked about
+_LIST = 4  # more lines than that, of which a fact could change each, are a list of its kind
+_NEWER = 0.4  # how sure it has to be that a later entry takes back what an earlier one says
+_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure", "hearsay", "hedge", "if"})
 
 
 class Verdict(NamedTuple):
@@ -138,141 +139,90 @@ class _Work:
 
     def remember(self, fact: Fact) -> str:
         """Make the edit that the fact asks for, or hold it for a person; returns why there is neither."""
-        found = self._verdict(fact)
+        place = self._outline.place(fact)
+        found = self._verdict(fact, place)
         if found.same is not None:
             return f"known: {found.same.file}:{found.same.number}"
+        line = new_line(fact, place)
         if fact.held:
-            self.held.append(Refusal(self._new_line(fact), fact.held))
-            return ""
+            return self._hold(line, fact.held)
         if why := self._outdated(fact, found):
             return why
         if found.changes is not None:
-            return self._change(fact, found.changes)
+            return self._change(fact, found.changes, line)
         if found.maybe:
-            told = " and ".join(f"“{secrets.mask(line.text)}”" for line in found.maybe[:2])
-            self.held.append(Refusal(self._new_line(fact), f"it may contradict {told}"))
-            return ""
-        if fact.mark is None and (why := self._doubt(fact)):
-            self.held.append(Refusal(self._new_line(fact), why))
-            return ""
-        return self._make(self._new_line(fact))
+            told = " and ".join(f"“{secrets.mask(other.text)}”" for other in found.maybe[:2])
+            return self._hold(line, f"it may contradict {told}")
+        if fact.mark is None and (cues_of(fact.text) | statement(fact.text).marks) & _DOUBTFUL:
+            return self._hold(line, UNSURE)
+        if fact.mark is None and not place.sure:
+            return self._hold(line, "no section is like it")
+        return self._make(line)
 
-    def _doubt(self, fact: Fact) -> str:
-        """Why a person should look at a new line that nobody asked to keep."""
-        if cues_of(fact.text) & _DOUBTFUL:
-            return UNSURE
-        return "" if self._outline.place(fact).sure else "no section is like it"
+    def _hold(self, edit: LineEdit, why: str) -> str:
+        self.held.append(Refusal(edit, why))
+        return ""
 
-    def _verdict(self, fact: Fact) -> Verdict:
-        """Hold a fact against the lines with the same words."""
+    def _verdict(self, fact: Fact, place: Place) -> Verdict:
+        """Hold a fact against the lines with the same words; `place`: where it would go."""
         for text in (fact.text, without_denied(fact.text)):
             if same := [line for line in self._lines.same(text) if self._is_of(line, fact)]:
                 return Verdict(same=same[0])
+        near = self._lines.near(fact.text, self.owner)
         if fact.person:  # what somebody said stands beside what they said before
-            said = (line for line, _ in self._lines.near(fact.text) if details.says(fact.text, line.text))
-            return Verdict(same=next(said, None))
-        said_wrong = denied_value(fact.text)
-        wrong = stems(said_wrong)
-        kinds = {value.kind for value in values(fact.text)}
-        newer: list[tuple[float, Known]] = []
-        maybe: list[Known] = []
-        for line, alike in self._lines.near(fact.text, self.owner):
-            shares = shares_of(line.statement, fact.text)
-            if line.field and FIRST_PERSON.search(line.field["value"]):  # what somebody said
-                continue
-            if (other := _same_field(line, fact.text)) is not None:
-                if not other:
-                    return Verdict(same=line)
-                newer.append((1.0, line))
-                continue
-            if self._says_it(line, fact, shares, alike):
-                return Verdict(same=line)
-            if _other_number(line.statement, fact.text) and not wrong:
-                continue
-            if another_subject(line, fact.text, self.owner):
-                maybe += [line] if (shares["same"] + shares["newer"] + shares["denial"]) * alike >= _OTHERS else []
-                continue
-            named = bool(wrong) and wrong <= stems(line.statement) and alike >= _ALIKE and _ends(line.text, said_wrong)
-            weight = alike * (1.3 if kinds & {value.kind for value in values(line.statement)} else 1.0)
-            changed = shares["newer"] + shares["denial"]
-            if named:
-                changed = 1.0
-            elif line.field and values(line.field["value"]) and not kinds:  # “the deadline is tight” is no other date
-                changed = shares["denial"]
-            elif _other_number(line.statement, fact.text):
-                continue
-            shared = stems(fact.text) & stems(line.statement)
-            likely = (changed + shares["same"]) * alike
-            telling = bool(line.field) or len(stems(line.statement)) > 1
-            maybe += [line] if telling and (likely >= _LIKELY or (named and alike >= _ALIKE)) else []
-            by_key = line.field and (len(shared) > 1 or stems(line.field["key"]) & shared)
-            if by_key or (not line.field and len(stems(line.statement)) > 1):
-                newer.append((changed * (weight + 0.3 * named), line))
-        newer.sort(key=lambda pair: -pair[0])
-        best = [(score, line) for score, line in newer if score >= _NEWER and score >= 0.8 * newer[0][0]]
-        if len(best) == 1 and self._may_change(best[0][1], fact, best[0][0]):
-            return Verdict(changes=best[0][1])
-        return Verdict(maybe=tuple(line for _, line in best) or tuple(maybe))
+            return Verdict(same=next((line for line, _ in near if details.says(fact.text, line.text)), None))
+        near = [pair for pair in near if not is_quoted(pair[0])]
+        found = [_certain(one, fact) for one in relations(fact, near, place, self.owner)]
+        said = [one for one in found if one.same >= _SAME and self._may_say(one.line, fact)]
+        if said:
+            return Verdict(same=max(said, key=lambda one: one.same).line)
+        changed = sorted((one for one in found if one.changes >= _CHANGES), key=lambda one: -one.changes)
+        changed = [one for one in changed if one.changes * _CLEAR >= changed[0].changes]
+        is_sure = bool(changed) and (bool(fact.mark) or changed[0].changes >= _SURELY)
+        if is_sure and len(changed) == 1 and self._may_change(changed[0].line, fact):
+            return Verdict(changes=changed[0].line)
+        maybe = [one.line for one in found if one.same + one.changes >= _MAYBE[bool(fact.mark)]]
+        maybe = [line for line in maybe if not _is_placeholder(line)]
+        if len(maybe) > _LIST:  # one more of a list of its kind
+            return Verdict()
+        if not maybe and fact.mark is None and tells_change(fact):  # it says that something is otherwise: not of what
+            maybe = [line for line, alike in near if alike >= _ALIKE]
+        if fact.mark:  # what the agent marked waits only where it may be of the same one
+            maybe = [one for one in maybe if not _says_more(fact.text, one)]
+            maybe = [one for one in maybe if not another_subject(one, fact.text, self.owner)]
+        return Verdict(maybe=tuple(maybe))
 
-    def _may_change(self, line: Known, fact: Fact, score: float) -> bool:
-        """Whether a fact may take the place of a line: it is of nobody else, and where the fact would go."""
-        if not self._is_of(line, fact) or (line.file == SOUL and not fact.mark):
+    def _may_say(self, line: Known, fact: Fact) -> bool:
+        """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
+        text, wrong = without_denied(fact.text), denied_value(fact.text)
+        if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line) or _says_more(text, line):
             return False
-        file, section, _ = self._outline.place(fact)
-        return fact.mark == "correction" or score >= 0.9 or (file, section) == (line.file, line.section)
+        is_changed = fold(exchanged(text)[1]) in fold(line.text) if exchanged(text)[1] else False
+        barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
+        return self._is_of(line, fact) and not barred(line, text, self.owner)
 
-    def _says_it(self, line: Known, fact: Fact, shares: Mapping[str, float], alike: float) -> bool:
-        """Whether a line says what the fact says: the judge says so, or it is a field with that value."""
-        text = without_denied(fact.text)
-        wrong = denied_value(fact.text)
-        if wrong and fold(wrong) in fold(line.text):
+    def _may_change(self, line: Known, fact: Fact) -> bool:
+        """Whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
+        if line.file == SOUL and fact.mark is None:
             return False
-        if wrong and stems(text) <= stems(line.statement) and not another_subject(line, text, self.owner):
-            bases = {str(value.base) for value in values(line.statement)}
-            return all(str(value.base) in bases for value in values(text)) and self._is_of(line, fact)
-        if same_barred(line, text, self.owner):
-            return False
-        if details.says(text, line.text) or (text != fact.text and stems(text) <= stems(line.statement)):
-            return self._is_of(line, fact)
-        if line.field and (bases := {str(value.base) for value in values(line.field["value"])}):
-            key = stems(line.field["key"].strip("*:： "))
-            if key and key <= stems(fact.text) and bases <= {str(value.base) for value in values(fact.text)}:
-                return True
-        if field := line.field:
-            more = stems(fact.text) - stems(self.owner) - stems(line.statement)
-            value = stems(field["value"])
-            if value and value <= stems(fact.text) and len(more) <= 1 and shares["denial"] + shares["newer"] < _LIKELY:
-                return True
-        said = stems(fact.text) - stems(self.owner)
-        held = said & stems(line.statement)
-        if len(held) < (_HELD_WIDE if is_wide(fact.text) else _HELD) * len(said) or len(held) < min(2, len(said)):
-            return False
-        return shares["same"] >= _SAME and alike >= _ALIKE
+        return self._is_of(line, fact) and not change_barred(line, fact.text, self.owner)
 
     def _is_of(self, line: Known, fact: Fact) -> bool:
         """Whether the headings over a line name nobody else."""
         over = telling(line)
         return not over or bool(over & details.words(f"{fact.under} {fact.text}"))
 
-    def _change(self, fact: Fact, line: Known) -> str:
+    def _change(self, fact: Fact, line: Known, instead: LineEdit) -> str:
         new, lost = rewritten(line, fact.text)
         if new == line.whole and line.field:
             return f"known: {line.file}:{line.number}"
         if new == line.whole or loses(line, f"{new} {fact.text}"):
-            self.held.append(Refusal(self._new_line(fact), f"it may contradict “{secrets.mask(line.text)}”"))
-            return ""
+            return self._hold(instead, f"it may contradict “{secrets.mask(line.text)}”")
         edit = LineEdit(
             "replace", line.file, line=line.number, old=line.whole, new=new, evidence=(fact.cursor,), supersedes=lost,
             why=f"{fact.mark or 'unmarked'}: newer",
         )  # fmt: skip
         return self._make(edit)
-
-    def _new_line(self, fact: Fact) -> LineEdit:
-        """The edit that puts the fact at the end of the section that fits."""
-        file, section, _ = self._outline.place(fact)
-        return LineEdit(
-            "add", file, section, new=f"- {fact.text}", evidence=(fact.cursor,), why=fact.mark or "unmarked"
-        )  # fmt: skip
 
     def _outdated(self, fact: Fact, found: Verdict) -> str:
         """Why a line would be wrong already: it is over, or a later entry says otherwise."""
@@ -293,7 +243,7 @@ class _Work:
         """Which later entry says that it is not so any more, or what is so since; "" where none does."""
         told = Known("", 0, fact.text, "", fact.text, fact.under, "")
         for later in () if fact.person else self._after(fact):
-            if later.person or another_subject(told, later.text, self.owner) or _other_number(told.text, later.text):
+            if later.person or another_subject(told, later.text, self.owner) or another_number(told.text, later.text):
                 continue
             wrong, said = stems(denied_value(later.text)), stems(without_denied(later.text))
             if not wrong or not wrong <= stems(fact.text):
@@ -301,7 +251,7 @@ class _Work:
                 alike = len(words & said) / (min(len(words), len(said)) or 1)
                 shares = shares_of(fact.text, later.text) if alike >= _NEWER else {}
                 newer = (
-                    _same_field(told, later.text)
+                    _has_other_value(told, later.text)
                     or alike * (shares.get("newer", 0) + shares.get("denial", 0)) >= _NEWER
                 )
                 if not newer:
@@ -330,7 +280,53 @@ class _Work:
         return [by_id[one] for one, count in shared.items() if count >= least]
 
 
-def _same_field(line: Known, text: str) -> bool | None:
+def new_line(fact: Fact, place: Place) -> LineEdit:
+    """The edit that puts the fact at the end of its section."""
+    new, why = f"- {fact.text}", fact.mark or "unmarked"
+    return LineEdit("add", place.file, place.section, new=new, evidence=(fact.cursor,), why=why)
+
+
+def _says_more(text: str, line: Known) -> bool:
+    """Whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
+    return bool(stems(line.statement)) and stems(line.statement) < stems(text)
+
+
+def _is_placeholder(line: Known) -> bool:
+    """Whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
+    value = line.field["value"] if line.field else line.text
+    return value.startswith("(") and value.endswith(")")
+
+
+def is_quoted(line: Known) -> bool:
+    """Whether a line is what somebody said: `Ana: I like tea`."""
+    return line.field is not None and FIRST_PERSON.search(line.field["value"]) is not None
+
+
+def _certain(one: Relation, fact: Fact) -> Relation:
+    """What is learned, unless it is certain: the line says all the words, is a field of the same name, or has the value
+    that the fact says is wrong; what happened another time stands beside it."""
+    line, text, said = one.line, fact.text, without_denied(fact.text)
+    is_other = _has_other_value(line, text)
+    if is_other is not None:
+        return Relation(line, float(not is_other), float(is_other))
+    if details.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
+        return Relation(line, 1.0, 0.0)
+    is_several = line.field is not None and "several" in cues_of(line.field["key"])
+    if is_several or (fact.mark and fact.label == "event" and not tells_change(fact)):
+        return one._replace(changes=0.0)
+    wrong, right = exchanged(text)
+    there = fold(line.text)
+    if right and fold(right) in there and fold(wrong) not in there and stems(said) & stems(line.text):
+        return Relation(line, 1.0, 0.0)
+    if fact.label == "event" and not tells_change(fact):  # it may be another time, and a person is asked
+        return one._replace(changes=min(one.changes, _CHANGES / 2))
+    wrong = denied_value(text) or wrong
+    if wrong and fold(wrong) in there and stems(said) & stems(line.statement):
+        return one._replace(same=0.0, changes=max(one.changes, _CHANGES))
+    return one
+
+
+def _has_other_value(line: Known, text: str) -> bool | None:
     """Whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`. None
     where they are no such fields."""
     field, said = line.field, FIELD.fullmatch(text)
@@ -339,21 +335,9 @@ def _same_field(line: Known, text: str) -> bool | None:
     keys = [fold(one["key"].strip("*:： ")) for one in (field, said)]
     if keys[0] != keys[1] or "several" in cues_of(keys[0]):
         return None
-    if limits(said["value"]) or limits(field["value"]) or leaves_open(said["value"]):
+    if limits(said["value"]) or limits(field["value"]):
         return None
     return fold(field["value"].strip("* .")) != fold(said["value"].strip("* ."))
-
-
-def _ends(text: str, value: str) -> bool:
-    """Whether a value does not go on where it stands in a text: `VS Code` of `VS Code extensions` does."""
-    at = fold(text).find(fold(value))
-    return at < 0 or re.match(r"\s+[^\W\d_]{4}", fold(text)[at + len(fold(value)) :]) is None
-
-
-def _other_number(one: str, other: str) -> bool:
-    """Whether two lines begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
-    found = [next((word for word in text.split()[:4] if word[:1].isdigit()), "") for text in (one, other)]
-    return all(found) and found[0] != found[1] and one.split()[:1] == other.split()[:1]
 
 
 def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:

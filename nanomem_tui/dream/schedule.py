@@ -236,7 +236,9 @@ class Schedule:
             if isinstance(error, Refused) and self._host.dream.running():
                 return Outcome("busy", error.what, clock.now() + BUSY)
             return self._failed(plan, memory, queue, error)
-        return self._well(plan, memory, "dreamt", told(result), result)
+        by_rules = memory.alone == _ALONE and self._host.settings.dreamer == "model"
+        why = "; by rules, since the model failed at this entry" if by_rules else ""
+        return self._well(plan, memory, "dreamt", told(result) + why, result)
 
     def _well(self, plan: Plan, memory: Memory, kind: Kind, said: str, result: DreamResult | None = None) -> Outcome:
         self._write(Memory(at=clock.iso(clock.now()), passed=memory.passed))

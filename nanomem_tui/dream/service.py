@@ -254,7 +254,7 @@ class Dreams:
 
         Raises InvalidConfig when no language model is set up, BadInput for another name.
         """
-        name = name or self._settings.dream_dreamer
+        name = name or self._settings.dreamer
         if name == "rules":
             from nanomem_tui.dream.rules import RulesDreamer
 

@@ -18,13 +18,13 @@ from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.language import corrections, reader, secrets
+from nanomem_tui.language import corrections, injection, reader, secrets
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.remembering import sentences as sentences_of
 from nanomem_tui.language.spoken import ended, without_speaker
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.unwanted import is_unwanted
-from nanomem_tui.memory import injection, safety
+from nanomem_tui.memory import safety
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
 from nanomem_tui.model.client import Usage
 from nanomem_tui.settings import Settings

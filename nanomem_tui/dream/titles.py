@@ -13,7 +13,7 @@ from functools import lru_cache
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
 from nanomem_tui.formats import markdown
-from nanomem_tui.language.topics import names_of_heading
+from nanomem_tui.language import topics
 from nanomem_tui.text import indent
 
 MAX_TITLE = 80
@@ -29,15 +29,10 @@ setup shopping software sports study style tasks tech technology term tone tools
 work facts infra instructions interest key length level main primary response role special technical topics misc
 session summary conversation durable new known update updates details remember said today made
 """
-_WORDS_CJK = re.compile(
-    "项目|决定|决策|基础设施|偏好|喜好|健康|饮食|身份|基本|信息|备注|其他|其它|笔记|家庭|家人|朋友|宠物|工作|学习|旅行|爱好|财务|"
-    "人物|沟通|风格|重要|个人|用户|联系人|联系|方式|环境|服务器|日程|计划|账号|设备|长期|记忆|关于|生活|常用|事实|资料|情况|[的和与]"
-)
 """What headings are called that say nothing of anybody."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 _TITLE = re.compile(r"\s*(?![-*+] )(?:\*\*.+\*\*[:：]?|.+[:：])\s*")
 _OTHERS = "animals car contacts events family friends people pets places relationships school travel trips vehicles"
-_OTHERS_CJK = re.compile("家庭|家人|朋友|宠物|旅行|人物|联系人")
 
 
 def made(edit: LineEdit, files: Mapping[str, str]) -> str:
@@ -77,14 +72,14 @@ def impossible(title: str) -> str:
 
 def scope(title: str) -> frozenset[str]:
     """The words of a title by which what stands under it may be another's than the user's."""
-    return telling(title) | (details.words(title) & others()) | frozenset(_OTHERS_CJK.findall(title))
+    return telling(title) | (details.words(title) & others()) | topics.people_in(title)
 
 
 def telling(title: str) -> frozenset[str]:
     """The words of a title that say something of somebody."""
-    left = _WORDS_CJK.sub(" ", title)
+    left = topics.without_subjects(title)
     if len(left.split()) <= _SHORT:
-        left = " ".join(names_of_heading(left))
+        left = " ".join(topics.names_of_heading(left))
     return details.words(left) - _general()
 
 

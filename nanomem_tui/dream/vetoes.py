@@ -1,8 +1,7 @@
 """What may not be taken for the same, nor for another value of the same, whatever the judge of statements says.
 
-Owns the certain differences: another person or thing, another sign, another order of names, what is only thought,
-wished or limited. Errs towards another statement: a fact kept twice can be merged later, one taken for another is
-lost. Pure functions over text.
+Owns telling that a line is about another person or thing; the other certain differences are `language.vetoes`' to tell.
+Errs towards another statement: a fact kept twice can be merged later, one taken for another is lost. Pure.
 """
 
 from __future__ import annotations
@@ -11,45 +10,63 @@ import re
 
 from nanomem_tui.dream.details import details, unaccounted
 from nanomem_tui.dream.known import Known
-from nanomem_tui.dream.polarity import leaves_open
-from nanomem_tui.dream.wording import limits
-from nanomem_tui.language.spoken import is_of, subject_of
+from nanomem_tui.dream.places import means_of
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.features import is_wide
+from nanomem_tui.language.spoken import denied_value, is_of, subject_of, without_denied
 from nanomem_tui.language.tokens import fold
-from nanomem_tui.language.values import values
+from nanomem_tui.language.topics import topics_of_heading, topics_of_line
+from nanomem_tui.language.vetoes import difference, leaves_open, limits
 
-_SIGNS = re.compile(r"[<>≤≥]=?|(?<!\w)[-−+]\d|\w[+#]+(?!\w)")
+_NUMBERED = re.compile(r"(?:The |the )?(?P<what>[^\W\d]+) #?\d[\w.-]*")
+_SIGN = re.compile(r"[<>≤≥]=?|(?<![\w\d])[-−](?=\d)")
+_ENDS = frozenset({"not", "end", "past", "formerly", "wrong", "lack"})
+"""Limits by which a statement may say that something else is so now."""
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
 _PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
 _USER_OF = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:uses|runs|has|needs) ")
 _THING = re.compile(r"(?:The |the )([^\W\d_]\w*) of ")
 _OF = re.compile(r"\bof ([A-Z]\w+)")
 _SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
-_UN = ("un", "in", "im", "ir", "dis", "non")
 
 
 def same_barred(line: Known, text: str, owner: str) -> bool:
     """Whether a line certainly does not say what a text says."""
     one, other = line.statement, text
-    if sorted(_SIGNS.findall(one)) != sorted(_SIGNS.findall(other)) or another_subject(line, text, owner):
+    language = language_of(f"{one} {other}")
+    if another_subject(line, text, owner) or _goes_on(one, other):
         return True
-    if leaves_open(one) != leaves_open(other) or limits(one) != limits(other):
+    own = topics_of_line(other) - topics_of_line(one) - topics_of_heading(line.under)
+    if own & {"health", "family"} or {mean for mean in means_of(other) - means_of(one) if mean.startswith("kin:")}:
         return True
-    bases = {str(value.base) for value in values(one)}
-    if any(str(value.base) not in bases for value in values(other)):
+    return bool(difference(one, other, language, f"{owner} {line.under}").why)
+
+
+def change_barred(line: Known, text: str, owner: str) -> bool:
+    """Whether a text certainly gives no other value of what a line says."""
+    one, other = line.statement, without_denied(text)
+    if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
         return True
-    names = [name for name in details(other) if any(letter.isalpha() for letter in name) and name != fold(owner)]
-    there = fold(f"{line.under} {line.text}")
-    if any(name not in there for name in names):
+    if not line.head and leaves_open(other) != leaves_open(one):
         return True
-    shared = [name for name in details(other) if name in details(one)]
-    if [name for name in details(one) if name in shared] != shared and set(details(one)) >= set(shared):
+    if not line.field and is_wide(one) != is_wide(other):
         return True
-    words, others = set(fold(one).split()), set(fold(other).split())
-    if any(f"{prefix}{word}" in others - words for prefix in _UN for word in words - others):
+    if {*_SIGN.findall(one)} != {*_SIGN.findall(other)}:
         return True
-    if any(f"{prefix}{word}" in words - others for prefix in _UN for word in others - words):
+    kin = {mean for mean in means_of(one) - means_of(other) if mean.startswith("kin:")}
+    if kin and not kin & means_of(" ".join(one.split()[:1])):  # `Ana has a sister with 2 cats`
         return True
-    return _goes_on(one, other) or _goes_on(other, one)
+    wrong = fold(denied_value(text))
+    at = fold(line.text).find(wrong) if wrong else -1
+    if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):
+        return True  # `VS Code` of `VS Code extensions`
+    return False if line.field or line.head else another_number(one, other)
+
+
+def another_number(one: str, other: str) -> bool:
+    """Whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
+    first, then = _NUMBERED.match(one), _NUMBERED.match(other)
+    return first is not None and then is not None and first["what"] == then["what"] and first[0] != then[0]
 
 
 def another_subject(line: Known, text: str, owner: str) -> bool:

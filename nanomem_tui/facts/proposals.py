@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from nanomem_tui.language import secrets
+from nanomem_tui.language import injection, secrets
 from nanomem_tui.language.secrets import private
 from nanomem_tui.language.tokens import fold
-from nanomem_tui.memory import injection, safety
+from nanomem_tui.memory import safety
 
 MAX_KEY = 100
 MAX_VALUE = 300

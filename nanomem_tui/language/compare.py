@@ -18,9 +18,11 @@ from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language.detect import LATIN, language_of
-from nanomem_tui.language.evidence_features import ceiling, of_evidence
+from nanomem_tui.language.evidence_features import of_evidence
+from nanomem_tui.language.lines import parted
 from nanomem_tui.language.pair_features import LIGHT, Aligned, align, of_pair, order_of, rivals
 from nanomem_tui.language.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
+from nanomem_tui.language.vetoes import NAMED, UNSAID, difference
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
@@ -53,6 +55,12 @@ _TAKEN = frozenset(("do:drink", "do:eat", "do:have"))
 """What goes without saying: who likes coffee likes to drink it."""
 SLOT = 0.95
 """How sure it is that a statement stands against another that gives another value in the same words, or denies it."""
+CERTAINLY_NOT, SCATTERED, LITERAL = 0.1, 0.5, 0.9
+"""How sure it is at most that an entry says a line that certainly differs, or of which the words stand in several of
+its clauses; and at least where a clause has its very words."""
+LIKELY, SURELY = 0.25, 0.8
+"""How sure what was learned has to be for its very words to count, to overrule that the entry names
+somebody else too, and for what stands in several clauses."""
 LONGEST = 600
 """Characters of a statement that are read; of an entry, ten times as many."""
 
@@ -142,12 +150,38 @@ def related(shares: dict[str, float]) -> dict[str, float]:
     return {relation: shares[relation] + (relation == "different") * shares["unrelated"] for relation in RELATIONS}
 
 
-def holds(entry: str, line: str) -> float:
+class Holding(NamedTuple):
+    """How surely an entry says plainly what a line says, from 0 to 1, and why it does not, "" where it does."""
+
+    share: float
+    why: str
+
+
+def holds(entry: str, line: str, about: str = "") -> float:
     """Return how surely an entry says plainly what a line says, from 0 to 1; `least_holding` is enough to write it."""
-    entry, line = entry[: 10 * LONGEST], line[:LONGEST]
+    return held(entry, line, about).share
+
+
+@lru_cache(4096)
+def held(entry: str, line: str, about: str = "") -> Holding:
+    """Return how surely an entry says plainly what a line says, and why it does not. `about`: words that either need
+    not have: the owner's name, the heading over the line."""
+    entry = "\n".join(parted(row).text for row in entry[: 10 * LONGEST].split("\n"))
+    line = parted(line[:LONGEST]).text
     language = language_of_both(entry, line)
-    share = pack("evidence").shares(of_evidence(entry, line, language))["true"]
-    return min(share, ceiling(entry, line, language))
+    learned = pack("evidence").shares(of_evidence(entry, line, language))["true"]
+    share, why = bounded(entry, line, language, about, learned)
+    return Holding(share, why or ("" if share >= least_holding() else UNSAID))
+
+
+def bounded(entry: str, line: str, language: str, about: str, share: float) -> tuple[float, str]:
+    """Return how sure it is at most, or at least, that an entry says a line, and what tells them apart for certain."""
+    found = difference(entry, line, language, about)
+    if found.why and not (found.why == NAMED and share >= SURELY):
+        return min(share, CERTAINLY_NOT), found.why
+    if found.is_literal and share >= LIKELY:
+        return max(share, LITERAL), ""
+    return min(share, SCATTERED) if found.is_scattered and share < SURELY else share, ""
 
 
 def least_holding() -> float:

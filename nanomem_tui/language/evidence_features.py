@@ -14,7 +14,6 @@ from nanomem_tui.language.pair_features import (
     features_of,
     level_of,
     people,
-    rivals,
     shares,
     state_of,
     step,
@@ -22,13 +21,12 @@ from nanomem_tui.language.pair_features import (
     weight,
 )
 from nanomem_tui.language.statement import Statement, statement
-from nanomem_tui.language.values import equal
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+_SENTENCE = re.compile(r"(?<=[!?;])\s+|(?<=[^\d\s]\.)\s+|(?<=\d{3}\.)\s+|(?<=[。！？；])|\n+")
 
 
 _CLAUSE = re.compile(
-    r"[,:](?!\d)|[;，；：、。！？—–\n]+|(?<=[.!?])\s|\s-\s|\s(?:but|aber|sondern|pero|sino|mais|mas|ma"
+    r"[,:](?!\d)|[;，；：、。！？—–\n]+|(?<=[!?])\s|(?<=[^\d\s]\.)\s|(?<=\d{3}\.)\s|\s-\s|\s(?:but|aber|sondern|pero|sino|mais|mas|ma"
     r"|но|а|while|whereas|because|weil)\s|但|不过|지만 "
 )
 
@@ -98,59 +96,3 @@ def _of_entry(whole: Statement, wanted: Statement, there: Aligned) -> Iterator[s
 
 def _covered(part: Statement, wanted: Statement) -> float:
     return shares(align(part, wanted))[1]
-
-
-UNSAID, OPEN = 0.2, 0.6
-"""How sure it is at most that an entry says a line where a rule says that it does not, and where it is left open."""
-
-
-def ceiling(entry: str, line: str, language: str) -> float:
-    """Return how sure it can be at most that an entry says a line: little where the line has a value that the entry
-    does not give or gives of another thing, leaves out a denial, makes a question a fact or is of somebody else."""
-    whole, wanted = statement(entry, language), statement(line, language)
-    if align(whole, wanted).values_right:
-        return UNSAID
-    parts = [statement(part, language) for part in clauses(entry)]
-    fits = [align(part, wanted) for part in parts]
-    at = max(range(len(parts)), key=lambda n: (shares(fits[n])[1], -len(parts[n].tokens)))
-    clause, covered = parts[at], shares(fits[at])[1] >= 0.5
-    if wanted.values and _is_of_another(parts, fits, wanted):
-        return UNSAID
-    plain = not wanted.denials and not wanted.marks & {"lack", "end", "except", "wrong", "not"}
-    if covered and plain and (clause.denials == 1 or "end" in clause.marks) and not {"lack", "except"} & whole.marks:
-        return UNSAID
-    if "all" in wanted.marks - whole.marks and not wanted.marks & {"not", "except"}:
-        return UNSAID
-    family = {who for who in clause.who if who.startswith("kin:")}
-    if covered and wanted.subject == "me" and family and not family & wanted.who and clause.subject in family:
-        return UNSAID
-    if (
-        not wanted.marks & {"asked", "consider", "hedge", "future", "if"}
-        and {"asked", "consider", "hedge"} & clause.marks
-    ):
-        return UNSAID if covered else OPEN
-    whole_of_it = max((statement(part, language) for part in sentences(entry)), key=lambda part: _covered(part, wanted))
-    left_out = {"provided", "formerly", "consider", "hedge"} & (whole_of_it.marks - wanted.marks - {"if"})
-    return (
-        OPEN if left_out and "if" not in wanted.marks and not wanted.marks & {"past", "end", "except", "now"} else 1.0
-    )
-
-
-def _is_of_another(parts: Sequence[Statement], fits: Sequence[Aligned], wanted: Statement) -> bool:
-    """Whether the values of a line stand only in clauses that say nothing else of it, while the clause that does gives
-    another value."""
-    with_value = [fit for fit in fits if fit.values_both]
-    if any(fit.both for fit in with_value):
-        return False
-    return any(
-        fit.both and _has_rival(part, wanted) for part, fit in zip(parts, fits, strict=True) if not fit.values_both
-    )
-
-
-def _has_rival(clause: Statement, wanted: Statement) -> bool:
-    """Whether a clause gives another value of a kind that the line gives one of."""
-    return any(
-        rivals(ours, theirs) and ours.kind == theirs.kind and not any(equal(ours, one) for one in wanted.values)
-        for ours in clause.values
-        for theirs in wanted.values
-    )

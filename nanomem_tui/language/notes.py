@@ -61,12 +61,14 @@ _INSIDE = re.compile(r"\(.*\)|([*_])(?!\1).*\1")
 
 
 class Note(NamedTuple):
-    """A memory in notes: its words, its line from 1, the headings over it, the highest first, and its kind."""
+    """A memory in notes: its words, its line from 1, the headings over it, the highest first, its kind, and the words
+    of the page that it is made of, as they stand there."""
 
     text: str
     line: int
     headings: tuple[str, ...]
     kind: str
+    made_of: tuple[str, ...] = ()
 
 
 class Notes(NamedTuple):
@@ -107,14 +109,16 @@ class _Page:
             self.left.append(self._note(block, block.text))
             return
         text = ": ".join([*self._context(block), _words(block)])
+        made_of = [_words(block)]
         for one in self._below(at):
             longer = f"{text.rstrip(' .。;；')}; {_words(self._blocks[one])}"
             if len(longer) > TOGETHER:
                 break
             text = longer
+            made_of.append(_words(self._blocks[one]))
             self._taken.add(one)
         for part in _parts(text):
-            yield self._note(block, part)
+            yield self._note(block, part)._replace(made_of=tuple(made_of))
 
     def _note(self, block: Block, text: str) -> Note:
         return Note(text, block.line, block.headings, self._kind(block))

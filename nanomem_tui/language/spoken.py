@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.statement import familiarity, statement
+from nanomem_tui.language.topics import cues_of
+
 _SAYS = re.compile(
     r"(?:(?:the )?user|she|he|they)(?: also)? (?:said|says|mentioned|told (?:me|us)|noted|stated|explained|added|"
     r"confirmed|shared|reported|revealed|clarified)(?: that)?[,:]? (?=\S)|"
@@ -90,6 +94,55 @@ def without_denied(text: str) -> str:
     return text[: found.start()].rstrip().rstrip(",.。") if found else text
 
 
+_SINCE = re.compile(
+    r"[,，;；。]|\.\s|\.$|:\s|\s(?:since|as of|from|because|seit|ab|weil|desde|a partir|porque|depuis|dès|à partir|"
+    r"parce|dal|da|perché|с|потому|так|to (?=live|be))\s(?=\S)|から(?!$)|부터"
+)
+"""Where what a statement says ends, and what it says of it begins: since when, why."""
+_NOW = re.compile(
+    r"^(?:now|jetzt|ahora|maintenant|agora|ora|теперь) | (?:now|jetzt|ahora|maintenant|agora|ora|теперь)$"
+)
+_MOVED = re.compile(
+    r"\b(?:from|von|vom|de|du|da|dal|из|с|со)\s+(?P<a>[^,.;:，。；]{1,40}?)\s+"
+    r"(?:to|zu|zum|zur|auf|nach|a|al|à|au|vers|para|na|на|в)\s+(?P<b>[^,;，；。]+?)\.?$|"
+    r"从(?P<c>[^,，。；]{1,20}?)(?:换成|改成|改为|改到|搬到|调到|调整到|迁移到|迁到|转到|换到|到)(?P<d>[^,，。；了]+)"
+)
+"""`from A to B`."""
+_BUT = re.compile(
+    rf"(?:\b(?:not|nicht|no|non|não|pas|не)\b\s*|不是){_WRONG}\s*[,，]?\s*"
+    r"(?:\b(?:but|sondern|sino|ma|mas|mais)\b|,\s*а\b|[,，]\s*(?:而是|是))\s*(?P<right>.+)",
+    re.IGNORECASE,
+)
+
+
+def exchanged(text: str) -> tuple[str, str]:
+    """Return (what a statement says is so no more, what is so instead), each "" where it does not say.
+
+    >>> exchanged("The office is in Osaka since May, not in Kyoto"), exchanged("CI: moved from Jenkins to Buildkite")
+    (('in Kyoto', 'in Osaka since May'), ('Jenkins', 'Buildkite'))
+    """
+    if found := _BUT.search(text):
+        return _cut(found["wrong"]), _cut(found["right"])
+    if found := _DENIED[1].search(text):
+        wrong, said = _cut(found["wrong"]), text[: found.start()].rstrip(" ,;，；")
+        words = wrong.split()
+        at = said.find(f" {words[0]} ") if len(words) > 1 else -1
+        if at >= 0:  # they begin alike: `with Otis, not with Kone`
+            return wrong, said[at + 1 :]
+        last = _cut(said).split()[-1]
+        return (wrong, last) if len(words) == 1 and (wrong[:1].isupper() and last[:1].isupper()) else ("", "")
+    if (found := _MOVED.search(text)) and "change" in statement(text).marks | cues_of(text):
+        wrong, right = found["a"] or found["c"], _cut(found["b"] or found["d"])
+        return wrong, right.split()[0] if wrong.isdigit() else right
+    return "", ""
+
+
+def _cut(text: str) -> str:
+    """A value without since when it is so, and why."""
+    found = _SINCE.search(text)
+    return _NOW.sub("", (text[: found.start()] if found and found.start() else text).strip(" .。!"))
+
+
 _ENDED = re.compile(
     r"\b(?:no longer|not any ?more|any ?more|nicht mehr|ya no|ne .{1,30} plus|non .{1,30} più|já não|больше не|"
     r"уже не)\b|"
@@ -123,7 +176,9 @@ def owner_of(user: str) -> str:
 def subject_of(text: str) -> str:
     """Return the name that a statement begins with; "" where it begins with another word."""
     found = _NAME.match(text.strip("*_ "))
-    if found is None or found[0].casefold() in _OPENS or found[0].isupper():
+    if found is None or found[0].isupper() or _PRONOUN.fullmatch(found[0]):
+        return ""
+    if found[0].casefold() in _OPENS or familiarity(found[0].lower(), language_of(text)) > 0.4:
         return ""
     return found[0] if text.strip("*_ ")[found.end() : found.end() + 1] in (" ", "'", "’") else ""
 

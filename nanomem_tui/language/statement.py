@@ -148,6 +148,11 @@ def _meaning(word: str, language: str) -> tuple[str, ...]:
     return ()
 
 
+def meaning(word: str, language: str) -> tuple[str, ...]:
+    """Return what a word means, `kin:son`, `day:mon`; nothing where it is not known."""
+    return _meaning(word, language)
+
+
 def is_of_speaker(word: str, language: str) -> bool:
     """Whether a word stands for the speaker: I, we, user."""
     return word not in _POSSESSIVES and "who:me" in _meaning(word, language)

@@ -81,7 +81,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 @lru_cache(1_024)
 def tool_name(name: str) -> str:
     """A tool's name as lessons have it. It is anybody's text: of what is no name only which it is comes in a block."""
-    from nanomem_tui.memory import injection
+    from nanomem_tui.language import injection
 
     if _NAME.fullmatch(name) and not injection.reason(re.sub(r"[_.:-]+", " ", name)):
         return name
@@ -135,7 +135,8 @@ def _from_failure(
     event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
 ) -> list[Taught]:
     # What a tool gives back is anybody's text, and no list knows all orders: none of its words go into a lesson.
-    from nanomem_tui.memory import advice, injection
+    from nanomem_tui.language import injection
+    from nanomem_tui.memory import advice
 
     better = advice.better(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
     return _teach(f"tool:{event.tool}:error", "", better, "tool_feedback", lessons, now, session_key, "")
@@ -171,8 +172,7 @@ def _from_feedback(
     actor_key: str,
     unknown: str,
 ) -> list[Taught]:
-    from nanomem_tui.language import corrections
-    from nanomem_tui.memory import injection
+    from nanomem_tui.language import corrections, injection
 
     found = corrections.detect(event.text, settings, event.answer)
     if found is None or found.is_empty:

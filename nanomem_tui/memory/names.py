@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 
 from nanomem_tui.attach.fence import defused
-from nanomem_tui.language import secrets
-from nanomem_tui.memory import injection, safety
+from nanomem_tui.language import injection, secrets
+from nanomem_tui.memory import safety
 from nanomem_tui.text import one_line, safe_text
 
 USER, SYSTEM = "user", "system"

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from nanomem_tui.attach.fence import defused
-from nanomem_tui.language import corrections, secrets
-from nanomem_tui.memory import injection, names, said_on
+from nanomem_tui.language import corrections, injection, secrets
+from nanomem_tui.memory import names, said_on
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Item, Lesson

@@ -50,7 +50,6 @@ def id_of(lesson_key: str) -> str:
 
 def _said(text: str, limit: int = learning.ACTION, head: int = learning.HEAD) -> str:
     """Arguments or an error as they are kept: without secrets, on one line, and none that order a model about."""
-    from nanomem_tui.language import secrets
-    from nanomem_tui.memory import injection
+    from nanomem_tui.language import injection, secrets
 
     return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)

@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from nanomem_tui.attach import fence
-from nanomem_tui.language import secrets
+from nanomem_tui.language import injection, secrets
 from nanomem_tui.language.tokens import fold
-from nanomem_tui.memory import injection
 
 Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]
 

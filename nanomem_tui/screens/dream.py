@@ -309,7 +309,7 @@ def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     if stops := state["problem"] or state["ahead"]:
         return [Body(f"Cannot dream: {stops['what']}.")], f"What to do: {stops['fix']}."
     size = ws.settings.dream_max_batch_size
-    by_model = ws.settings.dream_dreamer == "model"
+    by_model = ws.settings.dreamer == "model"
     who = "by a language model: minutes" if by_model else "by rules, without a model"
     blocks: list[Block] = [
         Field("waiting", f"{state['unprocessed']:,} entries since the last Dream (#{state['cursor']})"),

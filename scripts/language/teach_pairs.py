@@ -43,9 +43,9 @@ LEAST = 0.03
 """A feature stays when one of its weights is that large."""
 WANTED = {"same": 0.97, "newer": 0.95, "denial": 0.95}
 """The precision that the least share of each relation is chosen for."""
-LEAST_EVIDENCE = 0.8
-"""How sure it has to be that an entry says a line. What is taught is nothing but near misses: of those that do not
-hold, one in twenty is as sure."""
+LEAST_EVIDENCE = 0.7
+"""How sure it has to be that an entry says a line, where no certain difference tells them apart. What is taught is
+nothing but near misses: of those that do not hold, seven in a hundred are as sure."""
 
 
 class Taught(NamedTuple):
@@ -221,7 +221,7 @@ def folded(name: str, data: Taught, parts: int = 8) -> list[dict[str, float]]:
                 ours, theirs = statement(one, language), statement(other, language)
                 shares = compare.ruled(ours, theirs, pair_features.align(ours, theirs), shares)
             else:
-                share = min(shares["true"], evidence_features.ceiling(one, other, language))
+                share, _ = compare.bounded(one, other, language, "", shares["true"])
                 shares = {"true": share, "false": 1 - share}
             result[n] = shares
     return result

@@ -123,9 +123,10 @@ def test_rules_ask_nobody_and_the_settings_choose(
     nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = endpoint(study(), step(PORT))
+    monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "rules")
     assert run("--run-dream", "--dry-run", "--json").json["dreamer"] == "rules"
     assert server.asked == []
-    monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "model")
+    monkeypatch.delenv("NANOMEM_DREAM_DREAMER")
     assert run("--run-dream", "--dry-run", "--json").json["dreamer"] == "model"
     asked = len(server.asked)
     assert asked == 2

@@ -13,12 +13,11 @@ from nanomem_tui.curation.finders import boot_files
 from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
-from nanomem_tui.language import relative_dates, secrets
+from nanomem_tui.language import injection, relative_dates, secrets
 from nanomem_tui.language.met_words import MetWords
 from nanomem_tui.language.secrets import shapes as secret_shapes
 from nanomem_tui.language.secrets.shapes import Shape
 from nanomem_tui.language.stemming import stem
-from nanomem_tui.memory import injection
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 TEXTS = [one.item.text for one in labelled(PARTS) + labelled(HELD_OUT)]

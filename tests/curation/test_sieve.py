@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import CLEAN, HIDDEN, Sieve
-from nanomem_tui.language import secrets
-from nanomem_tui.memory import injection
+from nanomem_tui.language import injection, secrets
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 SIEVE = Sieve()

@@ -171,9 +171,9 @@ def test_an_answer_that_is_cut_is_asked_for_in_parts(home: Home, serve: Callable
     ("text", "why"),
     [
         ("User hates boat number 0", "says the opposite"),
-        ("User likes boat number 0", "says it otherwise"),
-        ("User sold boat number 0", "does not say sold"),
-        ("User's mother owns boat number 0", "does not say mother"),
+        ("User likes boat number 0", "does not say likes"),
+        ("User sold boat number 0", "says the opposite"),
+        ("User's mother owns boat number 0", "says it of another"),
     ],
 )
 def test_what_a_model_makes_of_a_message_is_held_against_its_words(

@@ -67,10 +67,10 @@ def test_what_others_wrote_while_the_model_thought_stays(tmp_path: Path) -> None
 
     def meanwhile() -> Reply:
         on.bench.paths.user.write_text("# User\n- a, by a person\n- b\n- c\n")
-        return step(edit("replace", 21, line=4, old="- c", new="- c, tea"))
+        return step(edit("replace", 21, line=4, old="- c", new="- c; prefers tea"))
 
     on.run()
-    assert on.user == "# User\n- a, by a person\n- b\n- c, tea\n"
+    assert on.user == "# User\n- a, by a person\n- b\n- c; prefers tea\n"
 
 
 def test_a_cursor_that_moved_meanwhile_is_never_set_back(tmp_path: Path) -> None:

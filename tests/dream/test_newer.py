@@ -30,9 +30,9 @@ def files(user: str = "", memory: str = "") -> dict[str, str]:
         (MEMORY, "## Contacts\n- Bob's phone: 555-1234\n- Zed's phone: 555-8888", "Bob's phone: 555-9999",
          "- Bob's phone: 555-1234", "- Bob's phone: 555-9999"),
         (MEMORY, "## Notes\n- Backup to the NAS every Friday", "Backup is every Tuesday now, not Friday",
-         "- Backup to the NAS every Friday", "- Backup to the NAS every Tuesday now"),
+         "- Backup to the NAS every Friday", "- Backup to the NAS every Tuesday"),
         (MEMORY, "## Notes\n- CI runs on Jenkins", "CI: moved from Jenkins to Buildkite", "- CI runs on Jenkins",
-         "- CI: moved from Jenkins to Buildkite"),
+         "- CI runs on Buildkite"),
         (MEMORY, "## Notes\n- Head of the lab is Ms Bauer", "Head of the lab is Mr Osei now, not Ms Bauer",
          "- Head of the lab is Ms Bauer", "- Head of the lab is Mr Osei now"),
         (MEMORY, "## Notes\n- The contract for the lifts is with Kone",
@@ -102,7 +102,8 @@ def test_two_people_two_projects_lists_other_attributes_and_other_times_are_no_r
     for there in (files(user=f"## Notes\n- {line}"), files(memory=f"## Notes\n- {line}")):
         proposal = dream(f"- [durable] {said}", files=there)
         assert f"- {line}" in "\n".join(apply_edits(there, proposal.edits).values())
-        assert said in [edit.new[2:] for edit in (*proposal.edits, *(one.edit for one in proposal.refused))]
+        told = [edit.new[2:] for edit in (*proposal.edits, *(one.edit for one in proposal.refused))]
+        assert said in [*told, *(one.text for one in proposal.skipped)]
 
 
 @needs_git

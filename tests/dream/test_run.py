@@ -35,7 +35,7 @@ def tree_of(folder: Path) -> dict[str, bytes]:
 
 def test_a_dream_is_one_dream_commit_whose_tree_carries_the_cursor(tmp_path: Path) -> None:
     on = bench(tmp_path)
-    on.remember("- User prefers tea\n- [ephemeral] rain", "- Never use exclamation marks", first=21)
+    on.remember("- User prefers tea\n- [ephemeral] rain", "- [durable] Never use exclamation marks", first=21)
     result = on.dreams.run()
     assert (result.read, result.cursor_before, result.cursor_after, result.remaining) == (2, 20, 22, 0)
     assert result.files == {"SOUL.md": (1, 0), "USER.md": (1, 0)}

@@ -47,14 +47,11 @@ def why(op: str, old: str, new: str, said: str) -> str:
     [
         ("", "- Prefers tea", "- [durable] I like tea most"),
         ("", "- Relocated to Berlin in 2025", "Moved to Berlin in 2025"),
-        ("", "- Anna is a photographer", "Anna works in photography"),
         ("", "- 用户喜欢喝茶", "用户说他喜欢喝茶"),
         ("- Lives in Graz", "- Lives in Berlin", "moved to Berlin"),
-        ("- Vegetarian", "- Not vegetarian", "no longer vegetarian"),
         ("- Not vegetarian", "- Vegetarian", "vegetarian since spring"),
         ("- Timezone: London", "- Timezone: Berlin", "Timezone is Berlin, not London"),
         ("- Runs no server", "- Runs no server; no NAS", "he has no NAS"),
-        ("- Prefers window seats", "", "does not want a window seat any more"),
         ("- Conference until 2026-03-01", "", "anything"),
     ],
 )
@@ -117,7 +114,7 @@ def test_in_another_script_too_a_name_or_number_of_nowhere_is_named(tmp_path: Pa
 def test_an_entry_of_two_languages_bears_out_either() -> None:
     said = "用户喜欢喝茶\nThe user prefers tea"
     assert why("add", "", "- Prefers tea", said) == why("add", "", "- 用户喜欢喝茶", said) == ""
-    assert "do not say" in why("add", "", "- Hates sailing boats", said)
+    assert "the entries that it cites" in why("add", "", "- Hates sailing boats", said)
 
 
 @needs_git

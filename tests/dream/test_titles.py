@@ -110,7 +110,8 @@ def test_a_line_leaves_its_file_only_when_an_entry_speaks_of_it(tmp_path: Path, 
     before, why = refused(tmp_path, asked, user=user)
     assert why == f"the entries that it cites do not ask to move it to {moved['to_file']}"
     assert [hunk.edit.to_file for hunk in before.bench.review.waiting()] == [moved["to_file"]]
-    on = Dreaming(tmp_path / "b", ("- Keep the penicillin allergy elsewhere",), study(fact("x", 21)), step(asked))
+    said = "- Always keep the penicillin allergy in your notes"
+    on = Dreaming(tmp_path / "b", (said,), study(fact("x", 21)), step(asked))
     on.bench.paths.user.write_text(user)
     assert on.run().refused == ()
     assert on.user == "# User\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.memory import injection
+from nanomem_tui.language import injection
 from nanomem_tui.memory.proposing import Proposals
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import Audience

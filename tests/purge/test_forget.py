@@ -197,6 +197,18 @@ def test_what_a_person_said_goes_from_every_conversation(
     assert "window seat" in run("memory", "search", "--query", "window seat flights", "--json").out
 
 
+def test_a_memory_out_of_notes_takes_the_line_with_it_that_it_was_made_of(tmp_path: Path, run: Run) -> None:
+    notes = tmp_path / "kept" / "memory" / "MEMORY.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("# Memory\n\n## Staging server\n- Config: port 8080\n- Owner: Quxwhale Meyer\n")
+    place = ("--workspace", str(notes.parents[1]))
+    assert run("memory", "backfill", *place).code == 0
+    rows = json.loads(run("memory", "list", "--json", *place).out)
+    [row] = [row for row in rows if row["text"] == "Staging server: Owner: Quxwhale Meyer"]
+    assert run("forget", "--id", row["id"], "--yes", *place).code == 0
+    assert notes.read_text() == "# Memory\n\n## Staging server\n- Config: port 8080\n"
+
+
 def test_a_dream_does_not_bring_it_back(workspace: Path, run: Run) -> None:
     assert run("forget", "--text", planted.TEXT, "--yes", "--backups").code == 1  # git
     entry = {"cursor": 1000, "timestamp": "2026-02-16 09:00", "content": f"- The user said that {planted.TEXT}"}

@@ -11,7 +11,7 @@ from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows, Verdicts, words
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.curation.values import Decision, Evidence, Finding
-from nanomem_tui.memory import injection
+from nanomem_tui.language import injection
 from nanomem_tui.store.values import AnyRow, Record
 
 OFFERS: tuple[Decision, ...] = ("delete", "disable", "keep", "edit")

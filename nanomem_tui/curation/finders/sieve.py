@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from nanomem_tui.language import injection
 from nanomem_tui.language.met_words import is_worth_knowing
-from nanomem_tui.memory import injection
 
 CLEAN, OPEN, HIDDEN = 0, 1, 2
 """What a text may hold: nothing, an order in words that can be read, an order that is hidden."""

@@ -17,9 +17,9 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.formats import encoding
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import dump_mirror_line
-from nanomem_tui.language import chat_logs, dates, notes, outline
-from nanomem_tui.language.secrets import mask_columns
-from nanomem_tui.memory import injection, said_on
+from nanomem_tui.language import chat_logs, dates, injection, notes, outline
+from nanomem_tui.language.secrets import mask, mask_columns
+from nanomem_tui.memory import said_on
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
@@ -45,8 +45,8 @@ _HERMES = re.compile(r"^§$", re.MULTILINE)
 
 
 class Piece(NamedTuple):
-    """A memory in a Markdown text: its line from 1, the heading over it, when it was stored (mirrors say so), and the
-    day (ISO) that a heading gives."""
+    """A memory in a Markdown text: its line from 1, the heading over it, when it was stored (mirrors say so), the day
+    (ISO) that a heading gives, and the words of the text that it is made of, where it has others."""
 
     text: str
     line: int
@@ -54,6 +54,7 @@ class Piece(NamedTuple):
     kind: str
     at: datetime | None = None
     day: str = ""
+    made_of: tuple[str, ...] = ()
 
 
 def pieces(text: str, where: str, *, by_line: bool = False) -> tuple[list[Piece], list[Problem]]:
@@ -76,7 +77,9 @@ def pieces(text: str, where: str, *, by_line: bool = False) -> tuple[list[Piece]
 def _piece(note: notes.Note) -> Piece:
     days = (parts.daily_note_name(f"{title.strip('[] ')}.md") for title in reversed(note.headings))
     day = next((day.isoformat() for day in days if day), "")
-    return Piece(note.text, note.line, note.headings[-1] if note.headings else "", note.kind, day=day)
+    section = note.headings[-1] if note.headings else ""
+    made_of = () if note.made_of == (note.text,) else note.made_of
+    return Piece(note.text, note.line, section, note.kind, day=day, made_of=made_of)
 
 
 def _mirrored(text: str) -> tuple[list[Piece], str]:
@@ -152,7 +155,9 @@ def fields(piece: Piece, where: str, day: date | None = None, **more: Any) -> di
 
     `day`: that of the file. Where nothing dates it, nobody knows what a relative date in it means.
     """
-    source = {"file": where, "line": piece.line, **({"section": piece.section} if piece.section else {})}
+    source: dict[str, Any] = {"file": where, "line": piece.line}
+    source |= {"section": piece.section} if piece.section else {}
+    source |= {"words": [*map(mask, piece.made_of)]} if piece.made_of else {}
     found: dict[str, Any] = {
         "id": new_key("ltm"),
         "text": piece.text,

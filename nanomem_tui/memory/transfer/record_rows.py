@@ -111,7 +111,7 @@ def orders(row: Record) -> str:
     """How a journal entry or a reflection reads as an order to the model; empty when it does not."""
     if row.kind not in ("journal", "reflection"):
         return ""
-    from nanomem_tui.memory import injection
+    from nanomem_tui.language import injection
 
     return injection.reason("\n".join((row.text, str(row.meta.get("error") or ""))))
 

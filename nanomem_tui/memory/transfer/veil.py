@@ -63,7 +63,7 @@ def orders(row: ImportRow) -> str:
         return record_rows.orders(row)
     if not isinstance(row, TierRecord):
         return ""
-    from nanomem_tui.memory import injection
+    from nanomem_tui.language import injection
 
     return injection.reason("\n".join(filter(None, (plain(row.fields.get(name)) for name in KINDS[row.kind].words))))
 
