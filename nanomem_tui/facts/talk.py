@@ -24,12 +24,20 @@ MAX_SENTENCE = 400
 PLAY = "a song, a story, a game, a joke or a quotation"
 """Why a message is not read in which the one who speaks is not meant."""
 ORDERS = "it tells the model to drop its instructions"
-WEAK, ALONE = 0.25, 0.5
-"""How likely a statement of the moment has to last to be read, and a clause of a greeting alone."""
+FAINT, WEAK, ALONE = 0.1, 0.25, 0.5
+"""How likely has to last: a piece beside a task that gives an attribute, a statement of the moment, a clause of a
+greeting alone."""
 _OTHERS = ("order", "quoted")
 """After a sentence of these nothing is the person's own for sure."""
-TAG = 6
-"""Characters of a question after a comma that asks whether what is before it is so, twice as many as words."""
+TAG = 4
+"""Characters of a Chinese question after a comma that asks whether what is before it is so."""
+_SOFT = ("moment", "chatter", "remember")
+"""What is a statement too where it may last."""
+OWN = 0.35
+"""How likely words without quotation marks that read as others' have to last to be the person's own."""
+_QUOTES = re.compile(r"[\"“”„«»「」『』:：‘]|(?<!\w)'|'(?!\w)")
+_PIECES = re.compile(r"\s*[,，;；]\s*|\s[–—-]\s")
+"""Where a sentence goes on with something else."""
 _ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@\S+|https?://\S+")
 
 
@@ -62,16 +70,17 @@ class Saying(NamedTuple):
 
 @lru_cache(512)
 def language_in(text: str) -> str:
-    """The code of the language of a sentence. Short ones in Latin letters are of that in which they say something."""
+    """The code of the language of a sentence. Those in Latin letters are of that
+    in which they say most, of the likely ones if there are any."""
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
         if (code := detect.language_of(part)) not in detect.LATIN:
             return code
-    codes = tuple(dict.fromkeys((language_of_both(plain, ""), *detect.latin_languages_of(plain), *detect.LATIN)))
+    codes = detect.latin_languages_of(plain)[:3] or [*dict.fromkeys((language_of_both(plain, ""), *detect.LATIN))]
     if len(text) > MAX_SENTENCE:
         return codes[0]
-    return next((code for code in codes if attributes.attributes(text, code) or attributes.ended(text, code)), codes[0])
+    return max(codes, key=lambda code: len(attributes.attributes(text, code)) + len(attributes.ended(text, code)))
 
 
 def why_not(text: str) -> str:
@@ -121,6 +130,7 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
         for one in message.said
         for part in remembering.sentences(one.text)
     ]
+    found += _answered(before, text)
     found += [Saying(one) for one in _aside(own) if not any(one in other.text or other.text in one for other in found)]
     kept: list[Saying] = []
     for one in sorted(found, key=lambda one: own.find(one.text)):
@@ -132,16 +142,16 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
 
 
 def _aside(text: str) -> Iterator[str]:
-    """What is said beside a greeting, or reads as if it were of the moment or of others alone (“I'm Ana, nice to meet
-    you”), up to words of others."""
+    """What is said beside a greeting, a question or a task, or reads as if it were of the moment or of others alone
+    (“I'm Ana, nice to meet you”), up to words of others."""
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
         part, parts = parts[0], parts[1:]
         reading = reader.read((part, *parts), language_in(text))[0]
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
-        if is_asking and (head := _head(part)):
-            yield head
-        elif reading.act in reader.LASTING or (reading.act == "moment" and reading.lasting >= WEAK):
+        if is_asking and (said := _beside_a_task(part)):
+            yield from said
+        elif reading.act in reader.LASTING or reading.lasting >= _least(reading.act, part):
             yield part
         elif reading.act == "question":
             continue
@@ -151,25 +161,45 @@ def _aside(text: str) -> Iterator[str]:
             return
 
 
-def _head(part: str) -> str:
-    """The statement in front of a question or a task (“I'm vegan, what can I cook?”), "" where there is none."""
-    head, _, rest = _plain(part).replace("，", ",").partition(",")
-    if _is_tag(rest) or ":" in head or "：" in head:
-        return ""
-    alone = remembering.reading_of(head)
-    return part[: len(head)] if alone.act in reader.LASTING and alone.lasting >= ALONE else ""
+def _least(act: str, part: str) -> float:
+    """How likely a sentence of an act that is none of what lasts has to last to be read."""
+    if act in _SOFT:
+        return WEAK
+    return OWN if act == "quoted" and not _QUOTES.search(part) else 1.1
 
 
-def _is_tag(rest: str) -> bool:
-    """Whether a question after a comma is so short that it asks whether what is before it is so (“…, right?”)."""
-    return len(rest) < TAG if features.is_wide(rest) else len(rest.split()) < TAG // 2
+def _beside_a_task(part: str) -> list[str]:
+    """The statement in front of a question or a task in one sentence (“I'm vegan, what can I cook?”), or behind it."""
+    if any(sign in part for sign in ':："“«„「『”'):
+        return []
+    pieces = [(found.start(), found.end()) for found in _PIECES.finditer(part)]
+    if not pieces or (part.endswith(("?", "？")) and _is_tag(part, part[pieces[-1][1] :])):
+        return []
+    heads = [part[:start] for start, _ in reversed(pieces)]
+    tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？"))]
+    return next(([one] for one in (*heads, *tails) if _is_said(one)), [])
+
+
+def _is_said(piece: str) -> bool:
+    """Whether a piece of a sentence is a statement, and of what may last if only a little."""
+    alone = remembering.reading_of(piece)
+    if alone.act in (*_OTHERS, "question", "forget"):
+        return False
+    return alone.lasting >= WEAK or (alone.lasting >= FAINT and bool(attributes.attributes(piece, language_in(piece))))
+
+
+def _is_tag(sentence: str, rest: str) -> bool:
+    """Whether the end of a sentence asks whether what is before it is so (“…, right?”)."""
+    if features.is_wide(rest):
+        return len(rest.strip("?？")) < TAG
+    return attributes.pack(language_in(sentence)).pattern("tag").search(f", {rest}") is not None
 
 
 def _is_asked(sentence: str, text: str) -> bool:
     """Whether a sentence of a text is asked by a short question behind it (“I live in Oslo, right?”)."""
     behind = text[text.find(sentence) + len(sentence) :].lstrip()
-    found = re.match(r"[,，]([^?？.。!！]*)[?？]", behind)
-    return found is not None and _is_tag(found[1])
+    found = re.match(r"[,，]\s*([^?？.。!！]*[?？])", behind)
+    return found is not None and _is_tag(sentence, found[1])
 
 
 def _stands_alone(part: str) -> bool:
@@ -211,6 +241,13 @@ def _tells(sentence: str) -> bool:
 def holds_secret(text: str) -> bool:
     """Whether a secret, or what leads to one, stands in a text; the sentence that holds it is not read."""
     return bool(secrets.find(text) or secrets.is_masked(text) or private.is_private(_plain(text)))
+
+
+def _answered(before: str, text: str) -> list[Saying]:
+    """What a message says as an answer to the question at the end of `before`."""
+    asked = remembering.sentences(before)[-1:] if before and not why_not(before) else ()
+    statement = answers.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
+    return [Saying(statement, confirmed=True, source=f"{asked[0].strip()} {text.strip()}")] if statement else []
 
 
 def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:

@@ -9,6 +9,8 @@ from nanomem_tui.language import attributes
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.simplified import simplified, straight
 
+MAX_ANSWER = 40
+"""Characters of an answer that says nothing but what was asked."""
 _ENDS = ("?", "？", "吗", "吧")
 
 
@@ -39,3 +41,21 @@ def confirmed(question: str) -> str:
     for pattern, mine in words.turned:
         plain = pattern.sub(mine, plain)
     return re.sub(r"\s+", " ", plain)
+
+
+def answered(question: str, answer: str) -> str:
+    """Return what an answer to a question says, as a statement of the one who answers; "" where none is known.
+
+    >>> answered("And where do you live?", "in Ghent, near the port")
+    'I live in Ghent'
+    """
+    plain = straight(question).strip()
+    if not plain.endswith(("?", "？")):
+        return ""
+    words = attributes.pack(language_of(question))
+    said = re.split(r"[,.;:!?，。；：！？]\s*", straight(answer).strip(), maxsplit=1)[0]
+    said = words.pattern("answer").sub("", said).strip()
+    for pattern, statement in words.replies:
+        if 0 < len(said) <= MAX_ANSWER and (found := pattern.search(simplified(plain))) is not None:
+            return f"{found.expand(statement)}".replace("{answer}", said)
+    return ""

@@ -4,9 +4,15 @@ The sentences that say one are frames, one file of data a language (`packs/attri
 clause, which begins with the one who speaks: what is said of others, asked, denied or past fits none. Whether a
 sentence is meant as a statement at all is told by the reader.
 
+People also say such things in passing, without a subject or in the middle of a longer clause (“based in Porto since
+2019, vegan btw”). A phrase fits any place of a sentence up to a stop, where the subject named last is the one who
+speaks and nothing before it in its clause denies it. Phrases are written as frames are.
+
 A frame is a line `CATEGORY :: SENTENCE => KEY = VALUE`. In its sentence `[…]` may be missing, `(a|b)` is one of these,
 `<kin>` a list of words, `{v:place}` a slot; the rest stands as it is, as in a regular expression. A category of `?` is
-that to which the key belongs. `+` before it: the frames after it may fit too.
+that to which the key belongs. `+` before it: the frames after it may fit too; `-` before that of a phrase: it denies
+something itself (`can't eat`). In phrases brackets are as in regular expressions. A line goes on in the next one that
+begins with two spaces.
 """
 
 from __future__ import annotations
@@ -27,8 +33,10 @@ DOMAINS = {
     "Infrastructure": "Technology", "Preferences": "User Preferences",
 }  # fmt: skip
 """The domain of each category; of the others it is Personal."""
-SEVERAL = ("things", "tongues", "eaten")
+SEVERAL = ("things", "tongues", "eaten", "names", "nations")
 """The kinds of slots in which several things may be named, each with a fact of its own."""
+OF_PEOPLE = ("person", "kin", "kins", "relative", "being", "pet", "pets")
+"""The kinds of slots for those who belong to the one who speaks: the subject of such a phrase is in it."""
 APART = 3
 """Words of a thing that may be named beside others; longer ones may share words."""
 MOST_KEY, MOST_VALUE = 5, 14
@@ -63,6 +71,7 @@ class Frame(NamedTuple):
     value: str
     slots: Mapping[str, str]
     goes_on: bool
+    denies: bool
 
 
 class End(NamedTuple):
@@ -77,7 +86,9 @@ class Pack:
 
     def __init__(self, language: str) -> None:
         self._is_chinese = language == "zh"
-        self._body = tomllib.loads(_file(language).read_text("utf-8"))
+        self._body: dict[str, Any] = {}
+        for part in ("attributes", "words", "phrases", "slots"):
+            self._body = _merged(self._body, _body(language, part))
         self._slots: dict[str, Slot] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._words: dict[str, str] = {**_common()["words"], **self._body.get("words", {})}
@@ -125,6 +136,11 @@ class Pack:
         return self._frames("frames")
 
     @cached_property
+    def phrases(self) -> list[Frame]:
+        """What a person says in passing, in any place of a sentence."""
+        return self._frames("phrases", "(?=<stop>)")
+
+    @cached_property
     def asked(self) -> list[Frame]:
         """What needs no `my` where a person asks for it to be remembered."""
         return self._frames("asked")
@@ -141,13 +157,18 @@ class Pack:
         return self._replacements("turned")
 
     @cached_property
+    def replies(self) -> list[tuple[re.Pattern[str], str]]:
+        """What an answer says to each question, as a statement with `{answer}` in it."""
+        return self._replacements("replies")
+
+    @cached_property
     def written(self) -> list[tuple[re.Pattern[str], str]]:
         """How people write what is spelled otherwise, as replacements."""
         return self._replacements("written")
 
     def _replacements(self, table: str) -> list[tuple[re.Pattern[str], str]]:
         rows = (line.split(" => ") for line in _lines(self._body.get(table, "")))
-        return [(re.compile(said, re.IGNORECASE), meant.replace("@", "")) for said, meant in rows]
+        return [(self._compiled(said), meant.replace("@", "")) for said, meant in rows]
 
     @cached_property
     def forms(self) -> dict[str, str]:
@@ -164,29 +185,38 @@ class Pack:
         edges = (r"(?<!\w)", r"(?!\w)") if self.is_spaced else ("", "")
         return [(name, self._compiled(f"{edges[0]}(?:{words}){edges[1]}")) for name, words in self._known.items()]
 
-    def _frames(self, table: str) -> list[Frame]:
+    def _frames(self, table: str, end: str = "<end>") -> list[Frame]:
         found = []
         for line in _lines(self._body.get(table, "")):
             category, _, rest = line.partition(" :: ")
             sentence, _, says = rest.rpartition(" => ")
             key, _, value = says.partition(" = ")
             slots = dict(_SLOTS.findall(sentence))
-            goes_on, category = category.startswith("+"), category.lstrip("+")
-            found.append(Frame(self._sentence(sentence), category, key, value, slots, goes_on))
+            goes_on, denies, category = category[0] == "+", category[0] == "-", category.lstrip("+-")
+            found.append(Frame(self._sentence(sentence, end), category, key, value, slots, goes_on, denies))
         return found
 
-    def _sentence(self, sentence: str) -> re.Pattern[str]:
-        form = sentence.replace("[", "(?:").replace("]", ")?")
+    def _sentence(self, sentence: str, end: str = "<end>") -> re.Pattern[str]:
+        is_phrase = end != "<end>"
+        if is_phrase and self._body.get("glued") and not sentence.endswith("}"):  # it ends within a word
+            end = ""
+        form = sentence if is_phrase else sentence.replace("[", "(?:").replace("]", ")?")
         form = _SLOTS.sub(lambda found: f"(?P<{found[1]}>{self.slot(found[2]).form})", form)
-        return self._compiled(f"{form}<end>")
+        start = r"(?:(?<!\w)|(?=,))" if self.is_spaced and is_phrase else ""
+        return self._compiled(f"{start}(?:{form}){end}")
 
     def _form(self, form: str) -> str:
         """A pattern with the lists of words that it names."""
         form = form.replace("\n", "")
         while _NAMED.search(form):
-            form = _NAMED.sub(lambda found: f"(?:{self._words.get(found[1]) or self._body[found[1]]})", form)
+            form = _NAMED.sub(lambda found: f"(?:{self._named(found[1])})", form)
             form = form.replace("\n", "")
         return form
+
+    def _named(self, name: str) -> str:
+        """The form of a list of words, a slot or a pattern."""
+        slot = self._body.get("slots", {}).get(name) or {}
+        return self._words.get(name) or slot.get("form") or str(self._body[name])
 
     def _compiled(self, form: str) -> re.Pattern[str]:
         return re.compile(self._form(form), re.IGNORECASE)
@@ -198,16 +228,28 @@ _NAMED = re.compile(r"(?<!\(\?)(?<!P)<(\w+)>")
 
 
 def _lines(table: str) -> list[str]:
-    return [line for one in table.splitlines() if (line := one.strip()) and not line.startswith("#")]
+    """The lines of a table; one that begins with two spaces goes on with that before it."""
+    return [line for one in table.replace("\n  ", "").splitlines() if (line := one.strip()) and line[0] != "#"]
 
 
 @lru_cache(1)
 def _common() -> dict[str, Any]:
-    return tomllib.loads(_file("common").read_text("utf-8"))
+    return _body("common")
 
 
-def _file(language: str) -> Traversable:
-    return resources.files(__package__).joinpath("packs", f"attributes-{language}.toml")
+def _body(language: str, part: str = "attributes") -> dict[str, Any]:
+    file = _file(language, part)
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Both of two bodies, with the tables in them merged as well; `more` goes before."""
+    tables = {name: {**body[name], **more[name]} for name in more if isinstance(body.get(name), dict)}
+    return {**body, **more, **tables}
+
+
+def _file(language: str, part: str = "attributes") -> Traversable:
+    return resources.files(__package__).joinpath("packs", f"{part}-{language}.toml")
 
 
 @lru_cache(16)
@@ -226,7 +268,51 @@ def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Att
     words = pack(language)
     while (shorter := _without("instead", sentence, words)) != sentence:  # `not Olga but Elena` says Elena
         sentence = shorter
-    return [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
+    found = [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
+    for one in _in_passing(_written(sentence, words), words):
+        if not any(_is_same(one, other) for other in found):
+            found.append(one)
+    return found
+
+
+def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
+    """What a sentence says in any place of it, of the one who speaks."""
+    plain = words.plain(sentence)
+    for phrase in words.phrases:
+        for found in phrase.sentence.finditer(plain):
+            start = found.end() - len(found[0].lstrip(" ,，、"))
+            slot = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
+            of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
+            if _is_own(plain, start if of_people else slot, words) and not _is_denied(
+                plain, start if phrase.denies or of_people else slot, words
+            ):
+                yield from _facts(phrase, found, sentence, words)
+
+
+def _is_own(text: str, upto: int, words: Pack) -> bool:
+    """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
+    others, own = (
+        max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
+        for name in ("others", "own")
+    )
+    return others <= own and words.pattern("reports").search(text, 0, upto) is None
+
+
+def _is_denied(text: str, upto: int, words: Pack) -> bool:
+    """Whether what goes before a place of a text in its clause denies what is said there."""
+    clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, upto)), default=0)
+    return words.pattern("denied").search(text, clause, upto) is not None
+
+
+def _is_same(one: Attribute, other: Attribute) -> bool:
+    """Whether two attributes of a sentence say the same: their values are in its words, or one has none there and the
+    keys are."""
+    text = one.clause.casefold()
+    keys, values = ([getattr(said, part).casefold() for said in (one, other)] for part in ("key", "value"))
+    if all(value in text for value in values):
+        return values[0] in values[1] or values[1] in values[0]
+    crossed = (keys, (keys[0], values[1]), (values[0], keys[1]))
+    return any(first in text and second in text and (first in second or second in first) for first, second in crossed)
 
 
 def ended(sentence: str, language: str) -> list[Attribute]:
@@ -254,10 +340,7 @@ def clauses(sentence: str, language: str) -> list[str]:
     """Return the clauses of a sentence without what only opens them. One that goes on about the subject of the clause
     before it begins with that too."""
     words = pack(language)
-    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
-    for written, meant in words.written:
-        sentence = written.sub(meant, sentence)
-    rest = _without("opening", " ".join(sentence.split()), words)
+    rest = _without("opening", _written(sentence, words), words)
     dropped, verbs = words.dropped
     rest = f"{dropped}{rest}" if verbs.match(rest) else rest
     found: list[str] = []
@@ -272,6 +355,14 @@ def clauses(sentence: str, language: str) -> list[str]:
             shared = [(begins[1], goes_on) for begins, goes_on in begun if begins is not None]
         found += [clause] if clause else []
     return found
+
+
+def _written(sentence: str, words: Pack) -> str:
+    """A sentence as it is spelled in the frames, without what is said by the way."""
+    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
+    for written, meant in words.written:
+        sentence = written.sub(meant, sentence)
+    return " ".join(sentence.split())
 
 
 def _split(name: str, text: str, words: Pack) -> Iterator[str]:
@@ -303,8 +394,12 @@ def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
 
 
 def _facts(frame: Frame, found: re.Match[str], clause: str, words: Pack) -> Iterator[Attribute]:
-    groups = {name: _trimmed(clause[slice(*found.span(name))], words) for name in frame.slots if found[name]}
     many = next((name for name, kind in frame.slots.items() if kind in SEVERAL), "")
+    groups = {name: clause[slice(*found.span(name))] for name in frame.slots if found[name]}
+    groups = {
+        name: text if frame.slots[name] == "names" else _trimmed(text, words)  # each name is trimmed alone
+        for name, text in groups.items()
+    }
     for name, kind in frame.slots.items():
         if name in groups and name != many and not _fits(words.plain(groups[name]), words.slot(kind)):
             return
