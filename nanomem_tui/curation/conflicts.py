@@ -228,9 +228,9 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
     later: defaultdict[str, set[str]] = defaultdict(set)
     many: Counter[str] = Counter()
     for one in pairs:
+        many.update(one.ids)
         if one.judged.relation != "unsure":
             later[one.older.id].add(one.newer.id)
-            many.update(one.ids)
     return [
         one
         for one in pairs

@@ -37,7 +37,7 @@ def test_what_is_written_first_makes_it_a_workspace(empty: Path, run: Run, line:
 
 
 def test_an_import_makes_it_one(empty: Path, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("- sits by the window\n")
+    (tmp_path / "notes.md").write_text("- Ana lives in Oslo\n")
     done = run("memory", "import", tmp_path / "notes.md", "--yes", "--workspace", empty)
     assert (done.code, run("memory", "status", "--json", "--workspace", empty).json["items"]["total"]) == (0, 1)
 

@@ -89,7 +89,6 @@ def test_what_hermes_remembers_is_imported_entry_by_entry(hermes: Path, tmp_path
         assert "USER.md" in plan.splitlines()[1]
         for text in (
             "The gateway runs in Docker.",
-            "The team chat needs a mention.",
             "Speaks French.",
             "Is called Rob.",
         ):

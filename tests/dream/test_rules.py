@@ -119,7 +119,7 @@ def test_what_owner_and_others_say_in_a_chat_is_read_as_a_message() -> None:
 
 
 def test_what_lasts_of_what_somebody_else_says_in_a_conversation_waits_for_a_person() -> None:
-    proposal = dream("- [durable] Gina said: I've been vegetarian since 2010. How are you?")
+    proposal = dream("- [durable] Gina said: I've been vegetarian since 2010.")
     assert proposal.edits == ()
     [held] = proposal.refused
     assert (held.edit.file, held.edit.section) == (MEMORY, "People")

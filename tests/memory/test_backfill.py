@@ -93,7 +93,7 @@ def test_a_kind_of_a_heading_holds_for_what_is_under_it() -> None:
     kinds = {piece.text: piece.kind for piece in markdown.pieces(text, "x")[0]}
     assert kinds == {
         "window seats": "preference",
-        "Food: no coriander": "preference",
+        "no coriander": "preference",
         "The NAS is at 10.0.0.5": "fact",
         "The backup stays at Hetzner": "decision",
     }

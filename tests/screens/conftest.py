@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui.demo import build
 
 TOLD = {
-    203: ("has its database on PostgreSQL 16", "is deployed from Frankfurt"),
+    203: ("is deployed from Frankfurt", "pays 12 EUR a month for its domain"),
     204: ("has a freeze from 20 December", "is led by Priya Nair"),
     205: ("keeps its logs for 90 days",),
     206: ("bills customers in euros", "has its repository on Codeberg"),

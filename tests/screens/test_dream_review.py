@@ -238,7 +238,7 @@ async def test_one_edit_that_no_file_can_hold_does_not_keep_the_others_from_bein
     said = warnings(monkeypatch)
     async with console(home, "dream", size=(80, 24)) as on:
         await on.press("T", "*", "+")
-        await on.shows("4 of 5 decided")
+        await on.shows("3 of 4 decided")
         assert said == ["Not accepted: has a ␛[31mred␇ bell (control characters)"]
         await on.press("r")
         await on.shows("3 edits accepted, 0 rejected, 1 open", "y apply  ")
@@ -304,7 +304,7 @@ async def test_what_the_guards_refused_says_why_and_may_be_accepted(
 async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> None:
     async with console(home, "dream", size) as on:
         await on.press("T", "+", "enter")
-        await on.shows("+ - Melanie")
+        await on.shows("+ - Project")
         await on.press("+", "escape")
         await on.shows(f"2 of {EDITS} decided")
 
