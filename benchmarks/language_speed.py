@@ -107,7 +107,8 @@ def main() -> None:
         goal = f"  goal {row['goal_ms']:g} ms" if row["goal_ms"] else ""
         print(f"{row['characters']:>7,} characters  {row['ms']:>7.2f} ms  the floor {row['split_ms']:.3f} ms{goal}")
     if options.json:
-        options.json.write_text(json.dumps({"known": options.known, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        body = {"benchmark": "language_speed", "seed": 1, "runs": options.rounds, "known": options.known, "rows": rows}
+        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
