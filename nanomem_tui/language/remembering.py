@@ -53,6 +53,15 @@ _QUESTION = re.compile(
     r"行不)[啊呀呢的了]?[。！!.\s]*$",
     re.IGNORECASE,
 )
+_INDIRECT = re.compile(
+    r"(?:(?:please|can you|could you|so|ok|now|hey|just|and),? )*(?:guess|remind me|tell me(?: again)?|do you (?:know|"
+    r"remember|recall))(?: again)?,? (?:what|which|who|whose|where|when|how|why|if|whether)\b|"
+    r"rate?(?: mal)?,? (?:was|welche\w*|wo|wer|wie|wann)\b|(?:adivina|adivinha|indovina|devine),? (?:qu|cu|d[oó]nde|"
+    r"o que|onde|dove|chi|cosa|où|ce que|com)\w*|(?:угадай|отгадай)\w*,? |(?:你|来|那)?猜(?:猜|一?下|一猜)|"
+    r".*(?:当ててみて|맞혀\s?봐|맞춰\s?봐)",
+    re.IGNORECASE,
+)
+"""A question that is put as an order: “guess which company I work for”."""
 _NOT_FORGET = (
     r"(?:(?:i|we)(?:'d| would| do)? (?:don't|do not|wouldn't|would not|not|never) want you to|(?:do not|don't|never) "
     r"let me|(?:make sure|be sure|see to it)(?: that)? (?:you (?:do not|don't|never)|not to)|(?:you )?(?:must|should|"
@@ -215,7 +224,8 @@ def _of(part: str, reading: reader.Reading, wished: str) -> Said | None:
         return Said(what, kind_of(what), explicit=True, intent=intent) if what else None
     if reading.act == "forget" or is_unwanted(plain):
         return None
-    asks = part.endswith(("?", "？", "吗", "嗎")) and reading.act != "remember"
+    asks = part.endswith(("?", "？", "吗", "嗎")) or _INDIRECT.match(plain) is not None
+    asks = asks and reading.act != "remember"
     if asks or (reading.act in ("question", "order") and reading.lasting < KEEP):
         return _before_a_question(part)
     if reading.act != "quoted" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):

@@ -129,3 +129,20 @@ def test_a_rule_that_names_an_address_waits_for_a_person(text: str) -> None:
     assert (candidate.intent, candidate.explicit) == ("rule", True)
     verdicts = capture.judge([candidate], Settings())
     assert (verdicts.accepted, [finding.why for _, finding in verdicts.quarantined]) == ((), [capture.TO_AN_ADDRESS])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guess which company I work for",
+        "Remind me which hotel we booked in Turin",
+        "so tell me again what my dog is called",
+        "Rate mal, wo ich wohne",
+        "Adivina dónde trabajo",
+        "Devine où j'habite",
+        "угадай, где я работаю",
+        "猜猜我在哪家公司上班",
+    ],
+)
+def test_a_question_that_is_put_as_an_order_is_no_memory(text: str) -> None:
+    assert read(text).said == ()
