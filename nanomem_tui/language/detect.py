@@ -17,6 +17,8 @@ _SCRIPTS = (
     ("ru", re.compile(r"[\u0400-\u04ff]")),
 )
 _LETTER = re.compile(r"[^\W\d_]")
+LIKELY = 0.6
+"""How many of the small words of the likeliest language another one needs to be likely too."""
 LATIN = ("en", "de", "es", "fr", "pt", "it")
 
 
@@ -38,13 +40,14 @@ def latin_languages_of(text: str) -> list[str]:
     """Return the languages with Latin letters of which small words stand in a text, the likeliest first.
 
     >>> latin_languages_of("mi chiamo Giulia e vivo a Bologna")
-    ['it', 'es', 'pt', 'de', 'fr']
+    ['es', 'it']
     """
     votes: Counter[str] = Counter()
     for word in set(tokens(text)):
         for code in _small_words().get(word, ()):
             votes[code] += 1
-    return sorted((code for code in LATIN if votes[code]), key=lambda code: -votes[code])
+    least = LIKELY * max(votes.values(), default=0)
+    return sorted((code for code in LATIN if votes[code] and votes[code] >= least), key=lambda code: -votes[code])
 
 
 @lru_cache(1)
