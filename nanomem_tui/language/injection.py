@@ -64,7 +64,7 @@ _HUSH = "|".join(
 )
 """How to keep something from somebody begins."""
 
-_SITE = r"[\w-]+\.(?:com|net|org|io|dev|app|xyz|top|info|biz|ru|cn|example)(?![a-z0-9_-])"
+_SITE = r"(?<![\w-])[\w-]+\.(?:com|net|org|io|dev|app|xyz|top|info|biz|ru|cn|example)(?![a-z0-9_-])"
 _SIGNS_OF_PLACES = "|".join(
     (
         "@|http|www.|.com|.net|.org|.io|.dev|.app|.xyz|.top|.info|.biz|.ru|.cn|.example|account|iban|wallet",
