@@ -19,6 +19,8 @@ from nanomem_tui.language.simplified import simplified, straight
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
 
+MAX_SENTENCES = 100
+"""Sentences of a message that is read: a longer one is a list or something pasted."""
 MAX_SENTENCE = 400
 """Characters of a sentence that is read; a longer one is no plain statement."""
 PLAY = "a song, a story, a game, a joke or a quotation"
@@ -88,6 +90,8 @@ def why_not(text: str) -> str:
     if len(text) > MAX_MESSAGE:
         return f"more than {MAX_MESSAGE:,} characters"
     sentences = [_plain(one) for one in remembering.sentences(text)]
+    if len(sentences) > MAX_SENTENCES:
+        return f"more than {MAX_SENTENCES} sentences"
     if language.read(text).is_unwanted or any(_has("unwanted", one) for one in sentences):
         return UNWANTED
     if any(_has("play", one) or _is_fiction(one) for one in sentences):
