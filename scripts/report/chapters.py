@@ -61,7 +61,12 @@ CHAPTERS = (
     Chapter(
         "Turns, checkpoints, opening",
         "What an agent waits for: changes, what keeps them, and the first answer of a store that was closed.",
-        {"turn_speed": speeds.turn_speed, "keeping_speed": speeds.keeping_speed, "store_speed": speeds.store_speed},
+        {
+            "turn_speed": speeds.turn_speed,
+            "language_speed": speeds.language_speed,
+            "keeping_speed": speeds.keeping_speed,
+            "store_speed": speeds.store_speed,
+        },
         (
             Drawn("turn", "Changes, in µs", logarithmic=True),
             Drawn("keeping", "Checkpoints, in ms", logarithmic=True),

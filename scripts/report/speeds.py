@@ -144,6 +144,18 @@ def by_engine(found: Figures) -> dict[str, dict[str, dict[str, float]]]:
     return read
 
 
+def language_speed(found: Figures) -> Iterator[Measure]:
+    """What it costs to read a message in a turn."""
+    for row in found["rows"]:
+        yield Measure(
+            f"a message of {row['characters']:,} characters read, {found['known']:,} memories of who speaks",
+            row["ms"],
+            floor={"cut into words": row["split_ms"]},
+            of="cut into words",
+            goal=row["goal_ms"],
+        )
+
+
 def turn_speed(found: Figures) -> Iterator[Measure]:
     """What a turn writes, and what it costs."""
     floors = {
