@@ -140,6 +140,14 @@ def in_order(counts: Counter[str]) -> Counter[str]:
     return Counter({name: counts[name] for pair in OF.items() for name in reversed(pair)})
 
 
+def with_all(found: dict[str, Counter[str]]) -> dict[str, Counter[str]]:
+    """The counts, and those of all together."""
+    whole = Counter[str]()
+    for counts in found.values():
+        whole.update(counts)
+    return {name: in_order(counts) for name, counts in {**found, "all": whole}.items()}
+
+
 def messages(half: str, show: bool) -> dict[str, Counter[str]]:
     """What turns keep, by language."""
     found: dict[str, Counter[str]] = {}
@@ -287,14 +295,8 @@ def archive(half: str, show: bool) -> dict[str, Counter[str]]:
         found[source.name if half == "open" else f"no. {len(found) + 1}"] = counts
         if show:
             print(f"{source.name}\n" + "\n".join(differs))
-    every = Counter[str]()
-    for counts in found.values():
-        every.update(counts)
-    return {
-        name: in_order(counts)
-        for name, counts in {**found, "all": every}.items()
-        if show or name == "all"
-    }
+    every = with_all(found)
+    return every if show else {"all": every["all"]}
 
 
 def dream(workspace: Path) -> tuple[list[LineEdit], list[LineEdit]]:
@@ -406,14 +408,8 @@ def notes(half: str, show: bool) -> dict[str, Counter[str]]:
         found[source.name if half == "open" else f"no. {len(found) + 1}"] = counts
         if show:
             print(f"{source.name}\n" + "\n".join(differs))
-    every = Counter[str]()
-    for counts in found.values():
-        every.update(counts)
-    return {
-        name: in_order(counts)
-        for name, counts in {**found, "all": every}.items()
-        if show or name == "all"
-    }
+    every = with_all(found)
+    return every if show else {"all": every["all"]}
 
 
 def gather(source: Path, memory: Path) -> dict[str, str]:
@@ -544,10 +540,7 @@ def by_language(
         differs = read(label, found.setdefault(language, Counter()))
         if show and differs:
             print(f"{label['id']} {differs}")
-    whole = Counter[str]()
-    for counts in found.values():
-        whole.update(counts)
-    return {name: in_order(counts) for name, counts in {**found, "all": whole}.items()}
+    return with_all(found)
 
 
 PARTS = {

@@ -87,7 +87,7 @@ _NEARLY = 4  # letters that two forms of a word have in common at least
 
 
 def missing(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
-    """The words of which no form is there."""
+    """The wanted words that are missing in any form."""
     near: dict[str, list[str]] = {}
     for word in there:
         near.setdefault(word[:_NEARLY], []).append(word)

@@ -156,7 +156,7 @@ def _of_values(line: Known, text: str) -> Iterator[str]:
 
 
 def _of_field(line: Known, said: frozenset[str], text: str) -> Iterator[str]:
-    """How the key and the value of a field stand to what is said."""
+    """Which words of a field's key and value the new statement has."""
     field = line.field
     if not field:
         yield "no field"

@@ -79,8 +79,8 @@ def _value_for(key: str, said: str) -> str:
 
 
 def _swapped(old: str, said: str) -> tuple[str, str] | None:
-    """The old text with the one value exchanged of which the new one has another of the same kind, where the new one
-    says little more than that; with the value that went."""
+    """The old text with its one value replaced by the new one of the same kind, and the value that went; None where the
+    new text says much more than that."""
     fits = [
         (one, other)
         for one in values(old)

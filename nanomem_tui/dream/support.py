@@ -56,7 +56,7 @@ def _unsaid(new: str, said: str, old: str, around: str) -> str:
 
 
 def _lost(edit: LineEdit, said: str) -> str:
-    """Whether a line goes of which the new one is neither another value nor the denial, and no entry speaks."""
+    """Why a line must not be replaced: no entry speaks of it, and the new line neither updates nor denies it."""
     old, new = plain(edit.old), plain(edit.new)
     lost = details.words(old) - details.words(new)
     if not lost or not details.missing(lost, details.words(said)) or _of_one_field(old, new):
@@ -110,7 +110,7 @@ def _moved(edit: LineEdit, said: str) -> str:
 
 
 def _may_go(edit: LineEdit, today: str, text: str) -> bool:
-    """Whether a line may go whatever is said: it says nothing, is over, or stands in its list twice."""
+    """Whether a line may go without evidence: it is empty, over, or twice in its list."""
     return not details.words(edit.old) or dates.is_over(edit.old, today) or tidy.has_copy(text, edit)
 
 

@@ -146,8 +146,8 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
 
 
 def _aside(text: str) -> Iterator[str]:
-    """What is said beside a greeting, a question or a task, or reads as if it were of the moment or of others alone
-    (“I'm Ana, nice to meet you”), up to words of others."""
+    """The statements of a text that the reader passes over (“I'm Ana, nice to meet you”): beside a greeting, a question
+    or a task, or taken for chatter or a quotation. Nothing behind somebody else's words."""
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
         part, parts = parts[0], parts[1:]

@@ -299,7 +299,7 @@ def _is_own(text: str, upto: int, words: Pack) -> bool:
 
 
 def _is_denied(text: str, upto: int, words: Pack) -> bool:
-    """Whether what goes before a place of a text in its clause denies what is said there."""
+    """Whether the clause denies, before that place, what is said there."""
     clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, upto)), default=0)
     return words.pattern("denied").search(text, clause, upto) is not None
 
@@ -333,7 +333,7 @@ def is_one_statement(sentence: str, language: str) -> bool:
 
 
 _MORE = re.compile(r"[,;:，；：—–(（\"“«]|\s-\s|\n")
-"""What a clause has in it that says more than one thing, or that is said by another."""
+"""Marks of a clause that says more than one thing, or quotes somebody."""
 
 
 def clauses(sentence: str, language: str) -> list[str]:

@@ -40,7 +40,12 @@ def is_telling(text: str) -> bool:
     return len(text.strip()) >= TELLING
 
 
-def made_of(value: Mapping[str, Any]) -> list[str]:
+def _words(value: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """What a row says in the fields of these names, and in the file that it was made of."""
+    return [*(value[name] for name in names if isinstance(value.get(name), str)), *_made_of(value)]
+
+
+def _made_of(value: Mapping[str, Any]) -> list[str]:
     """The words of the Markdown file that a memory was made of, where it says them in other words."""
     meta = value.get("meta")
     source = meta.get("from") if isinstance(meta, Mapping) else None
@@ -51,8 +56,7 @@ def made_of(value: Mapping[str, Any]) -> list[str]:
 def kept_of_row(values: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
     """(texts, whole rows) of one row, of which `values` are what it says now and said before, or parts of that."""
     of_tool = any(str(value.get("trigger", "")).startswith("tool:") for value in values)
-    every = [value[name] for value in values for name in _SAID_BY if isinstance(value.get(name), str)]
-    every += [text for value in values for text in made_of(value)]
+    every = [text for value in values for text in _words(value, _SAID_BY)]
     texts = [] if of_tool else list(filter(is_telling, every))
     whole = [value for value in values if "text" in value or {"trigger", "better_action"} <= value.keys()]
     rows = [said for value in whole if (said := row_says(value)) and said not in texts]
@@ -211,9 +215,7 @@ def _said(row: AnyRow) -> list[str]:
 
 def _texts(value: Mapping[str, Any]) -> list[str]:
     """The words of a row, or of a patch of one, and those of the file that it was made of."""
-    every = [value[name] for name in _SAYS if isinstance(value.get(name), str)]
-    every += made_of(value)
-    return [text for text in every if text and not _CATEGORY.fullmatch(text)]
+    return [text for text in _words(value, _SAYS) if text and not _CATEGORY.fullmatch(text)]
 
 
 def _was(ws: Workspace, key: str) -> Iterator[Mapping[str, Any]]:
