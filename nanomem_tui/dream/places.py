@@ -221,7 +221,7 @@ class Outline:
 
     def _weight(self, words: Iterable[str]) -> float:
         count = len(self._sections)
-        return sum(math.log(1 + count / found) for word in words if (found := self._found[word]) > 0)
+        return math.fsum(math.log(1 + count / found) for word in words if (found := self._found[word]) > 0)
 
 
 def _of_subject(

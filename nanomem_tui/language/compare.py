@@ -84,7 +84,8 @@ class Pack(NamedTuple):
     def shares(self, found: set[str]) -> dict[str, float]:
         """Return how likely each label is, for a pair with these features."""
         rows = [self.bias, *filter(None, map(self.weights.get, found))]
-        sums = list(map(sum, zip(*rows, strict=True)))
+        # A set has another order in each process: only an exact sum is the same in all of them.
+        sums = list(map(math.fsum, zip(*rows, strict=True)))
         most = max(sums)
         shares = [math.exp(one - most) for one in sums]
         whole = sum(shares)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,3 +257,25 @@ def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None
     size = len(apply_edits(FILES, edits[:2])[USER].encode())
     checked = check(FILES, edits, dict(enumerate(contents, 1)), Limits(max_bytes=size))
     assert (len(checked.edits), [r.edit for r in checked.refused]) == (2, [edits[2]])
+
+
+def test_dreams_write_the_same_in_every_process() -> None:
+    program = (
+        "import pathlib, tempfile; from nanomem_tui.demo import build\n"
+        "names = ('SOUL.md', 'USER.md', 'memory/MEMORY.md')\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    build(pathlib.Path(folder) / 'demo')\n"
+        "    for name in names: print((pathlib.Path(folder) / 'demo' / 'workspace' / name).read_text())\n"
+    )
+    written = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "3")
+    }
+    (files,) = written
+    assert "Pixel" in files
