@@ -31,6 +31,7 @@ DUMP = "a dump of messages, no summary"
 """Why the rules could not read a line: what it says is known to nobody."""
 ORDER = "it reads like an order to the agent"
 OTHERS = "somebody else said it in a conversation"
+WHOM = "it is not clear of whom or what it tells"
 UNSURE = "it is not clear whether it lasts"
 LEAST = {"permanent": 0.12, "correction": 0.12, "durable": 0.3, None: 0.75}
 """How likely a line has to last, by its mark, to be written."""
@@ -125,29 +126,36 @@ def facts_of(entry: HistoryEntry, owner: str = "") -> tuple[list[Fact], list[Ski
 @lru_cache(4096)  # a Dream asks of what later entries say, time and again
 def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact | Skipped, ...]:
     result: list[Fact | Skipped] = []
-    about = ""
+    about, before, is_person, language = "", "", False, language_of(content)
     for line in lines_of(_FENCED.sub("", content)):
         here = ""
         for found in _read(line, cursor, owner):
-            here = _person(found.text) or here
+            here = _person(found.text, language) or here
             about = here or about
             if isinstance(found, Skipped):
                 result.append(found)
                 continue
             other = "" if about == owner or found.person else about
             told, held = spoken.with_subject(found.text, other) if other else found.text, found.held
-            if told != found.text and not here and found.mark is None:  # of whom a line before tells, or of the owner
-                told, held = found.text, held or UNSURE
+            if told != found.text and not here and not (found.mark and before == other):  # or of the owner
+                told, held = (told if found.mark else found.text), held or WHOM
+            elif told == found.text and not found.person and spoken.with_subject(told, before) != told:
+                told = spoken.with_subject(told, before)
+                held = held or ("" if found.mark and is_person else WHOM)
+            if spoken.points_back(told) and not found.person:
+                held = held or WHOM
+            before = spoken.subject_of(found.text) if language != "de" else ""
+            before = "" if before == owner else before
+            is_person = found.label == "person"
             result += _checked(replace(found, text=dates.absolute(told, timestamp), held=held))
     return tuple(result)
 
 
-def _person(text: str) -> str:
+def _person(text: str, language: str) -> str:
     """The name of the person that a text begins with, "" where it begins with no name of a person."""
     name = spoken.subject_of(text)
-    label = lines.read(text).label if name else ""
-    known = name.lower() in reader.pack(language_of(text)).names
-    return name if label == "person" or (known and label in ("event", "moment")) else ""
+    is_known = name.lower() in reader.pack(language).names
+    return name if is_known and lines.read(text).label in ("person", "event", "moment") else ""
 
 
 def _checked(fact: Fact) -> list[Fact]:
@@ -201,7 +209,7 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
     if line.is_bullet and len(text) <= _LONG:
         yield _judged(text, f"- {text}", fact)
         return
-    found = [_judged(one, one, fact) for one in split(text, spaced=True)] or [_judged(text, text, fact)]
+    found = [_judged(one, one, fact) for one in split(text)] or [_judged(text, text, fact)]
     kept = [one for one in found if isinstance(one, Fact)]
     if len(kept) == len(found) and mark in KEEP_MARKS and not any(one.held for one in kept):
         yield replace(kept[0], text=" ".join(one.text for one in kept))

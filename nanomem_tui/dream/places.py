@@ -22,17 +22,28 @@ from nanomem_tui.language.pair_features import LIGHT
 from nanomem_tui.language.spoken import is_of, subject_of
 from nanomem_tui.language.statement import meaning, statement
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.language.topics import names_of_heading, title_of, topics_of_heading, topics_of_line
+from nanomem_tui.language.topics import (
+    cues_of,
+    names_of_heading,
+    title_of,
+    topics_of_heading,
+    topics_of_line,
+    without_paths,
+)
 from nanomem_tui.language.values import values
 
-VERSION = 3
+VERSION = 4
 """Changes when the features do: the pack is made anew."""
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 """The subject of a section that is made for a line of a kind which is about nothing else that is known."""
 _SURE = 0.6  # how likely a section has to be right
+_CLEARLY = 0.4  # … and how much likelier than any other
 _LIKELY = (0.2, 0.4)  # … to be proposed; to take a line that the agent marked, which nobody looks at
 _TASTE = 0.8  # how likely a line has to be a preference, to go where these are
+_SURELY_RULE = 0.8  # how likely a line has to be a rule for the assistant, to be written among its rules unseen
+_OF_SOMEBODY = frozenset({"health", "family"})
 _RULE = 0.5  # how likely a line has to be a rule for the assistant, to go nowhere but to its own file
+_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure", "hearsay", "hedge", "if"})
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
 _LITTLE = frozenset(
     "mark freq day part do:start do:take do:make do:plan do:want do:keep do:please do:leave".split()
@@ -84,6 +95,7 @@ def stems(text: str) -> frozenset[str]:
 @lru_cache(16384)
 def _subject_stems(text: str) -> frozenset[str]:
     """The stems of a text without what says only when, how often, or that something begins."""
+    text = without_paths(text)
     for value in values(text):
         if value.kind in ("date", "time"):
             text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
@@ -142,16 +154,31 @@ class Outline:
         if share < _LIKELY[bool(fact.mark)] and other > share / 2:
             # rather a heading of its own than one that says something else
             best = own
+        rivals = [share for share, one in scored if one is not best and _is_rival(one, best)]
+        return Place(best.file, best.title, self._is_sure(fact, best, share, max(rivals, default=0.0)))
+
+    def _is_sure(self, fact: Fact, best: Section, share: float, second: float) -> bool:
+        """Whether a section is so surely the right one for a fact, and no other one, that nobody has to look."""
+        if fact.mark == "permanent":
+            return True
+        if best.file == SOUL:
+            is_of_somebody = subject_of(fact.text) != "" or not topics_of_line(fact.text).isdisjoint(_OF_SOMEBODY)
+            is_rule = fact.kinds.get("rule", 0.0) >= _SURELY_RULE
+            return fact.mark is not None and is_rule and not is_of_somebody and not doubts(fact.text)
         is_first = best.is_new and not self._of.get(best.file)  # a file without sections
-        is_taste = best.file == USER and fact.kinds.get("preference", 0.0) >= _TASTE and "preferences" in best.topics
-        return Place(best.file, best.title, best.file != SOUL and (share >= _SURE or is_first or is_taste))
+        is_taste = best.file == USER and fact.kinds.get("preference", 0.0) >= _TASTE
+        if is_first or (is_taste and "preferences" in best.topics):
+            return is_taste or fact.mark is not None
+        may_be_made = not best.is_new or (best.file == USER and fact.mark is not None)
+        return share >= _SURE and share >= second + _CLEARLY and may_be_made
 
     def candidates(self, fact: Fact) -> list[Candidate]:
         """Return the sections that a fact may go to, those included that would be made, and what speaks for each."""
         about = topics_of_line(fact.text)
         words = _subject_stems(f"{fact.under} {fact.text}") - stems(self._owner)
-        names = (_names_of_line(fact.text) | stems(subject_of(fact.text))) - stems(self._owner)
-        first = _names_of_line(" ".join(fact.text.split()[:_BEGINS])) - stems(self._owner) - stems("Project")
+        said = without_paths(fact.text)
+        names = (_names_of_line(said) | stems(subject_of(said))) - stems(self._owner)
+        first = _names_of_line(" ".join(said.split()[:_BEGINS])) - stems(self._owner) - stems("Project")
         sections = [one for one in self._sections if not _is_of_another_project(one, first, fact)]
         sections += self._made(fact, about, sections)
         if fact.person:
@@ -176,6 +203,9 @@ class Outline:
                 features.update(f"{name} share {step}" for step in (0.1, 0.2, 0.4, 0.6) if all_[n] >= step * whole > 0)
                 if all_[n] and all_[n] == max(all_):
                     features.add(f"{name} most")
+            if called := _called(one.title):
+                both = words & called
+                features.add(f"called {'all' if both == called else 'part' if both else 'otherwise'}")
             for name in names & (one.names | one.heading):
                 features.add("name here only" if known[name] == 1 else "name here too")
             if not names & (one.names | one.heading) and known:
@@ -252,12 +282,28 @@ def _of_subject(
     yield from (f"kind {kind}" for kind in kinds & one.kinds)
 
 
+def _is_rival(section: Section, best: Section) -> bool:
+    """Whether a line that belongs to a section would be wrong in another one: not in one for the same."""
+    return section.file != SOUL and not section.is_new and section.topics.isdisjoint(best.topics)
+
+
+def doubts(text: str) -> bool:
+    """Whether a line is only supposed, heard, a joke, or said by a stranger."""
+    return not (cues_of(text) | statement(text).marks).isdisjoint(_DOUBTFUL)
+
+
 def _is_of_another_project(section: Section, names: frozenset[str], fact: Fact) -> bool:
     """Whether a section is of a project with a name, and a fact begins with another name."""
     if "projects" not in section.topics or not names or names & (section.names | section.heading):
         return False
     named = titles.telling(section.title)
     return bool(named) and not named & details.words(f"{fact.under} {fact.text}")
+
+
+@lru_cache(4096)
+def _called(title: str) -> frozenset[str]:
+    """The words of a title that name somebody or something."""
+    return stems(" ".join(names_of_heading(title)))
 
 
 @lru_cache(4096)

@@ -18,7 +18,7 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import Value, values
 
-_MUCH = 3  # words that a line may not lose unseen
+_MUCH = 2  # words that a line may not lose unseen
 _FEW = 3  # words by which a statement may say more than the value that changed
 _LINK = re.compile(
     r"(?:\s*[:：=]\s*|\s+(?:is|are|has changed to|changed to|ist|es|est|é|è|теперь|—)\s+(?:now\s+)?|\s*[是为]\s*)"
@@ -50,7 +50,9 @@ def loses(line: Known, new: str) -> bool:
     """Whether much of what a line says would be gone with a new one in its place."""
     old = stems(line.statement)
     lost = old - stems(new)
-    return len(lost) >= _MUCH and 2 * len(lost) > len(old)
+    if is_wide(line.statement):  # pairs of characters, of which a word has several
+        return len(lost) > _MUCH and 2 * len(lost) > len(old)
+    return len(lost) >= _MUCH
 
 
 def _instead(whole: str, lead: str, wrong: str, right: str) -> str:

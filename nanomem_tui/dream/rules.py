@@ -20,7 +20,7 @@ from nanomem_tui.dream.entry_lines import lines_of
 from nanomem_tui.dream.facts import FIRST_PERSON, SOUL, UNSURE, USER, Fact, Skipped, facts_of
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.known import FIELD, Known, Lines, telling
-from nanomem_tui.dream.places import Outline, Place, stems
+from nanomem_tui.dream.places import Outline, Place, doubts, stems
 from nanomem_tui.dream.relations import Relation, relations, tells_change
 from nanomem_tui.dream.rewrite import loses, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
@@ -34,6 +34,8 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.vetoes import limits
 
+_REPEATS = (0.1, 0.7)  # how likely a line has to be repeated that a person is asked; whatever the sentences say
+_ALSO_SAME = 0.15  # … how likely the sentences say the same, else
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
 _SURELY = 0.85  # … where the agent did not mark the fact
@@ -42,15 +44,15 @@ _MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; wher
 _ALIKE = 0.25  # share of words in common with a fact that tells a change, for a line to be asked about
 _LIST = 4  # more lines than that, of which a fact could change each, are a list of its kind
 _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earlier one says
-_DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure", "hearsay", "hedge", "if"})
 
 
 class Verdict(NamedTuple):
-    """What a fact is to the lines that are there: the line it repeats, or changes, or those it may mean."""
+    """What a fact is to the lines that are there: the line it repeats, or changes, or those it may change or repeat."""
 
     same: Known | None = None
     changes: Known | None = None
     maybe: tuple[Known, ...] = ()
+    repeats: tuple[Known, ...] = ()
 
 
 class RulesDreamer:
@@ -153,9 +155,11 @@ class _Work:
         if found.maybe:
             told = " and ".join(f"“{secrets.mask(other.text)}”" for other in found.maybe[:2])
             return self._hold(line, f"it may contradict {told}")
-        if fact.mark is None and (cues_of(fact.text) | statement(fact.text).marks) & _DOUBTFUL:
+        if fact.mark is None and doubts(fact.text):
             return self._hold(line, UNSURE)
-        if fact.mark is None and not place.sure:
+        if found.repeats:
+            return self._hold(line, f"it may repeat “{secrets.mask(found.repeats[0].text)}”")
+        if not place.sure:
             return self._hold(line, "no section is like it")
         return self._make(line)
 
@@ -172,7 +176,11 @@ class _Work:
         if fact.person:  # what somebody said stands beside what they said before
             return Verdict(same=next((line for line, _ in near if details.says(fact.text, line.text)), None))
         near = [pair for pair in near if not is_quoted(pair[0])]
-        found = [_certain(one, fact) for one in relations(fact, near, place, self.owner)]
+        likely = relations(fact, near, place, self.owner)
+        likely = [one if self._may_repeat(one, fact) else one._replace(same=0.0) for one in likely]
+        alike = sorted((one for one in likely if one.same), key=lambda one: -one.same)
+        repeats = tuple(one.line for one in alike if not _is_placeholder(one.line))
+        found = [_certain(one, fact) for one in likely]
         said = [one for one in found if one.same >= _SAME and self._may_say(one.line, fact)]
         if said:
             return Verdict(same=max(said, key=lambda one: one.same).line)
@@ -182,15 +190,21 @@ class _Work:
         if is_sure and len(changed) == 1 and self._may_change(changed[0].line, fact):
             return Verdict(changes=changed[0].line)
         maybe = [one.line for one in found if one.same + one.changes >= _MAYBE[bool(fact.mark)]]
-        maybe = [line for line in maybe if not _is_placeholder(line)]
+        maybe = [one for one in maybe if not _is_placeholder(one) and not another_number(one.text, fact.text)]
         if len(maybe) > _LIST:  # one more of a list of its kind
-            return Verdict()
+            return Verdict(repeats=repeats)
         if not maybe and fact.mark is None and tells_change(fact):  # it says that something is otherwise: not of what
             maybe = [line for line, alike in near if alike >= _ALIKE]
         if fact.mark:  # what the agent marked waits only where it may be of the same one
             maybe = [one for one in maybe if not _says_more(fact.text, one)]
             maybe = [one for one in maybe if not another_subject(one, fact.text, self.owner)]
-        return Verdict(maybe=tuple(maybe))
+        return Verdict(maybe=tuple(maybe), repeats=repeats)
+
+    def _may_repeat(self, one: Relation, fact: Fact) -> bool:
+        """Whether a fact may say what a line says, so that a person is asked."""
+        if one.same < _REPEATS[0] or another_number(one.line.text, fact.text):
+            return False
+        return one.same >= _REPEATS[1] or shares_of(one.line.statement, fact.text)["same"] >= _ALSO_SAME
 
     def _may_say(self, line: Known, fact: Fact) -> bool:
         """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
@@ -203,7 +217,7 @@ class _Work:
 
     def _may_change(self, line: Known, fact: Fact) -> bool:
         """Whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
-        if line.file == SOUL and fact.mark is None:
+        if (line.file == SOUL and fact.mark is None) or "also" in statement(fact.text).marks:
             return False
         return self._is_of(line, fact) and not change_barred(line, fact.text, self.owner)
 

@@ -65,8 +65,9 @@ _DENIED = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?:[,;,；—–]|\s)\s*(?:(?:and |und |y |et |e )?\b(?:not|instead of|rather than|no longer|nicht(?: mehr)?|"
-        r"statt|no|en vez de|ya no|pas|plus|au lieu de|não|em vez de|non|invece di|а не|не|вместо)\b|而?不再?是|而非)"
+        r"(?:[,;，；—–]\s*(?:(?:and |und |y |et |e )?\b(?:not|no longer|nicht(?: mehr)?|no|ya no|pas|plus|não|non|"
+        r"а не|не)\b|而?不再?是|而非)|(?:[,;，；—–]|\s)\s*\b(?:instead of|rather than|statt|en vez de|au lieu de|"
+        r"em vez de|invece di|а не|вместо)\b)"
         rf"\s*{_WRONG}\s*[.。!]?$",
         re.IGNORECASE,
     ),
@@ -194,6 +195,18 @@ def with_subject(text: str, name: str) -> str:
         return text
     ends = "'s" if found["whose"] or found["is"] else ""
     return f"{name}{ends}{text[found.end() :]}"
+
+
+_POINTS = re.compile(r"(?:it|it['’]s|they|they['’]re|that['’]s|c['’]est|ça|cela|это)(?![\w'’])", re.IGNORECASE)
+
+
+def points_back(text: str) -> bool:
+    """Whether a statement begins with a word for something that was named before it.
+
+    >>> points_back("It's 7.4 knots, not 7.2")
+    True
+    """
+    return _POINTS.match(text.strip("*_ ")) is not None
 
 
 def is_of(text: str, owner: str) -> bool:

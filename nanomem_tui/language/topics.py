@@ -14,8 +14,12 @@ from typing import Any
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
 
-_WHOLE = {"headings": 3}
+_WHOLE = {"headings": 4}
 """A word of a table that is not longer has to be the whole word; 4 elsewhere."""
+_PATHS = re.compile(
+    r"https?://\S+|(?<![^\s`\"'(=:])(?:[A-Za-z]:[\\/]|~/|\.{1,2}/|/(?=\w))[^\s`\"'),;]*|"
+    r"(?<![\w./-])[\w.-]{1,80}(?:/[\w-]{1,80})+/[\w-]*\.\w{1,5}"
+)
 _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -61,6 +65,15 @@ def _words(table: str) -> Words:
     return Words({name: topic[table] for name, topic in _body("topics").items()}, _WHOLE.get(table, 4))
 
 
+def without_paths(text: str) -> str:
+    """Return a text without addresses of pages and files: the names of their folders say nothing of what it is about.
+
+    >>> without_paths("see /home/al/report.html")
+    'see  '
+    """
+    return _PATHS.sub(" ", text)
+
+
 @lru_cache(2048)
 def topics_of_heading(title: str) -> frozenset[str]:
     """Return what a heading says that the lines under it are about.
@@ -99,7 +112,7 @@ def people_in(title: str) -> frozenset[str]:
 @lru_cache(4096)
 def topics_of_line(text: str) -> frozenset[str]:
     """Return what a line is about."""
-    return _words("words").of(text)
+    return _words("words").of(without_paths(text))
 
 
 @lru_cache(4096)

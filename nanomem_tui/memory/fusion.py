@@ -73,9 +73,9 @@ def ranked(
     rated = []
     for one in candidates:
         lexical, vector = (1 - weight) * one.score / most, weight * near.get(one.item.id, 0.0)
-        rated.append((-(lexical + vector) * growth_of(one.item), one.item.id, one.item, lexical, vector))
+        rated.append((-(lexical + vector) * growth_of(one.item), one.item.id, one, lexical, vector))
     rated.sort(key=lambda row: row[:2])
     return [
-        Scored(item, -score, Parts(item, lexical, asked, vector, distances.get(key)))
-        for score, key, item, lexical, vector in rated[:wanted]
+        Scored(one.item, -score, Parts(one.item, lexical, asked, vector, distances.get(key), one.of))
+        for score, key, one, lexical, vector in rated[:wanted]
     ]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.language.tokens import query_weights
-from nanomem_tui.memory import fusion, questions, retention, scoring
+from nanomem_tui.memory import fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.questions import Question
@@ -304,7 +304,11 @@ class Recall:
                 )
             statistics = index.statistics(words) if beside else None
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
-        more = len(found_rows) >= wanted > 0
+            more = len(found_rows) >= wanted > 0
+            items = store.snapshot.items
+            found_rows = superseded.in_their_place(
+                found_rows, lambda ids: {key: items[key] for key in ids if key in items}
+            )
         if statistics is not None:
             found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
         return _Pool(found_rows, words, corrected, "ram", more)
@@ -323,7 +327,7 @@ class Recall:
         """What the database's index finds, with what waits to be written to it; None where there is no such index."""
 
         def accept(item: Item) -> bool:
-            return item.enabled and layer_of(item) is not None
+            return (item.enabled or word_index.is_replaced(item)) and layer_of(item) is not None
 
         def find(index: search.FullText, pending: reading.Pending) -> _Pool:
             asked = index.statistics(words)
@@ -334,7 +338,11 @@ class Recall:
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
-            return _Pool(word_index.rate(rows, terms, statistics), terms, corrected, "sqlite_fts", more=False)
+            rated = superseded.in_their_place(
+                word_index.rate(rows, terms, statistics),
+                lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
+            )
+            return _Pool(rated, terms, corrected, "sqlite_fts", more=False)
 
         return reading.full_text(self._store, find)
 

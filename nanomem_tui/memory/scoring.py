@@ -85,7 +85,7 @@ class Parts(Mapping[str, Any]):
     Values only: it says the same whenever it is asked.
     """
 
-    __slots__ = ("_asked", "_distance", "_item", "_lexical", "_made", "_vector")
+    __slots__ = ("_asked", "_distance", "_item", "_lexical", "_made", "_of", "_vector")
 
     def __init__(
         self,
@@ -94,11 +94,13 @@ class Parts(Mapping[str, Any]):
         asked: tuple[Weights, date, Iterable[str]],
         vector: float | None = None,
         distance: float | None = None,
+        of: Item | None = None,
     ) -> None:
-        """`asked`: the weights, the day, and the words that were looked for; `vector` (None: nobody was asked) and
-        `distance` (None: far): what it gets for its meaning, and how far that is from the question."""
+        """`of`: the row whose words were found, where the item took its place; `asked`: the weights, the day, and the
+        words that were looked for; `vector` (None: nobody was asked) and `distance` (None: far): what it gets for its
+        meaning, and how far that is from the question."""
         self._item, self._lexical, self._asked = item, lexical, asked
-        self._vector, self._distance = vector, distance
+        self._vector, self._distance, self._of = vector, distance, of
         self._made: dict[str, Any] | None = None
 
     def _parts(self) -> dict[str, Any]:
@@ -106,7 +108,8 @@ class Parts(Mapping[str, Any]):
             weights, today, words = self._asked
             importance, recency, hits = shares(self._item, weights, today)
             self._made = {
-                "terms": sorted(map(shown, set(words).intersection(tokens(self._item.text)))),
+                "terms": sorted(map(shown, set(words).intersection(tokens((self._of or self._item).text)))),
+                **({} if self._of is None else {"replaced": self._of.id}),
                 "lexical": self._lexical,
                 **({} if self._vector is None else {"vector": self._vector}),
                 "importance": importance,
@@ -141,7 +144,7 @@ def default(
         rated = [one for one in rated if one[0] <= least]
     rated.sort()
     asked = (weights, today, words)
-    return [Scored(one.item, -score, Parts(one.item, one.score, asked)) for score, _, one in rated[:wanted]]
+    return [Scored(one.item, -score, Parts(one.item, one.score, asked, of=one.of)) for score, _, one in rated[:wanted]]
 
 
 @lru_cache(4096)

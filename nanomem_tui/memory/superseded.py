@@ -6,14 +6,17 @@ Owns the mark. A superseded row is a disabled one, so that all that leaves out w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeVar
 
 from nanomem_tui.store.values import Item, Lesson, Row, dumped
+from nanomem_tui.store.word_index import Candidate
 
 R = TypeVar("R", Item, Lesson)
 Why = Literal["outdated", "wrong"]
 FIELD, WINNER = "superseded", "supersedes"
+CHAIN = 20
+"""How often one thing may have been said anew, for the words of the first time to find the last."""
 TOLD: Mapping[str, str] = {"outdated": "it was so before", "wrong": "it was not so"}
 
 
@@ -83,6 +86,32 @@ def noted(rows: Iterable[Row]) -> str:
 def text_of(row: Row) -> str:
     """The words of an item, or what a lesson says is better."""
     return row.text if isinstance(row, Item) else row.better_action
+
+
+def in_their_place(found: Iterable[Candidate], rows: Callable[[list[str]], Mapping[str, Item]]) -> list[Candidate]:
+    """Return the rows found, those that others took the place of replaced by these: the words of what was so before
+    find what is so now. `rows` gives the items with some ids. One that stands nowhere any more is left out."""
+    standing: dict[str, Candidate] = {}
+    waiting = []
+    for one in found:
+        if (mark := mark_of(one.item)) is None:
+            standing[one.item.id] = one
+        else:
+            waiting.append((mark, one))
+    for _ in range(CHAIN):
+        if not waiting:
+            break
+        known = rows([mark.by for mark, _ in waiting])
+        several, waiting = waiting, []
+        for mark, one in several:
+            row = known.get(mark.by)
+            if row is None or row.is_deleted:
+                continue
+            if (after := mark_of(row)) is not None:
+                waiting.append((after, one))
+            elif row.enabled and (row.id not in standing or standing[row.id].score < one.score):
+                standing[row.id] = Candidate(row, one.score, one.item)
+    return [*standing.values()]
 
 
 def notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:

@@ -122,9 +122,13 @@ class FullText:
         ids = self._ranked(list(words))
         accepted: list[Item] = []
         while len(accepted) < CANDIDATES and (part := [key for (key,) in islice(ids, CANDIDATES)]):
-            found = {row.id: row for row in reading.rows(self._reading, "item", ids=part) if isinstance(row, Item)}
+            found = self.rows(part)
             accepted += [found[key] for key in part if key in found and accept(found[key])]
         return accepted[:CANDIDATES]
+
+    def rows(self, ids: list[str]) -> dict[str, Item]:
+        """Return the rows with these ids, by id."""
+        return {row.id: row for row in reading.rows(self._reading, "item", ids=ids) if isinstance(row, Item)}
 
     def _totals(self) -> tuple[int, int]:
         """How many rows there are and how many words they hold: the record that FTS5 keeps for its own bm25."""

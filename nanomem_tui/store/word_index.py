@@ -303,16 +303,21 @@ def _holds(rows: Sequence[int], place: int) -> bool:
 
 # -- the items of a memory --------------------------------------------------------------------------------------------
 
+REPLACED = '"superseded":'
+"""What the free fields of a row hold in whose place another one stands."""
+
 Group = tuple[str, str, str, str | None, str | None]
 """Scope type, scope key and kind; of what follows a person also who said it, and in which chat. Rows that agree in
 these are visible to the same people."""
 
 
 class Candidate(NamedTuple):
-    """A row that holds some of the words, and its BM25 score."""
+    """A row that holds some of the words, and its BM25 score. `of`: another row that holds them, where this one took
+    its place."""
 
     item: Item
     score: float
+    of: Item | None = None
 
 
 def group_of(item: Item) -> Group:
@@ -320,6 +325,11 @@ def group_of(item: Item) -> Group:
     if item.scope_type != "user":
         return item.scope_type, item.scope_key, item.kind, None, None
     return item.scope_type, item.scope_key, item.kind, item.sender_id, item.chat_id
+
+
+def is_replaced(item: Item) -> bool:
+    """Whether another row took the place of a row (`memory.superseded`)."""
+    return not item.enabled and REPLACED in item.meta_json
 
 
 def example_of(group: Hashable) -> Item:
@@ -345,7 +355,8 @@ def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statis
 class ItemIndex:
     """The word index over the items of a snapshot, in step with it; every method may be called from any thread.
 
-    Disabled and deleted rows are not in it. Reads no file.
+    Deleted rows are not in it, and of disabled ones only those that others took the place of: whoever asks gets these.
+    Reads no file.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -375,7 +386,7 @@ class ItemIndex:
             self.ready = True
 
     def _take(self, key: str, row: Item | None) -> None:
-        if row is None or row.is_deleted or not row.enabled:
+        if row is None or row.is_deleted or not (row.enabled or is_replaced(row)):
             self._index.remove(key)
         else:
             self._vocabulary.add(self._index.put(key, row.text, group_of(row)))

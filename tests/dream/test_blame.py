@@ -306,7 +306,7 @@ class TestWords:
 
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:
     for number in range(2, 232):
-        remember(workspace, f"- [durable] Shelf {number} holds the tools", number)
+        remember(workspace, f"- [permanent] Shelf {number} holds the tools", number)
     with open_workspace(workspace) as ws:
         ws.dream.run(max_batch_size=300, max_iterations=300)
         lines = [line for line in ws.dream.blame("memory/MEMORY.md") if "Shelf" in line.text]

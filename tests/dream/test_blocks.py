@@ -23,14 +23,14 @@ def dreamt(text: str, content: str) -> str:
 )
 def test_a_new_fact_goes_to_the_list_and_not_into_the_block_behind_it(block: str) -> None:
     text = f"# Memory\n\n## Servers\n- a is 5\n\n{block}"
-    assert dreamt(text, FACT.replace("- ", "- [durable] ")) == text.replace("- a is 5\n", f"- a is 5\n{FACT}\n")
+    assert dreamt(text, FACT.replace("- ", "- [permanent] ")) == text.replace("- a is 5\n", f"- a is 5\n{FACT}\n")
 
 
 def test_what_a_comment_says_is_not_known_and_its_heading_is_none() -> None:
     text = f"# Memory\n\n<!-- ## Infrastructure\n{FACT}\n-->\n"
-    assert dreamt(text, FACT.replace("- ", "- [durable] ")) == f"{text}\n## Infrastructure\n{FACT}\n"
+    assert dreamt(text, FACT.replace("- ", "- [permanent] ")) == f"{text}\n## Infrastructure\n{FACT}\n"
 
 
 def test_a_line_of_a_comment_is_no_copy_of_a_real_one() -> None:
     text = f"# Memory\n\n## Servers\n{FACT}\n\n<!-- as it was:\n{FACT}\n-->\n"
-    assert dreamt(text, "- [durable] Carla is allergic to nuts").startswith(text)
+    assert dreamt(text, "- [permanent] Carla is allergic to nuts").startswith(text)

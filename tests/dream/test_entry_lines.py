@@ -53,7 +53,7 @@ def test_a_line_has_the_mark_of_the_line_that_it_stands_under_unless_it_has_its_
 def test_two_things_of_one_project_do_not_take_each_others_place() -> None:
     files = {"SOUL.md": "# Soul\n", "USER.md": "# User\n", "memory/MEMORY.md": "# Memory\n\n## Facts\n- x 1\n"}
     for cursor, told_of in enumerate(("port 8080", "deploys on Fridays", "uses MySQL"), 1):
-        entries = [HistoryEntry(cursor, "2026-05-01 10:00", f"- [durable] Kestrel:\n  - {told_of}")]
+        entries = [HistoryEntry(cursor, "2026-05-01 10:00", f"- [permanent] Kestrel:\n  - {told_of}")]
         files = apply_edits(files, RulesDreamer().propose(entries, files, steps=10).edits)
     for line in ("- Kestrel port 8080", "- Kestrel deploys on Fridays", "- Kestrel uses MySQL"):
         assert line in files["memory/MEMORY.md"]

@@ -54,7 +54,7 @@ def taken_back(workspace: Path, done: DreamResult, way: str) -> None:
 @pytest.mark.parametrize("first", ["undo", "restore"])
 @pytest.mark.parametrize("second", ["undo", "restore"])
 def test_a_heading_stays_for_a_later_line_and_goes_with_the_last(workspace: Path, first: str, second: str) -> None:
-    pills, nuts = dream(workspace, f"- [durable] {PILLS[2:]}"), dream(workspace, f"- [durable] {NUTS[2:]}")
+    pills, nuts = dream(workspace, f"- [permanent] {PILLS[2:]}"), dream(workspace, f"- [permanent] {NUTS[2:]}")
     assert user(workspace) == f"{START}\n## Health\n{PILLS}\n{NUTS}\n"
     taken_back(workspace, pills, first)
     assert user(workspace) == f"{START}\n## Health\n{NUTS}\n"
@@ -67,7 +67,7 @@ def test_a_heading_stays_for_a_later_line_and_goes_with_the_last(workspace: Path
 
 @pytest.mark.parametrize("way", ["undo", "restore"])
 def test_a_persons_line_keeps_the_heading(workspace: Path, way: str) -> None:
-    pills = dream(workspace, f"- [durable] {PILLS[2:]}")
+    pills = dream(workspace, f"- [permanent] {PILLS[2:]}")
     (workspace / "USER.md").write_text(f"{user(workspace)}- by hand\n")
     taken_back(workspace, pills, way)
     assert user(workspace) == f"{START}\n## Health\n- by hand\n"
@@ -76,31 +76,31 @@ def test_a_persons_line_keeps_the_heading(workspace: Path, way: str) -> None:
 @pytest.mark.parametrize("way", ["undo", "restore"])
 def test_a_persons_heading_stays(workspace: Path, way: str) -> None:
     (workspace / "USER.md").write_text(f"{START}\n## Health\n- by hand\n")
-    pills = dream(workspace, f"- [durable] {PILLS[2:]}")
+    pills = dream(workspace, f"- [permanent] {PILLS[2:]}")
     (workspace / "USER.md").write_text(user(workspace).replace("- by hand\n", ""))
     taken_back(workspace, pills, way)
     assert user(workspace) == f"{START}\n## Health\n"
 
 
 def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace: Path) -> None:
-    dream(workspace, "- [durable] User is on a diet without salt until 2026-04-10")
+    dream(workspace, "- [permanent] User is on a diet without salt until 2026-04-10")
     made = user(workspace)
     assert made.startswith(START + "\n## ")
-    later = dream(workspace, "- [durable] User has a job at a bakery", day="2026-05-03")
+    later = dream(workspace, "- [permanent] User works with Lea on Mondays", day="2026-05-03")
     assert "without salt" not in user(workspace)
-    assert user(workspace) == START.replace("- a job\n", "- a job\n- User has a job at a bakery\n")
+    assert user(workspace) == START.replace("- a job\n", "- a job\n- User works with Lea on Mondays\n")
     taken_back(workspace, later, "undo")
     assert user(workspace) == made
 
 
 def test_a_heading_of_the_owner_stays_when_a_dream_removes_its_last_line(workspace: Path) -> None:
     (workspace / "USER.md").write_text(f"{START}\n## Diet\n- without salt until 2026-04-10\n")
-    dream(workspace, "- [durable] User has a job at a bakery", day="2026-05-03")
+    dream(workspace, "- [permanent] User works with Lea on Mondays", day="2026-05-03")
     assert user(workspace).endswith("- a cat\n\n## Diet\n")
 
 
 def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(workspace: Path) -> None:
-    dream(workspace, f"- [durable] {PILLS[2:]}")
+    dream(workspace, f"- [permanent] {PILLS[2:]}")
     with open_workspace(workspace) as ws:
         edit = LineEdit("remove", "USER.md", line=10, old=PILLS, evidence=(21,))
         hunk = Hunk(new_key(WAITING), edit, "waits", "2026-04-04T00:00:00+00:00", "model")

@@ -31,7 +31,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "workspace"
     (folder / "memory").mkdir(parents=True)
     rows = [
-        {"cursor": n, "timestamp": "2026-04-03 00:02", "content": f"- [durable] User likes {what}"}
+        {"cursor": n, "timestamp": "2026-04-03 00:02", "content": f"- [permanent] User likes {what}"}
         for n, what in enumerate(("tea", "cake"), 1)
     ]
     (folder / "memory" / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

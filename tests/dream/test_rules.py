@@ -110,9 +110,9 @@ def test_marks_bullets_and_prose_of_every_release_are_read() -> None:
 
 
 def test_who_said_it_and_what_nobody_needs_stand_in_no_line() -> None:
-    assert one("- [durable] User mentioned that she is allergic to nuts").new == "- She is allergic to nuts"
+    assert one("- [permanent] User mentioned that she is allergic to nuts").new == "- She is allergic to nuts"
     assert one("- [durable] 3. User likes figs [permanent]").new == "- User likes figs"
-    edits = dream("- [durable] Anna is vegan.\n- [durable] She works at ACME.").edits
+    edits = dream("- [permanent] Anna is vegan.\n- [permanent] She works at ACME.").edits
     assert [edit.new for edit in edits] == ["- Anna is vegan.", "- Anna works at ACME."]
 
 

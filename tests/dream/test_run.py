@@ -35,7 +35,7 @@ def tree_of(folder: Path) -> dict[str, bytes]:
 
 def test_a_dream_is_one_dream_commit_whose_tree_carries_the_cursor(tmp_path: Path) -> None:
     on = bench(tmp_path)
-    on.remember("- User prefers tea\n- [ephemeral] rain", "- [durable] Never use exclamation marks", first=21)
+    on.remember("- User prefers tea\n- [ephemeral] rain", "- [permanent] Never use exclamation marks", first=21)
     result = on.dreams.run()
     assert (result.read, result.cursor_before, result.cursor_after, result.remaining) == (2, 20, 22, 0)
     assert result.files == {"SOUL.md": (1, 0), "USER.md": (1, 0)}
@@ -102,7 +102,7 @@ def test_a_dream_that_found_facts_and_changed_nothing_says_which_and_why(tmp_pat
     assert on.dreams.run().unchanged == "nothing to remember"
     assert on.done[-1].label == "Dream: 1 entry, nothing to remember"
     assert "left" not in on.done[-1].meta
-    on.remember("- [ephemeral] rain\n- [durable] User likes tea", "- User likes tea", first=23)
+    on.remember("- [ephemeral] rain\n- [permanent] User likes tea", "- User likes tea", first=23)
     result = on.dreams.run()
     assert result.unchanged == "nothing changed; 2 facts found: known (2)"
     assert on.done[-1].label == f"Dream: 2 entries, {result.unchanged}"
@@ -314,7 +314,8 @@ def test_a_dream_of_a_year_ends_and_settles(tmp_path: Path) -> None:
     on = bench(tmp_path)
     lines = [f"- User keeps note {n} about topic {n % 97}, place {n * 7 % 89}, drawer {n % 13}" for n in range(1600)]
     write(on.paths.workspace, {"memory/MEMORY.md": "# M\n\n## Notes\n" + "\n".join(lines) + "\n"})
-    new = [f"- [durable] User keeps note {n + 5000} of a new place\n- [durable] Tool {n} is in use" for n in range(20)]
+    noted, tool = "- [permanent] User keeps note {} of a new place", "- [permanent] Tool {} is in use"
+    new = [f"{noted.format(n + 5000)}\n{tool.format(n)}" for n in range(20)]
     on.remember(*new, first=21)
     result = on.dreams.run(max_iterations=100)  # minutes, if it compared everything with all
     assert len(result.edits) == 40
@@ -399,11 +400,11 @@ def test_an_unreadable_line_before_the_cursor_holds_nothing_up(tmp_path: Path) -
 
 def test_half_a_character_in_an_entry_holds_up_no_dream_and_its_line_waits(tmp_path: Path) -> None:
     on = fresh(tmp_path)
-    on.remember("- [durable] User likes tea")
-    row = {"cursor": 2, "timestamp": "2026-04-03 \udc00", "content": "- [durable] User owns a \ud83d robot"}
+    on.remember("- [permanent] User likes tea")
+    row = {"cursor": 2, "timestamp": "2026-04-03 \udc00", "content": "- [permanent] User owns a \ud83d robot"}
     with on.paths.history.open("a") as file:
         file.write(json.dumps(row) + "\n")  # as an escape
-    on.remember("- [durable] User lives in Bremen")
+    on.remember("- [permanent] User lives in Bremen")
     result = on.dreams.run()
     assert (result.read, result.cursor_after, on.paths.dream_cursor.read_text()) == (3, 3, "3")
     assert all(fact in (on.texts()["USER.md"] or "") for fact in ("User likes tea", "User lives in Bremen"))

@@ -66,7 +66,7 @@ def test_the_same_words_under_another_parent_are_no_copy_in_however_many_dreams(
     there = files(memory)
     for number in range(5):
         before = Counter(lines(there))
-        _, there = dreamt(there, f"[durable] Zed bought {number + 2} mugs", steps=10)
+        _, there = dreamt(there, f"[permanent] Zed bought {number + 2} mugs", steps=10)
         assert not before - Counter(lines(there))
     assert all(f"Zed bought {number + 2} mugs" in "".join(there.values()) for number in range(5))
 
@@ -80,7 +80,7 @@ def test_the_same_words_under_another_parent_are_no_copy_in_however_many_dreams(
     ],
 )
 def test_a_copy_in_the_same_list_goes(memory: str, left: int) -> None:
-    _, there = dreamt(files(memory), "[durable] Zed bought 3 mugs", steps=10)
+    _, there = dreamt(files(memory), "[permanent] Zed bought 3 mugs", steps=10)
     assert there[MEMORY].count("likes fish" if "fish" in memory else "nuts") == left
 
 
@@ -96,11 +96,11 @@ BOTH = [
     ("Diabetic", "[permanent] Diabetic mother"),
     ("Ana is vegetarian", "[permanent] Ana's son is vegetarian"),
     ("Ana's mother is diabetic", "[permanent] Ana is diabetic"),
-    ("Tom works at Siemens", "[durable] Tom's wife works at Siemens too"),
-    ("Tom works at Siemens", "[durable] Tom works at Siemens' competitor"),
-    ("Kestrel uses PostgreSQL", "[durable] Kestrel's test suite uses PostgreSQL"),
-    ("Kestrel uses PostgreSQL", "[durable] The Kestrel test suite uses PostgreSQL"),
-    ("The Kestrel test suite uses PostgreSQL", "[durable] Kestrel uses PostgreSQL"),
+    ("Tom works at Siemens", "[permanent] Tom's wife works at Siemens too"),
+    ("Tom works at Siemens", "[permanent] Tom works at Siemens' competitor"),
+    ("Kestrel uses PostgreSQL", "[permanent] Kestrel's test suite uses PostgreSQL"),
+    ("Kestrel uses PostgreSQL", "[permanent] The Kestrel test suite uses PostgreSQL"),
+    ("The Kestrel test suite uses PostgreSQL", "[permanent] Kestrel uses PostgreSQL"),
     ("Tom thinks that Eva likes sushi", "[permanent] Eva likes sushi"),
     ("Eva likes sushi", "[permanent] Tom thinks that Eva likes sushi"),
     ("Eva likes sushi, Tom says", "[permanent] Eva likes sushi"),
@@ -154,7 +154,7 @@ def test_what_stands_under_a_name_is_not_known_of_the_user(memory: str, said: st
 )  # fmt: skip
 def test_what_is_the_same_of_the_same_one_is_known(line: str, said: str) -> None:
     there = files(user=f"- {line}\n- Has a garden\n")
-    proposal, after = dreamt(there, f"[durable] [USER] {said}")
+    proposal, after = dreamt(there, f"[permanent] [USER] {said}")
     assert (after, proposal.refused) == (there, ())
 
 
@@ -162,22 +162,22 @@ OTHERS = [
     ("Clara is allergic to peanuts", "[correction] Tom is allergic to shrimps, not peanuts"),
     ("The staging server port is 8080", "[correction] The production server port is now 9090, not 8080"),
     ("The database of Kestrel is PostgreSQL 15",
-     "[durable] The database of Falcon is now MySQL 8, not PostgreSQL 15"),
+     "[permanent] The database of Falcon is now MySQL 8, not PostgreSQL 15"),
     ("Ana works at Acme", "[correction] Bob works at Initech, not Acme"),
     ("Works at Acme", "[correction] Bob works at Initech, not Acme"),
-    ("Lives in Porto", "[durable] User's brother now lives in Lisbon, not Porto"),
+    ("Lives in Porto", "[permanent] User's brother now lives in Lisbon, not Porto"),
     ("Lives in Porto", "[correction] Bob lives in Lisbon, not Porto"),
-    ("Ana's sister is called Maria", "[durable] Ana's dog is called Rex, not Maria"),
-    ("Prefers email", "[durable] The user's boss prefers phone calls, not email"),
-    ("Prefers email messages", "[durable] The user's boss prefers phone calls, not email messages"),
-    ("Uses VS Code", "[durable] Bob uses Zed instead of VS Code"),
-    ("Uses VS Code extensions", "[durable] Uses Zed instead of VS Code"),
+    ("Ana's sister is called Maria", "[permanent] Ana's dog is called Rex, not Maria"),
+    ("Prefers email", "[permanent] The user's boss prefers phone calls, not email"),
+    ("Prefers email messages", "[permanent] The user's boss prefers phone calls, not email messages"),
+    ("Uses VS Code", "[permanent] Bob uses Zed instead of VS Code"),
+    ("Uses VS Code extensions", "[permanent] Uses Zed instead of VS Code"),
     ("Ana's daughter, born 1990-04-12", "[correction] Ana's birthday is 1990-04-13, not 1990-04-12"),
     ("Anna, sister, married 1990-04-12", "[correction] Anna's birthday is 1990-04-13, not 1990-04-12"),
-    ("Ana's mother works at Acme", "[durable] Ana no longer works at Acme"),
-    ("Ana works at Acme", "[durable] Ana's mother no longer works at Acme"),
-    ("Ana's sister has 2 cats", "[durable] Ana has 3 cats"),
-    ("Ana: mother has 2 cats", "[durable] Ana has 3 cats"),
+    ("Ana's mother works at Acme", "[permanent] Ana no longer works at Acme"),
+    ("Ana works at Acme", "[permanent] Ana's mother no longer works at Acme"),
+    ("Ana's sister has 2 cats", "[permanent] Ana has 3 cats"),
+    ("Ana: mother has 2 cats", "[permanent] Ana has 3 cats"),
     ("Ana's mother is allergic to nuts", "[correction] Ana is not allergic to nuts"),
     ("Ana is allergic to nuts", "[correction] Ana's mother is not allergic to nuts"),
     ("小明住在上海", "[correction] 小红住在北京，不是上海"),
@@ -200,7 +200,7 @@ def test_a_correction_changes_no_line_of_another(line: str, said: str) -> None:
         ("## Bob\n- City: Lisbon\n", "[correction] City is Porto, not Lisbon"),
         ("- Bob\n  - City: Lisbon\n", "[correction] City is Porto, not Lisbon"),
         ("Bob:\n- Office: room 4.12\n", "[correction] Office is room 5.01"),
-        ("**Bob**\n- Uses VS Code\n", "[durable] Uses Zed instead of VS Code"),
+        ("**Bob**\n- Uses VS Code\n", "[permanent] Uses Zed instead of VS Code"),
         ("**Bob**\n- Eats meat\n", "[correction] User no longer eats meat"),
         ("**Bob**\n- Allergic to nuts\n", "[correction] User is not allergic to nuts"),
         ("## Falcon\n- srv3 has 16 GB\n", "[correction] srv3 has 32 GB"),
@@ -220,11 +220,11 @@ def test_a_correction_changes_no_line_under_the_name_of_another(memory: str, sai
          "Clara is allergic to shrimps, not peanuts"),
         ("The staging server port is 8080", "[correction] The staging server port is now 9090, not 8080",
          "The staging server port is 9090"),
-        ("Ana works at Acme", "[durable] Ana now works at Initech, not Acme", "Ana works at Initech"),
+        ("Ana works at Acme", "[permanent] Ana now works at Initech, not Acme", "Ana works at Initech"),
         ("Ana works at Acme as a nurse", "[correction] Ana works at Initech, not Acme",
          "Ana works at Initech as a nurse"),
         ("Kestrel uses PostgreSQL 15; the migration must be approved by the board and customers told beforehand",
-         "[durable] Kestrel now uses PostgreSQL 17, not PostgreSQL 15",
+         "[permanent] Kestrel now uses PostgreSQL 17, not PostgreSQL 15",
          "Kestrel uses PostgreSQL 17; the migration must be approved by the board and customers told beforehand"),
     ],
 )  # fmt: skip
@@ -238,17 +238,17 @@ def test_of_the_same_one_the_newer_takes_the_place_of_the_line_or_waits(line: st
 
 
 BESIDE = [
-    ("Lives in Porto", "[durable] User lives in constant fear of spiders", False),
-    ("Works at Acme", "[durable] User works at home on Fridays", False),
-    ("Works at Acme", "[durable] User works at Initech on Fridays", True),
-    ("Lives in Porto", "[durable] User lives in Lisbon in summer", True),
-    ("Timezone: UTC+1", "[durable] User's timezone is unknown", False),
-    ("City: Lisbon", "[durable] User's city is noisy at night", True),
-    ("Deadline: 2026-12-20", "[durable] [USER] The deadline is very tight", True),
-    ("Lives in Porto, with her mother and two cats, and pays the rent herself", "[durable] User lives in Lisbon", True),
-    ("Lives in Porto with her mother", "[durable] User lives in Lisbon", True),
-    ("Works at Acme as a nurse", "[durable] User works at Initech", True),
-    ("Ana has a sister with 2 cats", "[durable] [USER] Ana has 3 cats", True),
+    ("Lives in Porto", "[permanent] User lives in constant fear of spiders", False),
+    ("Works at Acme", "[permanent] User works at home on Fridays", False),
+    ("Works at Acme", "[permanent] User works at Initech on Fridays", True),
+    ("Lives in Porto", "[permanent] User lives in Lisbon in summer", True),
+    ("Timezone: UTC+1", "[permanent] User's timezone is unknown", False),
+    ("City: Lisbon", "[permanent] User's city is noisy at night", True),
+    ("Deadline: 2026-12-20", "[permanent] [USER] The deadline is very tight", True),
+    ("Lives in Porto, with her mother and two cats, and pays rent herself", "[permanent] User lives in Lisbon", True),
+    ("Lives in Porto with her mother", "[permanent] User lives in Lisbon", True),
+    ("Works at Acme as a nurse", "[permanent] User works at Initech", True),
+    ("Ana has a sister with 2 cats", "[permanent] [USER] Ana has 3 cats", True),
 ]  # fmt: skip
 
 
@@ -263,18 +263,18 @@ def test_what_is_so_for_a_while_or_beside_it_takes_no_line_away_unseen(line: str
 
 def test_a_new_line_does_not_come_under_a_name_that_is_not_its_own() -> None:
     there = files("## Preferences\n- Likes tea\n\nBob:\n- Likes milk\n\n**Eva**\n- Likes rum\n", "- Name: Ana\n")
-    _, after = dreamt(there, "[durable] [MEMORY] Likes juice")
+    _, after = dreamt(there, "[permanent] [MEMORY] Likes juice")
     assert "## Preferences\n- Likes tea\n- Likes juice\n\nBob:\n- Likes milk\n" in after[MEMORY]
     there = files("## Preferences\n\nBob:\n- Likes milk\n")
-    _, after = dreamt(there, "[durable] [MEMORY] Likes juice")
+    _, after = dreamt(there, "[permanent] [MEMORY] Likes juice")
     assert "## Preferences\n\n- Likes juice\n\nBob:\n- Likes milk\n" in after[MEMORY]
 
 
 def test_one_dream_or_many_and_again_end_alike() -> None:
     said = [
-        "[durable] Kestrel uses PostgreSQL 15; the board approves it",
-        "[durable] Clara is allergic to peanuts",
-        "[durable] Kestrel now uses PostgreSQL 17, not PostgreSQL 15",
+        "[permanent] Kestrel uses PostgreSQL 15; the board approves it",
+        "[permanent] Clara is allergic to peanuts",
+        "[permanent] Kestrel now uses PostgreSQL 17, not PostgreSQL 15",
         "[correction] Tom is allergic to shrimps, not peanuts",
         "[correction] Clara is allergic to milk, not peanuts",
         "[permanent] Ana's mother is diabetic",

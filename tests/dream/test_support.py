@@ -13,7 +13,7 @@ from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git, small
 
-SIX = "- Likes mango\n- Prefers tea\n- Favourite colour is red"
+SIX = "- [permanent] Likes mango\n- [permanent] Prefers tea\n- Favourite colour is red"
 USER, SOUL = "# User\n- Allergic to penicillin\n- b\n- c\n", "# Soul\n- - Be kind.\n"
 MADE_UP: list[dict[str, Any]] = [
     edit("remove", 21, line=2, old="- Allergic to penicillin"),

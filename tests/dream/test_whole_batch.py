@@ -35,7 +35,7 @@ def lines_of(number: int) -> str:
 
 
 def marked(lines: str) -> str:
-    return lines.replace("- ", "- [durable] ")
+    return lines.replace("- ", "- [permanent] ")
 
 
 def test_a_batch_of_twenty_entries_is_read_with_the_defaults_and_all_of_it_is_written(on: Bench) -> None:
@@ -54,7 +54,7 @@ def test_the_next_twenty_are_those_of_the_next_dream(on: Bench) -> None:
 
 def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on: Bench) -> None:
     many = "\n".join(f"- User likes {thing}" for thing in (*THINGS[:1], *THINGS[2:], *MORE[:21]))
-    on.remember(marked(many), "- [durable] User likes figs most of all", first=21)
+    on.remember(marked(many), "- [permanent] User likes figs most of all", first=21)
     result = on.dreams.run()
     assert (result.read, result.remaining, result.cursor_after) == (2, 0, 22)
     assert len(result.edits) == 20, "10 for each of the two entries"
@@ -73,7 +73,7 @@ def test_a_limit_of_the_settings_holds_for_each_entry(tmp_path: Path) -> None:
 
 
 def test_a_limit_that_is_given_holds_for_the_whole_dream_and_the_rest_waits_for_the_next(on: Bench) -> None:
-    on.remember(*(f"- User likes {thing}" for thing in THINGS), first=21)
+    on.remember(*(marked(f"- User likes {thing}") for thing in THINGS), first=21)
     first = on.dreams.run(max_iterations=6)
     assert (first.read, first.remaining, first.refused) == (6, 14, ())
 

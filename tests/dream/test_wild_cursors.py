@@ -24,7 +24,7 @@ def append(folder: Path, *cursors: Any, first: int = 0) -> None:
             row = {
                 "cursor": cursor,
                 "timestamp": f"2026-03-0{number + 1} 10:00",
-                "content": f"- [durable] {FACTS[number]}",
+                "content": f"- [permanent] {FACTS[number]}",
             }
             if cursor is None:
                 del row["cursor"]
