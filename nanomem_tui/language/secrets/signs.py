@@ -37,7 +37,8 @@ _SIGNS = (
     r"백업|예비|安全码|安全碼|セキュリティ|보안|助记词|助記詞|フレーズ|ニーモニック|니모닉|시드"
 )
 """A word of the name of a secret; a run as long as the shortest token, key, or value beside these names."""
-_UNSEEN = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+UNSEEN = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+"""Signs that nobody sees, and the one that `secrets` puts where something was taken out."""
 
 
 @cache
@@ -48,7 +49,7 @@ def _words() -> MetWords:
 
 def may_hold(text: str) -> bool:
     """Whether `secrets.find` may find something in a text; False only where it finds nothing."""
-    if not text.isascii() and (_UNSEEN.search(text) or not unicodedata.is_normalized("NFKC", text)):
+    if not text.isascii() and (UNSEEN.search(text) or not unicodedata.is_normalized("NFKC", text)):
         return True
     return tell(text)
 
