@@ -1,7 +1,8 @@
-"""Tables of words and patterns: the files `packs/*.toml`, each of them read once, when it is first needed."""
+"""Tables of words and patterns: the files in `packs`, each of them read once, when it is first needed."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -14,10 +15,17 @@ _PART = re.compile(r"<([a-z_]{2,})>")
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """Return what stands in a pack, `name` without its ending."""
+    """Return what stands in a pack, TOML or JSON; nobody may change it.
+
+    >>> sorted(load("orders.json"))
+    ['ways', 'words']
+    """
+    text = (_FOLDER / name).read_text("utf-8")
+    if name.endswith(".json"):
+        return dict(json.loads(text))
     import tomllib  # 2 ms, and many texts need no pack
 
-    return tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads(text)
 
 
 def expand(text: str, parts: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 
 from nanomem_tui.language.pack_files import expand, load
 
-_PACK = "secrets-sentences"
+_PACK = "secrets-sentences.toml"
 
 
 @cache

@@ -30,7 +30,7 @@ LONG = 15
 """Signs that the shortest key or token has that is told by how it begins."""
 DIGITS = -1
 """As `back` of a shape: it begins in a long run of digits."""
-_PACKS = ("secrets-tokens", "secrets-forms", "secrets-languages", "secrets-words", "secrets-numbers")
+_PACKS = tuple(f"secrets-{name}.toml" for name in ("tokens", "forms", "languages", "words", "numbers"))
 """In the order in which they are looked for: where two shapes have a place in common, the first one counts."""
 _COLUMNS = re.compile(r"\s{2,}")
 
