@@ -260,6 +260,12 @@ def test_a_message_made_to_be_slow_is_not(word: str) -> None:
     assert time.process_time() - started < 6
 
 
+def test_the_same_beginning_of_a_key_again_and_again_takes_time_in_proportion() -> None:
+    started = time.process_time()
+    assert find("sk-" * 30_000) == []
+    assert time.process_time() - started < 6
+
+
 def test_a_text_of_nothing_but_secrets_takes_time_in_proportion() -> None:
     text = "".join(f"my pin {number:08} ghp_{LETTERS}{number:08}, " for number in range(20_000))
     started = time.process_time()

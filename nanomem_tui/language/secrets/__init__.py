@@ -16,13 +16,13 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.secrets import columns as secret_columns
 from nanomem_tui.language.secrets import signs as secret_signs
-from nanomem_tui.language.secrets.shapes import DIGITS, LONG, Shape, is_small, shapes
+from nanomem_tui.language.secrets.shapes import DIGITS, LONG, Shape, is_small, personal_shapes, shapes
 from nanomem_tui.text import FORGOTTEN
 
 
@@ -38,7 +38,7 @@ class Secret(NamedTuple):
 @cache
 def kinds() -> tuple[str, ...]:
     """Every kind that is known, the personal ones last."""
-    return tuple(dict.fromkeys(shape.kind for shape in shapes(personal=True)))
+    return tuple(dict.fromkeys(shape.kind for shape in (*shapes(), *personal_shapes())))
 
 
 @cache
@@ -76,6 +76,8 @@ _FEW, _REACH = 30, 160
 """At how many places a pattern is tried one by one; how far behind a word it is looked for otherwise."""
 _NEAR = 40
 """How far around a long number one with letters may reach."""
+_MOST = 1_000
+"""Signs of a match within which no other one of its shape is looked for."""
 
 
 class _Shapes(NamedTuple):
@@ -92,7 +94,7 @@ class _Shapes(NamedTuple):
 @lru_cache(2)
 def _ready(personal: bool) -> _Shapes:
     """The shapes, ready to be looked for."""
-    found = shapes(personal=personal)
+    found = (*shapes(), *personal_shapes()) if personal else shapes()
     broken = {word for shape in found if not shape.unbroken for word in shape.words}
     unbroken = {word for shape in found if shape.unbroken for word in shape.words} - broken
     small = set(filter(is_small, broken))
@@ -172,9 +174,8 @@ def _look(text: str, *, personal: bool) -> list[Secret]:
                 continue
             taken.insert(at, (start, end))
             found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.kind in _GUESSABLE)))
-    for start, end in secret_columns.passwords(text):
-        if _GONE not in text[start:end] and all(end <= begin or start >= last for begin, last in taken):
-            found.append(Secret("password", start, end, fingerprint(text[start:end], guessable=True)))
+    more = (one for one in _in_columns(text) if _GONE not in text[one.start : one.end])
+    found += [one for one in more if all(one.end <= begin or one.start >= end for begin, end in taken)]
     return sorted(found, key=lambda secret: secret.start)
 
 
@@ -192,11 +193,12 @@ def _matches(shape: Shape, seen: _Text) -> Iterator[re.Match[str]]:
             yield from _within(shape, text, max(place - back, last, 0), place + _REACH)
             last = place
     else:
-        match = shape.pattern.match
+        match, last = shape.pattern.match, 0
         for place in seen.places(shape.words):
-            for begin in range(max(0, place - back), place + 1):
+            for begin in range(max(last, place - back), place + 1):
                 if found := match(text, begin):
                     yield found
+                    last = max(last, found.end()) if found.end() - begin > _MOST else last
 
 
 def _within(shape: Shape, text: str, begin: int, end: int) -> Iterator[re.Match[str]]:
@@ -222,20 +224,25 @@ def _without(text: str, places: Sequence[int], spans: Sequence[tuple[int, int]])
 
 def mask(text: str, *, personal: bool = False) -> str:
     """`text` with `[kind #fingerprint]` in place of each secret."""
+    return _masked(text, find(text, personal=personal))
+
+
+def mask_columns(text: str) -> str:
+    """`text` with the passwords of its tables masked, for one whose rows part from the head that names them."""
+    return _masked(text, _in_columns(text))
+
+
+def _masked(text: str, found: Iterable[Secret]) -> str:
     parts, last = [], 0
-    for secret in find(text, personal=personal):
+    for secret in found:
         parts += [text[last : secret.start], f"[{secret.kind} #{secret.fingerprint}]"]
         last = secret.end
     return "".join((*parts, text[last:]))
 
 
-def mask_columns(text: str) -> str:
-    """`text` with the passwords of its tables masked, for one whose rows part from the head that names them."""
-    parts, last = [], 0
+def _in_columns(text: str) -> Iterator[Secret]:
     for start, end in secret_columns.passwords(text):
-        parts += [text[last:start], f"[password #{fingerprint(text[start:end], guessable=True)}]"]
-        last = end
-    return "".join((*parts, text[last:]))
+        yield Secret("password", start, end, fingerprint(text[start:end], guessable=True))
 
 
 def mask_value(value: Any) -> Any:

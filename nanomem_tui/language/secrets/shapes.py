@@ -73,12 +73,16 @@ def is_small(word: str) -> bool:
 
 
 @cache
-def shapes(*, personal: bool = False) -> tuple[Shape, ...]:
-    """All shapes, in the order in which they are looked for; with `personal` also addresses and telephone numbers."""
-    packs = [load(name) for name in _PACKS]
-    rows = [row for pack in packs for row in (*pack["shapes"], *_prefixes(pack))]
-    more = [row for pack in packs for row in pack.get("personal", ())] if personal else []
-    return tuple(map(Shape, rows + more))
+def shapes() -> tuple[Shape, ...]:
+    """The shapes of secrets, in the order in which they are looked for."""
+    packs = map(load, _PACKS)
+    return tuple(Shape(row) for pack in packs for row in (*pack["shapes"], *_prefixes(pack)))
+
+
+@cache
+def personal_shapes() -> tuple[Shape, ...]:
+    """The shapes of addresses and telephone numbers, which are looked for only where somebody asks for them."""
+    return tuple(Shape(row) for pack in map(load, _PACKS) for row in pack.get("personal", ()))
 
 
 def part(name: str) -> str:
