@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.language.secrets import find, kinds, mask
+from nanomem_tui.language.secrets import checks, find, kinds, mask
+from nanomem_tui.language.secrets.shapes import DIGITS, personal_shapes, shapes
 from tests.poison import labelled_secrets
 
 LETTERS = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
@@ -251,6 +252,13 @@ def test_hiding_it_does_not_help() -> None:
         assert [secret.kind for secret in found] == ["AWS access key"]
         assert mask(text).startswith("my key [AWS")
         assert mask(text).endswith("] ok")
+
+
+def test_every_shape_of_the_packs_has_a_pattern_and_a_check() -> None:
+    for shape in (*shapes(), *personal_shapes()):
+        assert shape.words or shape.back == DIGITS or shape in personal_shapes(), shape.kind
+        assert shape.pattern.search("") is None, shape.kind
+        assert not shape.check or callable(getattr(checks, f"is_{shape.check}")), shape.kind
 
 
 @pytest.mark.parametrize("word", ["passwd-", "token-", "secret_", "api_key=", "-----BEGIN PRIVATE KEY-----"])

@@ -77,7 +77,7 @@ _FEW, _REACH = 30, 160
 _NEAR = 40
 """How far around a long number one with letters may reach."""
 _MOST = 1_000
-"""Signs of a match within which no other one of its shape is looked for."""
+"""Signs of a match that is too long to be the name of another secret: within it its shape is not tried again."""
 
 
 class _Shapes(NamedTuple):

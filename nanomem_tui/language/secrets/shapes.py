@@ -12,7 +12,7 @@ A shape in a pack has these fields:
 - `pattern`: a regular expression; its group `v`, `w` or `x`, or all of it, is the value. `<name>` is one of `parts`.
 - `check`: what else is asked of the value: `random` is the function `checks.is_random`.
 - `unless`: what says right before the value that it is something else.
-- `back`: how many characters before one of its words the pattern begins at most; it is tried there alone. `DIGITS`: it
+- `back`: how many characters before one of its words the pattern begins at most; it is tried there alone. -1: it
   begins in a long run of digits. None: anywhere.
 - `unbroken`: it has no blank, nothing but ASCII, and `LONG` signs at least.
 """
@@ -46,7 +46,7 @@ class Shape:
         self.back: int | None = row.get("back")
         self.unbroken: bool = row.get("unbroken", False)
         self._written: str = row["pattern"]
-        self._check: str = row.get("check", "")
+        self.check: str = row.get("check", "")
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -60,11 +60,11 @@ class Shape:
 
     def is_valid(self, value: str) -> bool:
         """Whether what the pattern found is a secret."""
-        if not self._check:
+        if not self.check:
             return True
         from nanomem_tui.language.secrets import checks
 
-        return bool(getattr(checks, f"is_{self._check}")(value))
+        return bool(getattr(checks, f"is_{self.check}")(value))
 
 
 def is_small(word: str) -> bool:
