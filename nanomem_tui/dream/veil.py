@@ -49,7 +49,8 @@ class Veil:
                        supersedes=self._put(edit.supersedes, held), section=self._put(edit.section, heads))  # fmt: skip
 
     def _put(self, text: str, held: set[str]) -> str:
-        return secrets.MASK.sub(lambda mask: self._real.get(mask[0], mask[0]) if mask[0] in held else mask[0], text)
+        real = {mask: self._real.get(mask, mask) for mask in held}
+        return secrets.mask_pattern().sub(lambda mask: real.get(mask[0], mask[0]), text)
 
     def _masked(self, text: str) -> str:
         parts, last = [], 0
@@ -83,12 +84,12 @@ def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
 
 def unmasked(text: str) -> str:
     """`text` without the masks in it."""
-    return secrets.MASK.sub(" ", text)
+    return secrets.mask_pattern().sub(" ", text)
 
 
 def hidden(*texts: str) -> tuple[str, ...]:
     """The kinds of secrets that are masked in `texts`."""
-    return tuple(sorted({found["kind"] for text in texts for found in secrets.MASK.finditer(text)}))
+    return tuple(sorted({found["kind"] for text in texts for found in secrets.mask_pattern().finditer(text)}))
 
 
 def on_its_line(edit: LineEdit, files: Mapping[str, str]) -> LineEdit:
@@ -117,4 +118,4 @@ def brought(edit: LineEdit, title: str) -> set[str]:
 
 
 def _masks(text: str) -> set[str]:
-    return {found[0] for found in secrets.MASK.finditer(text)}
+    return {found[0] for found in secrets.mask_pattern().finditer(text)}

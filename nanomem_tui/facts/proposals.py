@@ -10,7 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from nanomem_tui.language import injection, secrets
-from nanomem_tui.language.secrets import private
+from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory import safety
 
@@ -99,7 +99,7 @@ def refusal(proposal: Proposal) -> str:
         if _CONTROL.search(text):
             return f"its {name.replace('_', '-')} holds control characters"
     whole = f"{proposal.domain} {proposal.category} {proposal.sub_category} {proposal.text}"
-    if secrets.find(whole) or secrets.is_masked(whole) or private.is_private(whole):
+    if secrets.find(whole) or secrets.is_masked(whole) or secret_signs.is_private(whole):
         return "it holds a secret"
     if why := injection.reason(whole):
         return why

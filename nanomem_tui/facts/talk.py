@@ -14,7 +14,7 @@ from nanomem_tui import language
 from nanomem_tui.language import answers, attributes, detect, features, reader, remembering, secrets, topics
 from nanomem_tui.language.attributes import Attribute
 from nanomem_tui.language.compare import language_of_both
-from nanomem_tui.language.secrets import private
+from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.simplified import simplified, straight
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
@@ -244,7 +244,7 @@ def _tells(sentence: str) -> bool:
 
 def holds_secret(text: str) -> bool:
     """Whether a secret, or what leads to one, stands in a text; the sentence that holds it is not read."""
-    return bool(secrets.find(text) or secrets.is_masked(text) or private.is_private(_plain(text)))
+    return bool(secrets.find(text) or secrets.is_masked(text) or secret_signs.is_private(_plain(text)))
 
 
 def _answered(before: str, text: str) -> list[Saying]:

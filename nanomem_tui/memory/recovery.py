@@ -86,7 +86,7 @@ def _judged(row: capture.Row, said: str) -> capture.Row:
     if row.why or row.before is not None:
         return row
     why, finding = "", ""
-    if mark := secrets.MASK.search(row.item.text):
+    if mark := secrets.mask_pattern().search(row.item.text):
         why, finding = f"it holds a secret: {mark['name']}", "secret"
     elif len(said) > TEXT_LIMIT and said.rstrip(".").endswith(row.item.text.rstrip(".")):
         why, finding = "the beginning of a message, whose end is not known", "long"

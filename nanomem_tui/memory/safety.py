@@ -82,7 +82,7 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
         found.append(Finding("command", "it is a command", whole))
     if why := injection.reason(text):
         found.append(Finding("injection", why, whole))
-    marks = [(one["name"], one.span()) for one in secrets.MASK.finditer(text)]
+    marks = [(one["name"], one.span()) for one in secrets.mask_pattern().finditer(text)]
     marks += [(f"{one.kind} #{one.fingerprint}", (one.start, one.end)) for one in secrets.find(text)]
     return found + [Finding("secret", f"it holds a secret: {name}", span) for name, span in marks]
 

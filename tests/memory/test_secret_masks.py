@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.language.secrets import KINDS, find, is_masked, mask
+from nanomem_tui.language.secrets import find, is_masked, kinds, mask
 from nanomem_tui.purge.wanted_words import Secrets
 from nanomem_tui.text import FORGOTTEN
 from tests.memory.test_secrets import BESIDE, VALUES
@@ -22,7 +22,7 @@ NAMED = (
     "bank account: {}", "credit card number {}", "login: anna / {}", "密码是{}", "пароль: {}", "curl -u anna:{} x",
     "wifi key: {}", "Cookie: a={}", "Authorization: Bearer {}", "{} is my password", "{}",
 )  # fmt: skip
-KEPT = [FORGOTTEN, *(f"[{kind} #{mark}]" for kind in KINDS for mark in ("e49f", "1234", "e49f05f9", "12345678.2"))]
+KEPT = [FORGOTTEN, *(f"[{kind} #{mark}]" for kind in kinds() for mark in ("e49f", "1234", "e49f05f9", "12345678.2"))]
 HELD = [*VALUES.values(), *("".join(parts) for parts in BESIDE.values()), PASSWORD]
 
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.language.secrets import KINDS, find, mask
+from nanomem_tui.language.secrets import checks, find, kinds, mask
+from nanomem_tui.language.secrets.shapes import DIGITS, personal_shapes, shapes
 from tests.poison import labelled_secrets
 
 LETTERS = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
@@ -95,7 +96,7 @@ def test_a_private_key_of_a_wallet_is_found_by_its_name() -> None:
 
 def test_every_kind_has_an_example() -> None:
     shown = {found.kind for one in labelled_secrets.secrets() for found in find(one.text)}
-    assert {*shown, *VALUES, *BESIDE, "e-mail address", "telephone number"} == set(KINDS)
+    assert {*shown, *VALUES, *BESIDE, "e-mail address", "telephone number"} == set(kinds())
 
 
 @pytest.mark.parametrize(
@@ -253,10 +254,23 @@ def test_hiding_it_does_not_help() -> None:
         assert mask(text).endswith("] ok")
 
 
+def test_every_shape_of_the_packs_has_a_pattern_and_a_check() -> None:
+    for shape in (*shapes(), *personal_shapes()):
+        assert shape.words or shape.back == DIGITS or shape in personal_shapes(), shape.kind
+        assert shape.pattern.search("") is None, shape.kind
+        assert not shape.check or callable(getattr(checks, f"is_{shape.check}")), shape.kind
+
+
 @pytest.mark.parametrize("word", ["passwd-", "token-", "secret_", "api_key=", "-----BEGIN PRIVATE KEY-----"])
 def test_a_message_made_to_be_slow_is_not(word: str) -> None:
     started = time.process_time()
     find(word * 3_000)
+    assert time.process_time() - started < 6
+
+
+def test_the_same_beginning_of_a_key_again_and_again_takes_time_in_proportion() -> None:
+    started = time.process_time()
+    assert find("sk-" * 30_000) == []
     assert time.process_time() - started < 6
 
 

@@ -1,7 +1,7 @@
 """Secrets and personal numbers in a text: where they are, what they are, and a fingerprint, never the value.
 
-The patterns are those of `secret_prefixes` and `secret_shapes`: shaped like values (a prefix and a length, a checksum,
-a name with a value beside it), so that talk about passwords is none. Each is tried only where one of its words stands.
+The patterns are those of `shapes`: shaped like values (a prefix and a length, a checksum, a name with a value beside
+it), so that talk about passwords is none. Each is tried only where one of its words stands.
 Numbers that prove who somebody is, or that pay (cards, IBAN, US social security numbers, Chinese resident ids), count
 as secrets. E-mail addresses and telephone numbers do not, unless `personal` asks for them: they are what people want an
 agent to remember, and a quarantine of each would teach people to accept without reading.
@@ -16,13 +16,13 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.secrets import columns as secret_columns
 from nanomem_tui.language.secrets import signs as secret_signs
-from nanomem_tui.language.secrets.shapes import DIGITS, LONG, PERSONAL, SHAPES, Shape
+from nanomem_tui.language.secrets.shapes import DIGITS, LONG, Shape, is_small, personal_shapes, shapes
 from nanomem_tui.text import FORGOTTEN
 
 
@@ -35,21 +35,31 @@ class Secret(NamedTuple):
     fingerprint: str
 
 
-KINDS: tuple[str, ...] = tuple(dict.fromkeys(shape.kind for shape in (*SHAPES, *PERSONAL)))
-"""Every kind that is known, the personal ones last."""
+@cache
+def kinds() -> tuple[str, ...]:
+    """Every kind that is known, the personal ones last."""
+    return tuple(dict.fromkeys(shape.kind for shape in (*shapes(), *personal_shapes())))
 
-MASK = re.compile(
-    rf"\[(?P<name>(?P<kind>{'|'.join(map(re.escape, KINDS))}) #[0-9a-f]{{4}}(?:[0-9a-f]{{4}})?)(?:\.\d+)?\]"
-)
-"""What stands where a secret was; with a number where a text has several of one fingerprint."""
+
+@cache
+def mask_pattern() -> re.Pattern[str]:
+    """What stands where a secret was; with a number where a text has several of one fingerprint."""
+    kind = "|".join(map(re.escape, kinds()))
+    return re.compile(rf"\[(?P<name>(?P<kind>{kind}) #[0-9a-f]{{4}}(?:[0-9a-f]{{4}})?)(?:\.\d+)?\]")
+
 
 START = 24_000
 """Characters of a text that `mask_start` looks at: more than the longest secret has."""
 
-_TAKEN_OUT = re.compile(rf"{MASK.pattern}|{re.escape(FORGOTTEN)}")
+_GUESSABLE = frozenset(
+    (
+        "password", "connection string", "recovery code", "card security code", "IBAN", "card number", "account number",
+        "Chinese resident id", "social security number", "e-mail address", "telephone number",
+    )
+)  # fmt: skip
+"""The kinds of which a person could have chosen or counted the value."""
 _GONE = "\ufdd0"
 """Stands for what was taken out, where a text is looked at: no sign of any text, and no part of any value."""
-_INVISIBLE = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
 _LIKE = {
     **dict.fromkeys("“”„‟«»「」『』〝〞〟", '"'),
     **dict.fromkeys("‘’‚‛‹›", "'"),
@@ -66,33 +76,15 @@ _FEW, _REACH = 30, 160
 """At how many places a pattern is tried one by one; how far behind a word it is looked for otherwise."""
 _NEAR = 40
 """How far around a long number one with letters may reach."""
-_MOST_FORMS = 20_000
-_FORMS: dict[str, str] = {}
-
-
-class _Ready(NamedTuple):
-    """A shape as it is looked for: its words, and the groups of which one is the value."""
-
-    shape: Shape
-    words: tuple[str, ...]
-    groups: tuple[str, ...]
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """Compiled when a text first may have it: most texts of a process need few of them."""
-        return _compiled(self.shape.pattern)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+_MOST = 1_000
+"""Signs of a match that is too long to be the name of another secret: within it its shape is not tried again."""
 
 
 class _Shapes(NamedTuple):
     """All shapes, and their words, each once: those of unbroken ones, those in small letters (ASCII, and the rest), and
     the others."""
 
-    all: tuple[_Ready, ...]
+    all: tuple[Shape, ...]
     unbroken: tuple[str, ...]
     small: tuple[str, ...]
     wide: tuple[str, ...]
@@ -102,26 +94,16 @@ class _Shapes(NamedTuple):
 @lru_cache(2)
 def _ready(personal: bool) -> _Shapes:
     """The shapes, ready to be looked for."""
-    found = []
-    for shape in (*SHAPES, *PERSONAL) if personal else SHAPES:
-        given = tuple(filter(None, shape.words.split("|")))
-        words = tuple(word for word in given if _is_small(word) or word.lower() not in given)
-        groups = tuple(name for name in ("v", "w", "x") if f"(?P<{name}>" in shape.pattern)
-        found.append(_Ready(shape, words, groups))
-    broken = {word for one in found if not one.shape.unbroken for word in one.words}
-    unbroken = {word for one in found if one.shape.unbroken for word in one.words} - broken
-    small = set(filter(_is_small, broken))
+    found = (*shapes(), *personal_shapes()) if personal else shapes()
+    broken = {word for shape in found if not shape.unbroken for word in shape.words}
+    unbroken = {word for shape in found if shape.unbroken for word in shape.words} - broken
+    small = set(filter(is_small, broken))
     plain = set(filter(str.isascii, small))
-    return _Shapes(tuple(found), tuple(unbroken), tuple(plain), tuple(small - plain), tuple(broken - small))
-
-
-def _is_small(word: str) -> bool:
-    """Whether a word is looked for however it is written."""
-    return word == word.lower()
+    return _Shapes(found, tuple(unbroken), tuple(plain), tuple(small - plain), tuple(broken - small))
 
 
 @lru_cache(1024)
-def _fitting(held: frozenset[str], *, numbers: bool, personal: bool) -> tuple[_Ready, ...]:
+def _fitting(held: frozenset[str], *, numbers: bool, personal: bool) -> tuple[Shape, ...]:
     """The shapes that a text may have: by the words that it holds; those without words are numbers."""
     return tuple(one for one in _ready(personal).all if (not held.isdisjoint(one.words) if one.words else numbers))
 
@@ -164,7 +146,7 @@ class _Text:
         """Where any of the words stands, in order."""
         for word in words:
             if word in self.held and word not in self._places:
-                text, found = self._small if _is_small(word) else self.text, []
+                text, found = self._small if is_small(word) else self.text, []
                 place = text.find(word)
                 while place >= 0:
                     found.append(place)
@@ -179,53 +161,52 @@ def _look(text: str, *, personal: bool) -> list[Secret]:
     seen = _Text(text, _ready(personal))
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    for one in _fitting(seen.held, numbers=_NUMBER.search(text) is not None, personal=personal):
-        shape = one.shape
-        for match in _matches(one, seen):
-            group = next((name for name in one.groups if match[name] is not None), 0)
+    for shape in _fitting(seen.held, numbers=_NUMBER.search(text) is not None, personal=personal):
+        for match in _matches(shape, seen):
+            group = next((name for name in shape.groups if match[name] is not None), 0)
             value, (start, end) = match[group], match.span(group)
             if value[0] == value[-1] and value[0] in "\"'`":  # what holds the text stays, so that a file still parses
                 start, end = start + 1, end - 1
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
-            if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):
+            if (at and taken[at - 1][1] > start) or not shape.is_valid(value):
                 continue
             if _GONE in value or (shape.unless and re.search(shape.unless, text[max(0, start - 64) : start])):
                 continue
             taken.insert(at, (start, end))
-            found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.guessable)))
-    for start, end in secret_columns.passwords(text):
-        if _GONE not in text[start:end] and all(end <= begin or start >= last for begin, last in taken):
-            found.append(Secret("password", start, end, fingerprint(text[start:end], guessable=True)))
+            found.append(Secret(shape.kind, start, end, fingerprint(value, guessable=shape.kind in _GUESSABLE)))
+    more = (one for one in _in_columns(text) if _GONE not in text[one.start : one.end])
+    found += [one for one in more if all(one.end <= begin or one.start >= end for begin, end in taken)]
     return sorted(found, key=lambda secret: secret.start)
 
 
-def _matches(one: _Ready, seen: _Text) -> Iterator[re.Match[str]]:
+def _matches(shape: Shape, seen: _Text) -> Iterator[re.Match[str]]:
     """Where a shape may stand: near its words or in long numbers, so that a pattern is not tried all over a text."""
-    back, text = one.shape.back, seen.text
+    back, text = shape.back, seen.text
     if back is None:
-        yield from _within(one, text, 0, len(text))
+        yield from _within(shape, text, 0, len(text))
     elif back == DIGITS:
         for begin, end in seen.runs:
-            yield from _within(one, text, max(0, begin - _NEAR), end + _NEAR)
+            yield from _within(shape, text, max(0, begin - _NEAR), end + _NEAR)
     elif back > _FEW:
         last = 0
-        for place in seen.places(one.words):
-            yield from _within(one, text, max(place - back, last, 0), place + _REACH)
+        for place in seen.places(shape.words):
+            yield from _within(shape, text, max(place - back, last, 0), place + _REACH)
             last = place
     else:
-        match = one.pattern.match
-        for place in seen.places(one.words):
-            for begin in range(max(0, place - back), place + 1):
+        match, last = shape.pattern.match, 0
+        for place in seen.places(shape.words):
+            for begin in range(max(last, place - back), place + 1):
                 if found := match(text, begin):
                     yield found
+                    last = max(last, found.end()) if found.end() - begin > _MOST else last
 
 
-def _within(one: _Ready, text: str, begin: int, end: int) -> Iterator[re.Match[str]]:
+def _within(shape: Shape, text: str, begin: int, end: int) -> Iterator[re.Match[str]]:
     """Every match between two places; a value that is none may be the name of one, so the next begins there."""
-    search = one.pattern.search
+    search = shape.pattern.search
     while match := search(text, begin, end):
         yield match
-        value = match.start(one.groups[0]) if one.groups else match.end()
+        value = match.start(shape.groups[0]) if shape.groups else match.end()
         begin = value if value > match.start() else match.end()
 
 
@@ -243,20 +224,25 @@ def _without(text: str, places: Sequence[int], spans: Sequence[tuple[int, int]])
 
 def mask(text: str, *, personal: bool = False) -> str:
     """`text` with `[kind #fingerprint]` in place of each secret."""
+    return _masked(text, find(text, personal=personal))
+
+
+def mask_columns(text: str) -> str:
+    """`text` with the passwords of its tables masked, for one whose rows part from the head that names them."""
+    return _masked(text, _in_columns(text))
+
+
+def _masked(text: str, found: Iterable[Secret]) -> str:
     parts, last = [], 0
-    for secret in find(text, personal=personal):
+    for secret in found:
         parts += [text[last : secret.start], f"[{secret.kind} #{secret.fingerprint}]"]
         last = secret.end
     return "".join((*parts, text[last:]))
 
 
-def mask_columns(text: str) -> str:
-    """`text` with the passwords of its tables masked, for one whose rows part from the head that names them."""
-    parts, last = [], 0
+def _in_columns(text: str) -> Iterator[Secret]:
     for start, end in secret_columns.passwords(text):
-        parts += [text[last:start], f"[password #{fingerprint(text[start:end], guessable=True)}]"]
-        last = end
-    return "".join((*parts, text[last:]))
+        yield Secret("password", start, end, fingerprint(text[start:end], guessable=True))
 
 
 def mask_value(value: Any) -> Any:
@@ -270,7 +256,7 @@ def mask_value(value: Any) -> Any:
 
 def is_masked(text: str) -> bool:
     """Whether `text` holds what `mask` puts in the place of a secret: the words themselves are not known any more."""
-    return MASK.search(text) is not None
+    return " #" in text and mask_pattern().search(text) is not None
 
 
 def mask_start(text: str) -> str:
@@ -291,8 +277,14 @@ def _visible(text: str) -> tuple[str, list[int] | None]:
     None for the places: each sign stands where it stood.
     """
     shown, places = (text, None) if text.isascii() else _plain(text)
-    spans = [found.span() for found in _TAKEN_OUT.finditer(shown)] if "[" in shown else []
+    may_hold = "[" in shown and (" #" in shown or FORGOTTEN in shown)
+    spans = [found.span() for found in _taken_out().finditer(shown)] if may_hold else []
     return _without(shown, places or range(len(shown)), spans) if spans else (shown, places)
+
+
+@cache
+def _taken_out() -> re.Pattern[str]:
+    return re.compile(rf"{mask_pattern().pattern}|{re.escape(FORGOTTEN)}")
 
 
 def _plain(text: str) -> tuple[str, list[int] | None]:
@@ -307,11 +299,7 @@ def _plain(text: str) -> tuple[str, list[int] | None]:
     return (_JOINT.sub("-", shown) if "–" in shown or "—" in shown else shown), places
 
 
+@lru_cache(20_000)
 def _form(char: str) -> str:
     """A sign as it is looked at."""
-    form = _FORMS.get(char)
-    if form is None:
-        form = "" if _INVISIBLE.match(char) else _LIKE.get(char) or unicodedata.normalize("NFKC", char)
-        if len(_FORMS) < _MOST_FORMS:
-            _FORMS[char] = form
-    return form
+    return "" if secret_signs.UNSEEN.match(char) else _LIKE.get(char) or unicodedata.normalize("NFKC", char)

@@ -1,54 +1,60 @@
-"""When a value beside the name of a secret is one: checksums, and what tells a password or a key from talk. Pure."""
+"""When a value beside the name of a secret is one: checksums, and what tells a password or a key from talk. Pure.
+
+A shape of a secret names its check without `is_`. The words of sentences are in `packs/secrets-sentences.toml`.
+"""
 
 from __future__ import annotations
 
 import base64
 import re
+from functools import cache
+
+from nanomem_tui.language.pack_files import expand, load
+
+_PACK = "secrets-sentences.toml"
 
 
-def _digits(value: str) -> list[int]:
-    return [int(c) for c in value if c.isdigit()]
+@cache
+def _words(*names: str) -> frozenset[str]:
+    """The words of lists of the pack."""
+    return frozenset(word for name in names for word in load(_PACK)[name].split())
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """A pattern of the pack."""
+    return re.compile(expand(load(_PACK)[name], {}))
 
 
 def is_luhn(value: str) -> bool:
-    digits = _digits(value)
+    """Whether the last digit is the checksum of the others, as of payment cards."""
+    digits = [int(c) for c in value if c.isdigit()]
     if len(set(digits)) < 2:
         return False
     doubled = [d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(reversed(digits))]
     return sum(doubled) % 10 == 0
 
 
-_ISSUERS = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14,17}|62\d{14,17}|"
-    r"6(?:011|4[4-9]\d|5\d\d)\d{12,15}|(?:50[0-4]\d|5[6-8]\d\d|6304|67\d\d)\d{8,15}|9558\d{12,15}"
-)
-"""The first digits and the lengths of payment cards: a tenth of all other numbers passes the checksum too."""
-
-
 def is_issued(value: str) -> bool:
-    return _ISSUERS.fullmatch("".join(c for c in value if c.isdigit())) is not None and is_luhn(value)
-
-
-_IBAN_LENGTHS = dict(
-    pair.split(":")
-    for pair in (
-        "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DK:18 "
-        "DO:28 EE:20 EG:29 ES:24 FI:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22 IL:23 "
-        "IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LI:21 LT:20 LU:20 LV:21 MC:27 MD:24 ME:22 MK:19 MR:27 MT:31 "
-        "MU:30 NL:18 NO:15 PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 SA:24 SE:24 SI:19 SK:24 SM:27 TN:24 TR:26 "
-        "UA:29 VA:22 VG:24 XK:20 "
-    ).split()
-)
+    """Whether a number begins as those of an issuer of payment cards, and has its length and the checksum."""
+    return _pattern("issuers").fullmatch("".join(c for c in value if c.isdigit())) is not None and is_luhn(value)
 
 
 def is_iban(value: str) -> bool:
+    """Whether a value has the length of an IBAN of its country, and its checksum."""
     bare = re.sub(r"[ -]", "", value).upper()
-    if len(bare) != int(_IBAN_LENGTHS.get(bare[:2], "0")):
+    if f"{bare[:2]}:{len(bare)}" not in _words("iban"):
         return False
     return int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
 
 
+def is_ten_digits(value: str) -> bool:
+    """Whether a value has ten digits at least: what stands behind the word IBAN may have a slip in it."""
+    return sum(c.isdigit() for c in value) >= 10
+
+
 def is_resident_id(value: str) -> bool:
+    """Whether a number has the checksum of a Chinese resident id."""
     weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
     return "10X98765432"[sum(w * int(c) for w, c in zip(weights, value, strict=False)) % 11] == value[17].upper()
 
@@ -155,6 +161,16 @@ def is_written(value: str) -> bool:
     return any(c.isdigit() for c in bare) or re.search(r"\w[!@#$%^&*]+\w", bare) is not None
 
 
+def is_login_word(value: str) -> bool:
+    """Whether what one logs in with is a password: eight signs at least, and no second factor."""
+    return len(value) >= 8 and "2fa" not in value.lower() and is_written(value)
+
+
+def is_foreign(value: str) -> bool:
+    """Whether a word with digits is a password: it is of another script than Latin, and no version."""
+    return not value.isascii() and not value.lower().startswith(("верси", "version"))
+
+
 def is_basic(value: str) -> bool:
     """Whether a value is the base64 of a name and a password."""
     try:
@@ -164,20 +180,10 @@ def is_basic(value: str) -> bool:
     return plain.isprintable() and re.fullmatch(r"[^:\s]+:\S.*", plain) is not None
 
 
-_TALK = frozenset(
-    "the a an it is in on of to for and or not no with from by at as be was are has have had will can must may ask see "
-    "use get try same again never always none random words word letters characters long short required forgot "
-    "forgotten changed change reset lost unknown stored kept saved written wrong missing expired please your my our "
-    "his her their this that these those there here when where who what how if only but still just new old der die das "
-    "ist und nicht im in am bei auf von mit".split()
-)
-"""Words of a sentence about a password; a passphrase of random words has none of them."""
-
-
 def is_seed(value: str) -> bool:
     """Whether words beside those of a wallet are its seed: twelve words at least, and no sentence."""
     words = re.split(r"[ ,]+", value)[:12]
-    return len(words) == 12 and all(3 <= len(word) <= 8 for word in words) and _TALK.isdisjoint(words)
+    return len(words) == 12 and all(3 <= len(word) <= 8 for word in words) and _words("talk").isdisjoint(words)
 
 
 def is_random(value: str) -> bool:
@@ -187,59 +193,6 @@ def is_random(value: str) -> bool:
     return mixed and len(set(bare)) >= 8 and is_real(bare)
 
 
-_AROUND = frozenset(
-    "too very so quite rather really pretty extremely terribly already currently always way much more most "
-    "less again one ones year last first second next other another everywhere somewhere nowhere elsewhere "
-    "inside getting going being coming working needs enough between under behind above below near via per "
-    "within without about around people everyone anyone nobody someone something nothing anything today "
-    "yesterday tomorrow week month day days weeks months years ago soon later now well character digits "
-    "symbols text site sites account accounts i me we us you he him she they them ours mine yours know knows "
-    "remember forget tell told ask asked tbd n/a zu sehr ziemlich recht ganz schon überall immer wie noch "
-    "leider geworden siehe ein eine einen einem einer den dem des dir mir ich du er sie wir ihr es man auch "
-    "nur mehr als für von zum zur aus nach über unter vor hinter zwischen oder aber wenn weil dass wurde "
-    "wird werden war sind sein hat haben kann muss soll darf mindestens zeichen steht hängt liegt heute "
-    "gestern morgen woche monat jahr demasiado muy muito poco bastante siempre sempre el la los las lo un "
-    "una uno unos y o u e de del en con sin por para al que se su sus tu tus mi mis más menos como cuando "
-    "donde ya no sí está están son fue ser tiene debe puede os as um uma do da dos das em na nos nas com sem "
-    "ao à pela pelo meu minha seu sua mais quando onde já não sim é são foi tem deve pode hoy hoje ayer "
-    "ontem mañana amanhã año ano mes mês caracteres recordar lembrar trabajar cada día equipo trop très "
-    "assez toujours le les une au aux et ou dans sur sous avec sans pour par qui ce cette ces mon ton ma ta "
-    "sa vos leurs pas plus moins comme quand où est sont été avoir doit peut ne je il elle nous vous ils "
-    "aujourd'hui hier demain an mois jour caractères troppo molto abbastanza gli di dello della dei degli "
-    "delle nel nella nelle senza tra fra sul sulla ed che chi non più meno come dove già sì sono era ha può "
-    "oggi ieri domani anno mese giorno caratteri слишком очень довольно тот же самый такой смотри спроси и в "
-    "на не от до из за под над при по к о об у с со во но а или что как когда где уже ещё еще только всегда "
-    "надо нужно можно нельзя должен знает знают его её их мой моя наш ваш твой это был была было будет есть "
-    "нет символов сегодня вчера завтра год месяц день 너무 매우 아주 정말 이미 아직 항상 없음 있음 모름 틀림 "
-    "맞음 bitte beim favor plaît пожалуйста admin administrator using used uses based made set lost found "
-    "gone sent".split()
-)
-"""Function words of nine languages, and what else only a sentence about a password has: no passphrase has one."""
-_STATES = frozenset(
-    "abgelaufen alt bad bekannt blank broken cached case clear complex complicated confidential correct correcta "
-    "correta corta court courte curta dasselbe debole default different difficile difficult difícil disabled "
-    "débil easy einfach empty enabled encrypted enregistré erforderlich errada expirada expired expiré facile "
-    "faible falsch fine fort forte fraca fuerte fácil geheim generated gespeichert geändert gleich gleiche good "
-    "guardada gültig hard hashed hidden hinterlegt identical igual incorrect incorrecta incorrecte incorreta "
-    "insecure insegura insensitive invalid invisible inválida kept known kurz lang larga leaked leer leicht "
-    "locked long longa longue lunga managed mandatory masked mesma misma missing même needed neu new notiert "
-    "nova nueva nuova nötig obbligatoria obligatoire obligatoria obrigatória ok okay old pflicht plain printed "
-    "private protected public requis richtig right rotated safe salvata same saved sbagliata scaduta schwer "
-    "secret secure segura sensitive shared short sicher sicura similar simple stessa stocké stolen stored strong "
-    "synced sûr temporarily temporary unbekannt unchanged ungültig unique unlocked unsafe unsicher valid vecchia "
-    "velha vencida vergessen verschlüsselt vieja visible weak written wrong zurückgesetzt верно верный длинный "
-    "записан истек истёк короткий надёжный неверный необходим неправильный новый обязателен обязательно "
-    "правильный простой пустой сильный слабый сложный сохранён старый требуется устарел хранится 같은 문의 변경 "
-    "분실 참조 초기화 필수".split()
-)
-"""Words that say how a password is; one of them may be in a passphrase."""
-_ENDINGS = re.compile(r".+(?:에|에서|을|를|은|는|요|다|죠|까|면|해서|하고)|.+(?:ться|ется|ются|ешь|ете|лся|лась)")
-_UNSPACED_TALK = re.compile(
-    "[的不在有没要请見见需必可无無未位字符同错錯对對么什吗呢谁哪由随机存忘改换換变變问問默认設设多少几很太已"
-    "这那個个你他她]|保密|机密|敏感|统一|过期|です|ます|ません|でした|ない|同じ|必須|以上|以内|間違|正し|なに|ましょう|して|金庫|短|長|"
-    "틀렸|맞|필수|없|있|같"
-)
-"""What sentences about a password have in scripts without blanks."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -247,11 +200,12 @@ def is_spoken_phrase(value: str) -> bool:
     """Whether words behind “the password is” are a passphrase: three at least, none that a sentence would have, and not
     the beginning of a description."""
     words = _WORD.findall(value.lower())
-    if len(words) < 3 or any(word in _TALK or word in _AROUND or _ENDINGS.fullmatch(word) for word in words):
+    if len(words) < 3 or not _words("talk", "around").isdisjoint(words):
         return False
-    states = sum(word in _STATES for word in words)
+    states = sum(word in _words("states") for word in words)
     return (
-        is_real(value)
+        not any(map(_pattern("endings").fullmatch, words))
+        and is_real(value)
         and states * 2 < len(words)
         and not (words[0].endswith("ly") or (len(words) == 3 and words[0].endswith(("ed", "ing"))))
     )
@@ -259,7 +213,7 @@ def is_spoken_phrase(value: str) -> bool:
 
 def is_unspaced_phrase(value: str) -> bool:
     """The same of Chinese or Japanese, which has no blanks."""
-    return _UNSPACED_TALK.search(value) is None
+    return _pattern("unspaced").search(value) is None
 
 
 def is_quoted_phrase(value: str) -> bool:
@@ -268,8 +222,13 @@ def is_quoted_phrase(value: str) -> bool:
     if not words or not is_real(value):
         return False
     if any(map(str.isascii, words)) or " " in value.strip():
-        return not all(word in _TALK or word in _AROUND or word in _STATES for word in words)
-    return _UNSPACED_TALK.search(value) is None or len(value) >= 6
+        return not _words("talk", "around", "states").issuperset(words)
+    return _pattern("unspaced").search(value) is None or len(value) >= 6
+
+
+def is_quoted_sentence(value: str) -> bool:
+    """The same of three words at least."""
+    return value.count(" ") >= 2 and is_quoted_phrase(value)
 
 
 def is_base32(value: str) -> bool:

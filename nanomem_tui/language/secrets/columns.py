@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from nanomem_tui.language.secrets.checks import is_told
-from nanomem_tui.language.secrets.shapes import NAMED_IN_TEN
+from nanomem_tui.language.secrets.shapes import part
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*|[ \t]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*")
-_HEAD = rf"[\s*_`]*(?:[\w-]{{1,20}} )?(?:{NAMED_IN_TEN}|(?i:pass|pw))[\s*_`]*"
 _VALUE = re.compile(r"[\s*_`]*([!-_a-{}~]{4,64}?)[\s*_`]*")
 
 
@@ -17,12 +16,14 @@ def passwords(text: str) -> Iterator[tuple[int, int]]:
     """The places of the values under a head that names a password."""
     if "|" not in text or "--" not in text:
         return
+    from nanomem_tui.language.secrets.checks import is_told
+
     lines = text.split("\n")
     columns: list[int] = []
     at = 0
     for number, line in enumerate(lines):
         if _RULE.fullmatch(line) and number:
-            columns = [place for place, (_, cell) in enumerate(_cells(lines[number - 1])) if re.fullmatch(_HEAD, cell)]
+            columns = [place for place, (_, cell) in enumerate(_cells(lines[number - 1])) if _head().fullmatch(cell)]
         elif "|" not in line:
             columns = []
         elif columns:
@@ -33,6 +34,12 @@ def passwords(text: str) -> Iterator[tuple[int, int]]:
                     begin = at + cells[place][0]
                     yield begin + value.start(1), begin + value.end(1)
         at += len(line) + 1
+
+
+@cache
+def _head() -> re.Pattern[str]:
+    """What stands in the head of a column of passwords."""
+    return re.compile(rf"[\s*_`]*(?:[\w-]{{1,20}} )?(?:{part('named')}|(?i:pass|pw))[\s*_`]*")
 
 
 def _cells(line: str) -> Iterator[tuple[int, str]]:
