@@ -25,6 +25,7 @@ class Patterns:
     def __init__(self, name: str) -> None:
         self._name = name
         self._compiled: dict[str, re.Pattern[str]] = {}
+        self._words: dict[str, frozenset[str]] = {}
 
     @cached_property
     def _body(self) -> dict[str, str | list[str]]:
@@ -45,4 +46,6 @@ class Patterns:
 
     def words(self, name: str) -> frozenset[str]:
         """Return the words of an entry that is a list of words with blanks between them."""
-        return frozenset(str(self._body[name]).split())
+        if name not in self._words:
+            self._words[name] = frozenset(str(self._body[name]).split())
+        return self._words[name]
