@@ -1,8 +1,9 @@
 """What of a message was pasted and not said: a mail that somebody got, a document to translate, the text of a file, a
 copy out of a chat, what stands in quotation marks.
 
-The signs by which that is told stand in `packs/pasted.toml`. What stands behind one of them was written by nobody knows whom, and it says "I"
-and "remember" as a person does (MINJA; OWASP ASI06). Pure; it must not know what becomes of either part.
+The signs by which that is told stand in `packs/pasted.toml`. What stands behind one of them was written by nobody knows
+whom, and it says "I" and "remember" as a person does (MINJA; OWASP ASI06). Pure; it must not know what becomes of
+either part.
 """
 
 from __future__ import annotations
