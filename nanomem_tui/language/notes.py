@@ -271,20 +271,12 @@ def _line(block: Block, text: str) -> str:
 
 def _parts(text: str) -> Iterator[str]:
     """The text in parts of at most `LONGEST` characters, cut between sentences where there are any."""
-    if len(text) <= LONGEST:
+    while len(text) > LONGEST:
+        cut = max((end.end() for end in _SENTENCE.finditer(text, 0, LONGEST)), default=LONGEST)
+        yield text[:cut].strip()
+        text = text[cut:].strip()
+    if text:
         yield text
-        return
-    part = ""
-    for sentence in _SENTENCE.split(text):
-        if part and len(part) + len(sentence) + 1 > LONGEST:
-            yield part
-            part = ""
-        part = f"{part} {sentence}".strip()
-        while len(part) > LONGEST:
-            yield part[:LONGEST]
-            part = part[LONGEST:]
-    if part:
-        yield part
 
 
 def _is_answer(block: Block) -> bool:

@@ -168,8 +168,3 @@ def _begins_others(line: str) -> bool:
     """Whether what stands behind a line is not the person's own."""
     announces = line.rstrip().endswith((":", "：")) and _PATTERNS["announced"].search(line) is not None
     return (announces or _PATTERNS["marked"].match(line) is not None) and _PATTERNS["own"].search(line) is None
-
-
-def said(text: str) -> str:
-    """What a person says himself in a message."""
-    return parts(text).said

@@ -25,8 +25,6 @@ _WORD = re.compile(r"[^\W_]")
 _UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]")
 _NO_QUOTE = re.compile(r"'(?:\d0s|tis|twas|cause|em|til|n|bout|round)\b", re.IGNORECASE)
 """What begins with an apostrophe."""
-_OF_SEVERAL = re.compile(r"[sxzSXZ]['’](?=\s+[a-zà-ÿ])")
-"""An apostrophe behind the s of several: “my parents' house”."""
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -67,7 +65,7 @@ def _opens(text: str, mark: re.Match[str]) -> bool:
 def _closing(text: str, marks: list[re.Match[str]], opening: int) -> int | None:
     """Which mark closes that one; None when none does."""
     kind = marks[opening][0]
-    depth, likely, last = 1, None, None
+    depth, last = 1, None
     for at in range(opening + 1, min(len(marks), opening + 1 + MOST)):
         mark = marks[at]
         if kind == "`" and "\n" in text[marks[opening].end() : mark.start()]:
@@ -76,18 +74,12 @@ def _closing(text: str, marks: list[re.Match[str]], opening: int) -> int | None:
             depth += mark[0] == kind and kind in "„«»‹›「『"
             continue
         if _opens_within(text, mark, kind):
-            if likely is not None and depth == 1:
-                return likely
             depth += 1
         elif _closes(text, mark, kind):
-            last = at
-            if depth > 1:
-                depth -= 1
-            elif kind in "'‘‚" and _OF_SEVERAL.match(text, mark.start() - 1):
-                likely = at
-            else:
+            last, depth = at, depth - 1
+            if not depth:
                 return at
-    return likely if likely is not None else last
+    return last
 
 
 def _opens_within(text: str, mark: re.Match[str], kind: str) -> bool:
@@ -101,12 +93,8 @@ def _opens_within(text: str, mark: re.Match[str], kind: str) -> bool:
 def _closes(text: str, mark: re.Match[str], kind: str) -> bool:
     behind = text[mark.end() : mark.end() + 1]
     if kind in "'‘‚`":
-        return not text[mark.start() - 1].isspace() and (_WORD.match(behind) is None or _is_wide(behind))
+        return not text[mark.start() - 1].isspace() and (_WORD.match(behind) is None or bool(_UNSPACED.match(behind)))
     return True
-
-
-def _is_wide(char: str) -> bool:
-    return _UNSPACED.match(char) is not None
 
 
 def _begins_line(text: str, mark: re.Match[str]) -> bool:

@@ -39,7 +39,6 @@ FRAGMENT, SHORT = 3, 6
 """Words and marks, or pairs of wide characters, of what says nothing alone (“Since May.”), and of what may not."""
 
 _PATTERNS = Patterns("remembering")
-_CLAUSES = re.compile(r"(?<=；)")
 _COMMA = re.compile(r"[,，;]\s*")
 _ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
 
@@ -65,30 +64,19 @@ class Said(NamedTuple):
 
 @lru_cache(4)  # a message is asked for them several times in one turn
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a message, without list marks; lines that quote somebody (`>`) are left out.
-
-    A wide semicolon parts what is said, but not what a person asks to be remembered: that goes to the end."""
-    whole = (part.lstrip("-*•· \t") for part in _split(text))
-    said = [part for part in whole if part and not part.startswith(">")]
-    return tuple(one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part))))
-
-
-def _split(text: str) -> Iterator[str]:
-    """The sentences of a text, none ending within a quotation."""
-    joined, at = quotations.joined(text), 0
+    """The sentences of a message, without list marks, none ending within a quotation; lines that quote somebody (`>`)
+    are left out."""
+    joined, at, found = quotations.joined(text), 0, []
     for part in split(joined):
         at = joined.index(part, at)
-        yield text[at : at + len(part)]
+        found.append(text[at : at + len(part)].lstrip("-*•· \t"))
         at += len(part)
+    return tuple(part for part in found if part and not part.startswith(">"))
 
 
 def _plain(sentence: str) -> str:
     """A sentence as the patterns read it; a place in it is the same place in the `straight` one."""
     return simplified(straight(sentence))
-
-
-def _clauses(sentence: str) -> list[str]:
-    return [part.strip() for part in _CLAUSES.split(sentence)] if "；" in sentence else [sentence]
 
 
 def read(sentence: str) -> Said | None:
@@ -148,9 +136,8 @@ def _of(part: str, reading: reader.Reading, wished: str) -> Said | None:
         return Said(what, kind_of(what), explicit=True, intent=intent) if what else None
     if reading.act == "forget" or is_unwanted(plain):
         return None
-    asks = part.endswith(("?", "？", "吗", "嗎")) or _PATTERNS["indirect"].match(plain) is not None
-    asks = asks and reading.act != "remember"
-    if asks or (reading.act in ("question", "order") and reading.lasting < KEEP):
+    asks = _PATTERNS["asks"].search(plain) or _PATTERNS["indirect"].match(plain)
+    if (asks and reading.act != "remember") or (reading.act in ("question", "order") and reading.lasting < KEEP):
         return _before_a_question(part)
     if reading.act != "quoted" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
         explicit = bool(wished) or reading.act in ("remember", "rule")
@@ -201,11 +188,7 @@ def _wanted(wish: re.Match[str], sentence: str) -> str:
 def points_only(sentence: str) -> bool:
     """Whether a sentence asks to remember something and does not say what (“remember this”)."""
     wish = _wish(sentence)
-    return (
-        wish is not None
-        and not _wanted(wish, sentence)
-        and wish["what"].strip(" 。！!.~") not in ("了", "啦", "着", "了啊")
-    )
+    return wish is not None and not _wanted(wish, sentence)
 
 
 def said_in(text: str) -> tuple[Said, ...]:
@@ -236,9 +219,7 @@ def _listed(text: str) -> tuple[tuple[Said, ...], str]:
         elif not (head and not plain and marked is not False):
             head, marked = (plain.rstrip(":："), None) if _asks_for_list(plain) else ("", None)
             rest += [] if head else [line]
-    if not found:
-        return (), text
-    return tuple(found), "\n".join(rest)
+    return (tuple(found), "\n".join(rest)) if found else ((), text)
 
 
 def _asks_for_list(line: str) -> bool:
@@ -259,11 +240,6 @@ def asks_to_forget(sentence: str) -> bool:
 def without_greeting(text: str) -> str:
     """Return a text without the words with which people begin, and which say nothing of what follows (“hi, also …”)."""
     return _PATTERNS["lead"].sub("", text)
-
-
-def is_small_talk(sentence: str) -> bool:
-    """Whether a sentence is a greeting, thanks or a yes."""
-    return reading_of(sentence).act == "chatter"
 
 
 def is_question(sentence: str) -> bool:
