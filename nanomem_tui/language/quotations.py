@@ -25,6 +25,8 @@ _WORD = re.compile(r"[^\W_]")
 _UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]")
 _NO_QUOTE = re.compile(r"'(?:\d0s|tis|twas|cause|em|til|n|bout|round)\b", re.IGNORECASE)
 """What begins with an apostrophe."""
+_OF_SEVERAL = re.compile(r"[sxzSXZ]['’](?=\s+[a-zà-ÿ])")
+"""An apostrophe behind the s of several: “my parents' house”."""
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -65,7 +67,7 @@ def _opens(text: str, mark: re.Match[str]) -> bool:
 def _closing(text: str, marks: list[re.Match[str]], opening: int) -> int | None:
     """Which mark closes that one; None when none does."""
     kind = marks[opening][0]
-    depth, last = 1, None
+    depth, likely, last = 1, None, None
     for at in range(opening + 1, min(len(marks), opening + 1 + MOST)):
         mark = marks[at]
         if kind == "`" and "\n" in text[marks[opening].end() : mark.start()]:
@@ -74,12 +76,18 @@ def _closing(text: str, marks: list[re.Match[str]], opening: int) -> int | None:
             depth += mark[0] == kind and kind in "„«»‹›「『"
             continue
         if _opens_within(text, mark, kind):
+            if likely is not None and depth == 1:
+                return likely
             depth += 1
         elif _closes(text, mark, kind):
-            last, depth = at, depth - 1
-            if not depth:
+            last = at
+            if depth > 1:
+                depth -= 1
+            elif kind in "'‘‚" and _OF_SEVERAL.match(text, mark.start() - 1):
+                likely = at
+            else:
                 return at
-    return last
+    return likely if likely is not None else last
 
 
 def _opens_within(text: str, mark: re.Match[str], kind: str) -> bool:

@@ -65,18 +65,21 @@ def _of_characters(clause: str, learned: reader.Pack) -> list[Name]:
     without those that join words, and with the words that such wishes have."""
     rest = clause.rstrip("了吧啊呀啦")
     for length in (3, 2, 1):
-        for run in {clause[at : at + length] for at in range(len(clause) - length + 1)}:
-            if run in learned.forgetting or (length > 1 and _pull([run], learned) >= USUAL_RUN):
-                rest = rest.replace(run, " " * length)
+        for run in (clause[at : at + length] for at in range(len(clause) - length + 1)):
+            rest = rest.replace(run, " " * length) if run in learned.forgetting else rest
     runs = _RUN.findall(rest)
-    words = [run for run in runs if run.isascii()]
+    found = [Name(run, run not in learned.weights) for run in runs if run.isascii()]
     wide = [run for run in runs if not run.isascii()]
-    pairs = [run[at : at + 2] for run in wide for at in range(len(run) - 1)] or wide
+    for run in [one for one in wide if len(one) > 1] or wide:
+        pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+        usual = [_pull([pair], learned) >= USUAL_RUN for pair in pairs]
+        for at, pair in enumerate(pairs):
+            found.append(Name(pair, pair not in learned.weights, any(usual[max(at - 1, 0) : at + 2])))
     if not _HIRAGANA.search(clause):
-        return [Name(word, word not in learned.weights) for word in (*words, *pairs)]
-    words += [pair for pair in pairs if not _HIRAGANA.search(pair)]
-    usual = dict.fromkeys(run for run in _WORD_OF_TWO.findall(clause) if run not in words)
-    return [*(Name(word, word not in learned.weights) for word in words), *(Name(run, is_usual=True) for run in usual)]
+        return found
+    found = [name for name in found if not _HIRAGANA.search(name.word)]
+    known = [name.word for name in found]
+    return found + [Name(run, is_usual=True) for run in dict.fromkeys(_WORD_OF_TWO.findall(clause)) if run not in known]
 
 
 def standing_in(names: Sequence[Name], texts: Sequence[str]) -> list[list[Name]]:
