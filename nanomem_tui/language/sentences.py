@@ -34,7 +34,7 @@ _STARTS = (
     r"Thanks|Thank|Ok|Okay|Yes|From now|Tell|Send)\b(?!\.)"
 )
 """Words with which a sentence begins, and hardly ever what an abbreviation belongs to."""
-_END = re.compile(r"(?P<mark>(?<![.!?…])[.!?…]+)(?P<close>[\"'”’)\]]*)(?P<gap>\s+)")
+_END = re.compile(r"(?P<mark>[.!?…]+)(?P<close>[\"'”’)\]]*)(?P<gap>\s+)")
 _WIDE_END = re.compile(r"[。！？]+[”’」』）\"')]*")
 _TOKEN = re.compile(r"[^\s\"'“‘(\[，。！？；：、,;:\u3400-\u9fff]*$")
 _INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
