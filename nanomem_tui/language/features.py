@@ -65,10 +65,7 @@ def _of_words(words: Sequence[str], common: Collection[str]) -> Iterator[str]:
     yield from (f"{one} {other}" for one, other in pairwise(bounded))
     yield from (f"end {word}" for word in words[-2:])
     for word in words:
-        if len(word) > 3 and word.isalpha():
-            marked = f"<{word}>"
-            for length in (3, 4, 5):
-                yield from (f"~{marked[n : n + length]}" for n in range(len(marked) - length + 1))
+        yield from parts_of(word)
     frame: list[str] = []
     for word in bounded:
         shown = word if word in common or not word[0].isalpha() else "_"
@@ -77,6 +74,14 @@ def _of_words(words: Sequence[str], common: Collection[str]) -> Iterator[str]:
     for length in (2, 3):
         yield from (f"#{' '.join(frame[n : n + length])}" for n in range(len(frame) - length + 1))
     yield f"#^{' '.join(frame[:4])}"
+
+
+def parts_of(word: str) -> Iterator[str]:
+    """Return the parts of a longer word, of three to five letters."""
+    if len(word) > 3 and word.isalpha():
+        marked = f"<{word}>"
+        for length in (3, 4, 5):
+            yield from (f"~{marked[n : n + length]}" for n in range(len(marked) - length + 1))
 
 
 def _of_characters(sentence: str) -> Iterator[str]:

@@ -104,13 +104,9 @@ def parted(line: str) -> Line:
     return Line(text, tuple(marks), frozenset(signs))
 
 
+@lru_cache(4096)
 def read(line: str, heading: str = "") -> LineReading:
     """Return what a line is that stands under `heading`."""
-    return _read(line, heading)
-
-
-@lru_cache(4096)
-def _read(line: str, heading: str) -> LineReading:
     learned = reader.pack("lines")
     shares = dict(zip(learned.labels, learned.probabilities(line_features(line, heading)), strict=True))
     best = max(shares, key=shares.__getitem__)

@@ -2,22 +2,20 @@
 
 A block of the page (`outline.py`) is a memory where its words last (`lines.py`). It gets the heading and the
 lines over it where it does not name what it is about; a line that says something by itself has those under it with it.
-Which headings name nothing, or have only ideas and tasks under them, says `packs/notes.json`.
+Which headings name nothing, or have only ideas and tasks under them, says `packs/notes.toml`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
 from nanomem_tui.language.outline import DONE, OPEN, ROW, Block, children, outline, parents
+from nanomem_tui.language.patterns import Patterns
 from nanomem_tui.language.spoken import subject_of
 from nanomem_tui.language.topics import names_of_heading, topics_of_heading
 
@@ -50,6 +48,7 @@ _HEADED = {"preferences": "preference", "style": "preference", "decisions": "dec
 """The kind of what stands under a heading that is about one of these."""
 _LISTED = frozenset({"-", "*", "+", ROW})
 """The marks of what stands in a list, and is no step."""
+_PATTERNS = Patterns("notes")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LABEL = re.compile(r"([^:：]{1,40})[:：]")
@@ -228,7 +227,7 @@ def is_name(title: str) -> bool:
 def _is_open(title: str, *, alone: bool = False) -> bool:
     """Whether nothing is settled of what stands under a heading or a label. `alone`: only where it says just that."""
     bare = _ASIDE.sub("", _plain(title)).strip(" *_!?")
-    found = list(_open().finditer(bare))
+    found = list(_PATTERNS["open"].finditer(bare))
     ends = any(one.start() == 0 or one.end() == len(bare) for one in found)
     return any(one[0] == bare for one in found) if alone else ends
 
@@ -240,10 +239,8 @@ def _is_of_somebody(text: str) -> bool:
 
 
 def _names(title: str) -> set[str]:
-    rest = title
-    for word in _plain_unspaced():
-        rest = rest.replace(word, " ")
-    words = (word for word in names_of_heading(rest) if not word.isdigit() and word not in _plain_words())
+    rest = _PATTERNS["plain_unspaced"].sub(" ", title)
+    words = (word for word in names_of_heading(rest) if not word.isdigit() and word not in _PATTERNS.words("plain"))
     return {word for word in words if len(word) > 1 or _UNSPACED.match(word)}
 
 
@@ -260,8 +257,8 @@ def _words(block: Block) -> str:
     """What a block says; of a row, each value behind the heading of its column."""
     if block.mark != ROW:
         return block.text
-    columns = _list("columns")
-    if len(block.cells) == 2 and all(name.strip("* ").casefold() in columns for name, _ in block.cells):
+    columns = _PATTERNS["columns"]
+    if len(block.cells) == 2 and all(columns.fullmatch(name.strip("* ")) for name, _ in block.cells):
         return f"{block.cells[0][1]}: {block.cells[1][1]}"
     return block.text
 
@@ -274,82 +271,26 @@ def _line(block: Block, text: str) -> str:
 
 def _parts(text: str) -> Iterator[str]:
     """The text in parts of at most `LONGEST` characters, cut between sentences where there are any."""
-    if len(text) <= LONGEST:
+    while len(text) > LONGEST:
+        cut = max((end.end() for end in _SENTENCE.finditer(text, 0, LONGEST)), default=LONGEST)
+        yield text[:cut].strip()
+        text = text[cut:].strip()
+    if text:
         yield text
-        return
-    part = ""
-    for sentence in _SENTENCE.split(text):
-        if part and len(part) + len(sentence) + 1 > LONGEST:
-            yield part
-            part = ""
-        part = f"{part} {sentence}".strip()
-        while len(part) > LONGEST:
-            yield part[:LONGEST]
-            part = part[LONGEST:]
-    if part:
-        yield part
 
 
 def _is_answer(block: Block) -> bool:
     """Whether a block is the ticked answer to what the heading of a template asks."""
-    return block.mark == DONE and bool(block.headings) and block.text.casefold() in _list("template")
+    return block.mark == DONE and bool(block.headings) and _PATTERNS["template"].fullmatch(block.text) is not None
 
 
 def _is_placeholder(block: Block) -> bool:
     """Whether a block stands where something is still to be written, or says what to write there."""
-    bare = block.text.strip("*_ .").casefold()
+    bare = block.text.strip("*_ .")
     if len(bare) > LONGEST:
         return False
-    if bare in _list("template") and block.mark in ("", OPEN):
+    if block.mark in ("", OPEN) and _PATTERNS["template"].fullmatch(bare):
         return True
     if not block.mark and _INSIDE.fullmatch(block.text):
         return True
-    return any(pattern.fullmatch(block.text) for pattern in _placeholders())
-
-
-@lru_cache(1)
-def _body() -> dict[str, str]:
-    found: dict[str, str] = json.loads(
-        resources.files(__package__).joinpath("packs", "notes.json").read_text(encoding="utf-8")
-    )
-    return found
-
-
-@lru_cache(4)
-def _list(name: str) -> frozenset[str]:
-    return frozenset(_body()[name].split("|"))
-
-
-@lru_cache(1)
-def _plain_words() -> frozenset[str]:
-    return frozenset(_body()["plain"].split())
-
-
-@lru_cache(1)
-def _plain_unspaced() -> tuple[str, ...]:
-    return tuple(sorted(_body()["plain_unspaced"].split(), key=len, reverse=True))
-
-
-@lru_cache(1)
-def _open() -> re.Pattern[str]:
-    """What a heading or a label is called under which nothing is settled."""
-    bounded = (
-        re.escape(one) if _UNSPACED.match(one) else rf"(?<!\w){re.escape(one)}(?!\w)"
-        for one in sorted(_list("open"), key=len, reverse=True)
-    )
-    return re.compile("|".join(bounded), re.IGNORECASE)
-
-
-@lru_cache(1)
-def _placeholders() -> tuple[re.Pattern[str], ...]:
-    """A placeholder alone, and a name with one for its value."""
-    asks, unwritten, empty = ("|".join(map(re.escape, sorted(_list(name)))) for name in ("asks", "unwritten", "empty"))
-    nothing = rf"{unwritten}|\?+|…+|\.{{2,}}|_{{2,}}|x{{3,}}|—|–"
-    opens, closes = r"[\s*_`(\[<{（【]*", r"[\s*_`)\]>}）】.!:：]*"
-    template = rf"\{{\{{[^{{}}]*\}}\}}|<[a-z][\w -]*>|lorem ipsum\b.*|[(\[<](?:{asks})(?!\w)[^()\[\]<>]*[)\]>]"
-    alone = rf"{opens}(?:{nothing}|{empty}){closes}|{template}"
-    valued = (
-        rf"[^:：]{{1,60}}[:：][*_]*\s*(?:{opens}(?:{nothing}){closes}|[(\[<](?:{empty}|optional)[^()\[\]<>]*[)\]>]"
-        rf"|([*_])\(.*\)\1|{template})"
-    )
-    return re.compile(alone, re.IGNORECASE), re.compile(valued, re.IGNORECASE)
+    return _PATTERNS["placeholder"].fullmatch(block.text) is not None

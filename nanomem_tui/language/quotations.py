@@ -101,12 +101,8 @@ def _opens_within(text: str, mark: re.Match[str], kind: str) -> bool:
 def _closes(text: str, mark: re.Match[str], kind: str) -> bool:
     behind = text[mark.end() : mark.end() + 1]
     if kind in "'‘‚`":
-        return not text[mark.start() - 1].isspace() and (_WORD.match(behind) is None or _is_wide(behind))
+        return not text[mark.start() - 1].isspace() and (_WORD.match(behind) is None or bool(_UNSPACED.match(behind)))
     return True
-
-
-def _is_wide(char: str) -> bool:
-    return _UNSPACED.match(char) is not None
 
 
 def _begins_line(text: str, mark: re.Match[str]) -> bool:

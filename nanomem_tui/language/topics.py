@@ -13,6 +13,7 @@ from typing import Any
 
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
+from nanomem_tui.language.patterns import Patterns
 
 _WHOLE = {"headings": 4}
 """A word of a table that is not longer has to be the whole word; 4 elsewhere."""
@@ -90,23 +91,17 @@ def names_of_heading(title: str) -> tuple[str, ...]:
     return tuple(word for word in tokens(title) if word.isalnum() and not words.of(word))
 
 
-_SUBJECTS = re.compile(
-    "项目|决定|决策|基础设施|偏好|喜好|健康|饮食|身份|基本|信息|备注|其他|其它|笔记|家庭|家人|朋友|宠物|工作|学习|旅行|爱好|财务|"
-    "人物|沟通|风格|重要|个人|用户|联系人|联系|方式|环境|服务器|日程|计划|账号|设备|长期|记忆|关于|生活|常用|事实|资料|情况|[的和与]"
-)
-"""What headings are called in Chinese that say nothing of anybody."""
-_PEOPLE = re.compile("家庭|家人|朋友|宠物|旅行|人物|联系人")
-"""Of these, those under which it is of others than the user."""
+_PATTERNS = Patterns("titles")
 
 
 def without_subjects(title: str) -> str:
     """Return a heading without the Chinese words that only name a subject."""
-    return _SUBJECTS.sub(" ", title)
+    return _PATTERNS["subjects"].sub(" ", title)
 
 
 def people_in(title: str) -> frozenset[str]:
     """Return the Chinese words of a heading by which it is of others than the user."""
-    return frozenset(_PEOPLE.findall(title))
+    return frozenset(_PATTERNS["people"].findall(title))
 
 
 @lru_cache(4096)

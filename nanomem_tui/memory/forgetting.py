@@ -14,7 +14,6 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.language import wishes
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.message import Message
-from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
@@ -35,20 +34,24 @@ def target_of(row: object) -> str:
 
 def named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
     """The memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare one:
-    of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all."""
+    of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all. Words
+    that such wishes have often need not be there, and name nothing alone beside others."""
     found: dict[str, Item] = {}
     for names in clauses:
-        wanted = [(frozenset(tokens(name.word)), 1 + name.is_rare) for name in names]
-        half = sum(weight for _, weight in wanted) / 2
+        own = [name for name in names if not name.is_usual]
         near: list[tuple[int, int, str, Item]] = []
-        for row in rows:
-            held = frozenset(tokens(row.text))
-            shared = [weight for word, weight in wanted if word and word <= held]
-            if shared and (sum(shared) > half or (sum(shared) == half and (max(shared) > 1 or is_wide(names[0].word)))):
-                near.append((sum(shared), -len(held), row.updated_at, row))
+        for row, shared in zip(rows, wishes.standing_in(names, [row.text for row in rows]), strict=True):
+            has, lacks = _weight(shared), _weight(name for name in own if name not in shared)
+            is_sure = has > lacks or (has == lacks and (is_wide(names[0].word) or any(one.is_rare for one in shared)))
+            if shared and is_sure and not (own and all(one.is_usual for one in shared)):
+                near.append((has, -len(row.text), row.updated_at, row))
         near.sort(key=lambda one: one[:3], reverse=True)
-        found |= {row.id: row for *_, row in (near if len(names) == 1 else near[:1])}
+        found |= {row.id: row for *_, row in (near if len(own or names) == 1 else near[:1])}
     return list(found.values())
+
+
+def _weight(names: Iterable[wishes.Name]) -> int:
+    return sum(1 + name.is_rare for name in names)
 
 
 def proposals(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language import capture_kinds, remembering
+from nanomem_tui.language import remembering
 from nanomem_tui.language.message import Message
 from nanomem_tui.language.tokens import query_tokens
 from nanomem_tui.memory.capture import Candidate, Origin
@@ -88,7 +88,7 @@ _END = " \t.。!！~"
 def replaced(sentence: str) -> Replaced | None:
     """What a sentence puts in the place of what; None when it does not plainly do that."""
     plain = " ".join(sentence.replace("’", "'").split())
-    if len(plain) > 160 or plain.endswith(("?", "？")) or capture_kinds.own_words(plain) != plain:
+    if len(plain) > 160 or plain.endswith(("?", "？")):
         return None
     plain = plain.rstrip(_END)
     for pattern in _ENGLISH:
@@ -126,7 +126,7 @@ def _rewritten(found: Replaced, text: str) -> str:
     start = len(bare) - len(found.old)
     if bare[start:].lower() != found.old.lower() or _NOT_SO.search(plain):
         return ""
-    before = re.sub(capture_kinds.LEAD, "", bare[:start], flags=re.IGNORECASE)
+    before = remembering.without_greeting(bare[:start])
     if found.same:
         fits = before.endswith(" ") and _words(before) == _words(found.about)
     else:

@@ -56,9 +56,7 @@ def _reason(sentence: str) -> str:
         return NO_WORDS
     if remembering.is_question(sentence):
         return QUESTION
-    if remembering.is_small_talk(sentence):
-        return SMALL_TALK
-    return NOTHING
+    return SMALL_TALK if remembering.reading_of(sentence).act == "chatter" else NOTHING
 
 
 def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:

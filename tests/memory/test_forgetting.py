@@ -75,6 +75,40 @@ def test_what_is_asked_to_be_forgotten_is_the_memory_that_it_names_and_none_that
 
 
 @pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("Удали, пожалуйста, про психолога", "Я хожу к психологу по средам"),
+        ("сотри из памяти всё про Лену", "Мою бывшую зовут Лена"),
+        ("olvídate de lo de la separación, nos hemos arreglado", "Me estoy separando de Marta"),
+        ("supprime mon salaire de ta mémoire", "Mon salaire est de 2 900 euros"),
+        ("Entferne die Info zu meinen Schulden aus deinem Gedächtnis", "Ich habe Schulden bei der Sparkasse"),
+        ("내 월급 정보는 삭제해줘", "월급은 320만원"),
+        ("体重のメモは消して", "体重は78キロ"),
+        ("删除我的月薪信息", "我月薪一万二"),
+        ("please delete what I told you about Bruno and the money", "my cousin Bruno owes me 300 euros"),
+        ("you can forget about the cello because he quit", "my son plays the cello"),
+        ("borra lo de Berta", ""),
+        ("удали про стоматолога", ""),
+    ],
+)
+def test_a_memory_may_have_another_form_of_the_word_that_names_it_and_none_of_the_words_of_the_wish(
+    ws: Workspace, message: str, meant: str
+) -> None:
+    others = (
+        "I quit smoking",
+        "every Friday I play chess",
+        "Vivo en Getafe",
+        "Живу в Казани",
+        "부산에 살아",
+        "我在医院上班",
+    )
+    for text in filter(None, (*others, meant)):
+        add(ws, text)
+    turn(ws, message)
+    assert waiting(ws) == ([f"forget: {meant}"] if meant else [])
+
+
+@pytest.mark.parametrize(
     ("memory", "message"),
     [("I live in Porto", "Please forget that I live in Porto."), ("我住在上海", "请忘记我住在上海这件事")],
     ids=["English", "Chinese"],

@@ -173,7 +173,7 @@ def test_what_a_person_says_in_own_words_is_his(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_plain_sentence_in_quotation_marks_stays(text: str) -> None:
-    assert pasted.said(text) == text
+    assert pasted.parts(text).said == text
 
 
 def test_what_another_one_says_is_to_be_is_no_order_of_the_person() -> None:
@@ -219,7 +219,7 @@ def test_what_a_person_says_is_all_said(text: str) -> None:
 
 def test_what_stands_around_is_said() -> None:
     text = "I prefer tea.\n<email>\nI prefer gin.\n</email>\nI live in Berlin."
-    assert [line for line in pasted.said(text).split("\n") if line] == ["I prefer tea.", "I live in Berlin."]
+    assert [line for line in pasted.parts(text).said.split("\n") if line] == ["I prefer tea.", "I live in Berlin."]
     assert "gin" in pasted.parts(text).pasted
 
 
