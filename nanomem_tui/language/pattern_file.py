@@ -3,6 +3,7 @@ the same file."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -13,10 +14,20 @@ from typing import Any
 _NAMED = re.compile(r"(?<!\(\?)(?<!P)<(\w+)>")
 
 
+@lru_cache(64)
 def load_toml(name: str) -> dict[str, Any]:
     """Return what a file of `packs/` holds, nothing where there is none. `name`: without `.toml`."""
     file = resources.files(__package__).joinpath("packs", f"{name}.toml")
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+@lru_cache(16)
+def load_json(name: str) -> dict[str, Any]:
+    """Return what a file of `packs/` holds. `name`: without `.json`."""
+    found: dict[str, Any] = json.loads(
+        resources.files(__package__).joinpath("packs", f"{name}.json").read_text("utf-8")
+    )
+    return found
 
 
 class PatternFile:
