@@ -8,11 +8,7 @@ People also say such things in passing, without a subject or in the middle of a 
 2019, vegan btw”). A phrase fits any place of a sentence up to a stop, where the subject named last is the one who
 speaks and nothing before it in its clause denies it. Phrases are written as frames are.
 
-A frame is a line `CATEGORY :: SENTENCE => KEY = VALUE`. In its sentence `[…]` may be missing, `(a|b)` is one of these,
-`<kin>` a list of words, `{v:place}` a slot; the rest stands as it is, as in a regular expression. A category of `?` is
-that to which the key belongs. `+` before it: the frames after it may fit too; `-` before that of a phrase: it denies
-something itself (`can't eat`). In phrases brackets are as in regular expressions. A line goes on in the next one that
-begins with two spaces.
+How a frame is written is told in `packs/attributes-common.toml`.
 """
 
 from __future__ import annotations
@@ -84,19 +80,14 @@ class Pack(PatternFile):
         self._is_chinese = language == "zh"
         self._kinds: dict[str, Any] = {**common["slots"], **body.get("slots", {})}
         self._known: dict[str, str] = body.get("attributes", {})
-        self._words: dict[str, str] = {
-            **common["words"],
-            **body.get("words", {}),
-            "any": "|".join(self._known.values()),
-        }
+        self._words = {**common["words"], **body.get("words", {}), "any": "|".join(self._known.values())}
+        self.is_spaced: bool = body.get("spaced", True)
+        """Whether the language puts spaces between words."""
+        self.forms: dict[str, str] = dict(pair.split("=") for pair in body.get("forms", "").split())
+        """The forms in which keys are named, each with that as which it is kept."""
         self._slots: dict[str, Slot] = {}
         self._frames: dict[str, list[Frame]] = {}
         self._replaced: dict[str, list[tuple[re.Pattern[str], str]]] = {}
-
-    @property
-    def is_spaced(self) -> bool:
-        """Whether the language puts spaces between words."""
-        return bool(self._body.get("spaced", True))
 
     def plain(self, text: str) -> str:
         """Return a text as the patterns are written, of the same length: Chinese in simplified characters."""
@@ -159,11 +150,6 @@ class Pack(PatternFile):
         """The subject that a sentence may leave out, and how it begins then (`grew up in …`)."""
         subject, verbs = self._body.get("dropped", ("", "(?!)"))
         return subject, self.compiled(verbs)
-
-    @cached_property
-    def forms(self) -> dict[str, str]:
-        """The forms in which keys are named, each with that as which it is kept."""
-        return dict(pair.split("=") for pair in self._body.get("forms", "").split())
 
     def category_of(self, key: str) -> str:
         """Return the category to which a key belongs."""
@@ -232,25 +218,25 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
             start = found.end() - len(found[0].lstrip(" ,，、"))
             slot = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
             of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
-            if _is_own(plain, start if of_people else slot, words) and not _is_denied(
-                plain, start if phrase.denies or of_people else slot, words
-            ):
+            denied = start if phrase.denies or of_people else slot
+            if _is_own(plain, start if of_people else slot, words) and not _is_denied(plain, denied, words):
                 yield from _facts(phrase, found, sentence, words)
 
 
 def _is_own(text: str, upto: int, words: Pack) -> bool:
     """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
-    others, own = (
-        max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
-        for name in ("others", "own")
-    )
-    return others <= own and words.pattern("reports").search(text, 0, upto) is None
+    is_reported = words.pattern("reports").search(text, 0, upto) is not None
+    return not is_reported and _last("others", text, upto, words) <= _last("own", text, upto, words)
 
 
 def _is_denied(text: str, upto: int, words: Pack) -> bool:
     """Whether the clause denies, before that place, what is said there."""
-    clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, upto)), default=0)
-    return words.pattern("denied").search(text, clause, upto) is not None
+    return words.pattern("denied").search(text, max(0, _last("breaks", text, upto, words)), upto) is not None
+
+
+def _last(name: str, text: str, upto: int, words: Pack) -> int:
+    """Where a pattern that is found last before a place of a text ends; -1 where it is not found."""
+    return max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
 
 
 def _is_same(one: Attribute, other: Attribute) -> bool:
@@ -331,9 +317,8 @@ def _before(clause: str, words: Pack) -> list[str]:
 
 
 def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
-    plain = words.plain(clause)
     for frame in (*words.frames("frames"), *(words.frames("asked") if asked else ())):
-        found = frame.sentence.fullmatch(plain)
+        found = frame.sentence.fullmatch(words.plain(clause))
         facts = list(_facts(frame, found, clause, words)) if found is not None else []
         yield from facts
         if facts and not frame.goes_on:
@@ -343,12 +328,10 @@ def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
 def _facts(frame: Frame, found: re.Match[str], clause: str, words: Pack) -> Iterator[Attribute]:
     many = next((name for name, kind in frame.slots.items() if kind in SEVERAL), "")
     groups = {name: clause[slice(*found.span(name))] for name in frame.slots if found[name]}
-    groups = {
-        name: text if frame.slots[name] == "names" else _trimmed(text, words)  # each name is trimmed alone
-        for name, text in groups.items()
-    }
-    for name, kind in frame.slots.items():
-        if name in groups and name != many and not _fits(words.plain(groups[name]), words.slot(kind)):
+    for name, text in groups.items():
+        if frame.slots[name] != "names":  # each name is trimmed alone
+            groups[name] = _trimmed(text, words)
+        if name != many and not _fits(words.plain(groups[name]), words.slot(frame.slots[name])):
             return
     for thing in _parts(groups[many], words.slot(frame.slots[many]), words) if many in groups else [""]:
         filled = {**dict.fromkeys(frame.slots, ""), **groups, many: thing}

@@ -23,10 +23,14 @@ def load_toml(name: str) -> dict[str, Any]:
 
 @lru_cache(16)
 def load_json(name: str) -> dict[str, Any]:
-    """Return what a file of `packs/` holds. `name`: without `.json`."""
-    found: dict[str, Any] = json.loads(
-        resources.files(__package__).joinpath("packs", f"{name}.json").read_text("utf-8")
-    )
+    """Return what a file of `packs/` holds, and keep it. `name`: without `.json`."""
+    return read_json(name)
+
+
+def read_json(name: str) -> dict[str, Any]:
+    """Read a file of `packs/` of which another form is kept. `name`: without `.json`."""
+    text = resources.files(__package__).joinpath("packs", f"{name}.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
     return found
 
 

@@ -6,13 +6,13 @@ also, maybe, …), who it is about, and its values. Read alike in ten languages;
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.pattern_file import load_json, load_toml, patterns
+from nanomem_tui.language.simplified import without_accents
 from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
@@ -44,6 +44,21 @@ class Statement(NamedTuple):
     subject: str
     values: tuple[Value, ...]
     asks: bool
+
+    @property
+    def words(self) -> list[str]:
+        """Its words in their order; its characters in a language without spaces."""
+        return [*self.normal] if self.language in UNSPACED else self.normal.split()
+
+    @property
+    def first(self) -> Token | None:
+        """The content word that it begins with."""
+        return min(self.tokens, key=lambda token: token.at, default=None)
+
+    @property
+    def kin(self) -> frozenset[str]:
+        """Those of the family that it names: `kin:son`."""
+        return frozenset(who for who in self.who if who.startswith("kin:"))
 
 
 class _Words(NamedTuple):
@@ -148,18 +163,17 @@ def statement(text: str, language: str = "") -> Statement:
         marks.append("end")
     if "change" in marks and "formerly" not in marks:
         marks = [mark for mark in marks if mark != "past"]  # it was moved
-    asks = text.rstrip().endswith(("?", "？"))
     normal = re.sub(r"[\W_]+", "" if language in UNSPACED else " ", lower).strip()
     return Statement(
-        language,
-        normal,
-        tuple(tokens),
-        frozenset(marks),
-        denials,
-        frozenset(who),
-        _subject(tokens, who, plain, language),
-        found,
-        asks,
+        language=language,
+        normal=normal,
+        tokens=tuple(tokens),
+        marks=frozenset(marks),
+        denials=denials,
+        who=frozenset(who),
+        subject=_subject(tokens, who, plain, language),
+        values=found,
+        asks=text.rstrip().endswith(("?", "？")),
     )
 
 
@@ -208,12 +222,8 @@ def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tupl
             continue
         if not notions and "-" in word:
             notions = meaning(word.replace("-", ""), language) or meaning(word.rpartition("-")[2], language)
-        is_name = (
-            text[start : start + 1].isupper()
-            and start > 0
-            and not notions
-            and text[start - 2 : start] not in (". ", "! ")
-        )
+        has_capital = start > 0 and text[start : start + 1].isupper()
+        is_name = has_capital and not notions and text[start - 2 : start] not in (". ", "! ")
         yield _stem(word, language), notions, is_name, start
 
 
@@ -228,41 +238,26 @@ def _stem(word: str, language: str) -> str:
         while len(word) > 2 and (shorter := _PATTERNS.pattern("korean_end").sub("", word)) != word and shorter:
             word = shorter
         return word
-    if not word.isascii() and word[0] < "\u0400":
-        return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
-    return word
-
-
-def _phrases(text: str, language: str) -> Iterator[tuple[int, str]]:
-    """The longest known words of a text without spaces, from its beginning on."""
-    known = _words(language)
-    at = 0
-    while at < len(text):
-        sizes = range(known.longest, 0, -1)
-        word = next((word for size in sizes if (word := text[at : at + size]) in known.phrases), "")
-        if word:
-            yield at, word
-        at += len(word) or 1
+    return without_accents(word) if word[0] < "\u0400" else word
 
 
 def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tuple[str, tuple[str, ...], bool, int]]:
     """The words and characters of a Chinese or Japanese text, without those in values."""
     known = _words(language)
     taken = {at for one in found for at in range(one.start, one.end)}
-    rest, at = [], 0
-    for start, word in _phrases(text, language):
-        if start in taken:
-            continue
-        rest.append((at, start))
-        at = start + len(word)
-        yield word, known.phrases[word], False, start
-    rest.append((at, len(text)))
-    for start, end in rest:
+    rest, at, behind = [], 0, 0
+    while at < len(text):
+        sizes = range(known.longest, 0, -1)
+        word = next((word for size in sizes if (word := text[at : at + size]) in known.phrases), "")
+        if word and at not in taken:
+            rest.append((behind, at))
+            behind = at + len(word)
+            yield word, known.phrases[word], False, at
+        at += len(word) or 1
+    for start, end in (*rest, (behind, len(text))):
         for match in _RUN.finditer(text, start, end):
             word = match[0]
-            if word in known.small or match.start() in taken:
-                continue
-            if "\u3041" <= word[0] <= "\u309f":
-                if len(word) < 3 or all(char in known.small for char in word):
-                    continue
-            yield word.lower(), (), False, match.start()
+            is_kana = "\u3041" <= word[0] <= "\u309f"
+            is_small = word in known.small or (is_kana and (len(word) < 3 or all(char in known.small for char in word)))
+            if not is_small and match.start() not in taken:
+                yield word.lower(), (), False, match.start()
