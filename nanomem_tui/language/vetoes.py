@@ -414,11 +414,11 @@ def _plain(text: str) -> str:
     return without_accents(text.casefold())
 
 
-def _is_turned(part: _Part, wanted: _Part, fit: Aligned) -> bool:
+def _is_turned(said: _Part, wanted: _Part, fit: Aligned) -> bool:
     """Whether names, or all words, that both have stand in each other's place: Tom owes Lena, Lena owes Tom."""
-    one, pairs = part.read, sorted(fit.both, key=lambda pair: pair[0].at)
+    one, pairs = said.read, sorted(fit.both, key=lambda pair: pair[0].at)
     for ours, theirs in pairs if "me" in one.who & wanted.read.who else ():
-        before = (side.text[: verb.at].lower() for side, verb in ((part, ours), (wanted, theirs)))
+        before = (side.text[: verb.at].lower() for side, verb in ((said, ours), (wanted, theirs)))
         speaks = [any(is_of_speaker(word, one.language) for word in _WORD.findall(text)) for text in before]
         if _ROLES & {*ours.notions} and speaks[0] != speaks[1]:
             return True
@@ -426,13 +426,15 @@ def _is_turned(part: _Part, wanted: _Part, fit: Aligned) -> bool:
         return False
     is_whole = not fit.left and not fit.right and one.language in UNSPACED
     if not is_whole and not _words_of("than", one.normal, one.language):
-        texts = (part.text, wanted.text)
+        texts = (said.text, wanted.text)
         pairs = [pair for pair in pairs if any(map(_has_capital, pair, texts))]
     order = [theirs.at for _, theirs in pairs]
     if order == sorted(order) or len(set(order)) != len(order):
         return False
-    first = order.index(min(order))
-    return len(order) == 2 or order[first:] + order[:first] != sorted(order)  # a part may stand elsewhere
+    moved = [at for at, pair in enumerate(zip(order, sorted(order), strict=True)) if pair[0] != pair[1]]
+    part = order[moved[0] : moved[-1] + 1]
+    first = part.index(min(part))
+    return len(part) == 2 or part[first:] + part[:first] != sorted(part)  # a part of it may stand elsewhere
 
 
 def _has_capital(token: Token, text: str) -> bool:
