@@ -286,8 +286,7 @@ def _has_one_value(one: Statement, other: Statement, found: Aligned) -> bool:
         return False
     sides = ((one, found.left, found.values_left), (other, found.right, found.values_right))
     return all(
-        len(tokens) + len(values) == 1
-        and (not tokens or tokens[0].is_name or tokens[0].at == max(token.at for token in side.tokens))
+        len(tokens) + len(values) == 1 and (not tokens or tokens[0].is_name or tokens[0] is side.ordered[-1])
         for side, tokens, values in sides
     )
 

@@ -103,6 +103,8 @@ def _are_forms(a: str, b: str) -> bool:
 
 def of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     """Find the features of two statements, `other` said later. `found`: the two held together (`align`)."""
+    from rapidfuzz.fuzz import partial_ratio, ratio
+
     level = level_of(found)
     yield from _of_shares(one, other, found)
     yield from _of_marks(one, other, level)
@@ -134,7 +136,10 @@ def of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     if one.subject == "me" and other.subject == "name" and "me" in other.who:
         yield "roles"
     yield from _of_ends(one, other, found, level)
-    yield from _of_letters(one, other, level)
+    whole, part = ratio(one.normal, other.normal), partial_ratio(one.normal, other.normal)
+    yield f"ratio {int(whole // 10)}"
+    yield f"part {int(part // 10)}"
+    yield f"ratio {int(whole // 20)} {level}"
     yield from _of_words(found, level, denied)
     if one.asks or other.asks:
         yield f"asks {state_of(one.asks, other.asks)}"
@@ -170,11 +175,11 @@ def are_turned(one: Statement, other: Statement) -> bool:
     """Whether two statements have the same words, and names in each other's place: who does what to whom differs."""
     if sorted(one.words) != sorted(other.words) or not AND.isdisjoint(one.words):
         return False
-    orders = []
-    for side in (one, other):
-        tokens = sorted(side.tokens, key=lambda token: token.at)
-        orders.append([token.stem for token in tokens if not token.notions or token.notions[0].startswith(_NAMED)])
-    return orders[0] != orders[1]
+    names = (
+        [token.stem for token in side.ordered if not token.notions or token.notions[0].startswith(_NAMED)]
+        for side in (one, other)
+    )
+    return next(names) != next(names)
 
 
 def state_of(one: bool, other: bool) -> str:
@@ -272,23 +277,12 @@ def _of_ends(one: Statement, other: Statement, found: Aligned, level: str) -> It
     """Whether the first and the last word of each has its like in the other: the first tells what it is about."""
     ends = []
     for side, alone in ((one, found.left), (other, found.right)):
-        tokens = sorted(side.tokens, key=lambda token: token.at)
-        ends.append([bool(tokens) and tokens[at] in alone for at in (0, -1)])
+        ends.append([bool(side.tokens) and side.ordered[at] in alone for at in (0, -1)])
     first = f"first {ends[0][0]} {ends[1][0]}"
     yield first
     yield f"{first} {level}"
     yield f"{first} last {ends[0][1]} {ends[1][1]}"
     yield f"first {ends[0][0]} values {bool(found.values_left)} {bool(found.values_right)}"
-
-
-def _of_letters(one: Statement, other: Statement, level: str) -> Iterator[str]:
-    """How alike the two are written."""
-    from rapidfuzz.fuzz import partial_ratio, ratio
-
-    whole, part = ratio(one.normal, other.normal), partial_ratio(one.normal, other.normal)
-    yield f"ratio {int(whole // 10)}"
-    yield f"part {int(part // 10)}"
-    yield f"ratio {int(whole // 20)} {level}"
 
 
 def _of_words(found: Aligned, level: str, denied: str) -> Iterator[str]:

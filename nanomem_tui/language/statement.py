@@ -51,9 +51,14 @@ class Statement(NamedTuple):
         return [*self.normal] if self.language in UNSPACED else self.normal.split()
 
     @property
+    def ordered(self) -> list[Token]:
+        """Its content words in their order."""
+        return sorted(self.tokens, key=lambda token: token.at)
+
+    @property
     def first(self) -> Token | None:
         """The content word that it begins with."""
-        return min(self.tokens, key=lambda token: token.at, default=None)
+        return self.ordered[0] if self.tokens else None
 
     @property
     def kin(self) -> frozenset[str]:
