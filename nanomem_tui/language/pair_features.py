@@ -114,9 +114,6 @@ def of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     yield f"denied {denied} lacks {state_of('lack' in one.marks, 'lack' in other.marks)}"
     yield f"denied {denied} {level}"
     values = _of_values(found)
-    for value in values:
-        yield f"values {value}"
-        yield f"values {value} {level}"
     yield from (f"values {value} denied {denied}" for value in values[:1])
     yield from _of_slot(one, other, found)
     new = other.marks - one.marks
@@ -128,9 +125,14 @@ def of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     doubt = "open" if other.asks or {"hedge", "hearsay"} & new else doubt
     yield f"doubt {doubt} values {values[0] if values else ''}"
     yield f"doubt {doubt} {level}"
-    for about in (f"subjects {subjects(one, other)}", f"people {people(one, other)}"):
-        yield about
-        yield f"{about} {level}"
+    names = (
+        f"subjects {subjects(one, other)}",
+        f"people {people(one, other)}",
+        *(f"values {value}" for value in values),
+    )
+    for name in names:
+        yield name
+        yield f"{name} {level}"
     tells = {notion.partition(":")[0] for token in found.right for notion in token.notions} & {*_TELLING}
     yield f"new {bool(found.values_right or tells)} denied {denied} ended {ended} {bool(found.right)}"
     if one.subject == "me" and other.subject == "name" and "me" in other.who:

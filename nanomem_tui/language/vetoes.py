@@ -233,10 +233,15 @@ def _with_marks(texts: Sequence[str], language: str, opener: Token | None = None
     found = []
     within: Token | None = None
     for at, (text, one) in enumerate(zip(texts, read, strict=True)):
-        before = frozenset[str]().union(*(_laid(other) for other in read[:at]))
+        # One that says nothing else, as `before that,`, lays all its marks on those behind it.
+        before = [
+            other.marks & _BEFORE if len(other.tokens) > 1 or other.values else other.marks for other in read[:at]
+        ]
         own = _opening(one)
         owner = None if own or one.subject == "me" else within or (opener if one.subject == "he" else None)
-        found.append(_Part(text, one, one.marks | before | _laid_behind(read[at + 1 :]), _is_denied(one), True, owner))
+        found.append(
+            _Part(text, one, one.marks.union(*before) | _laid_behind(read[at + 1 :]), _is_denied(one), True, owner)
+        )
         within = own or within
     return found
 
@@ -267,11 +272,6 @@ def _opening(one: Statement) -> Token | None:
     if first is not None and one.subject == "name" and one.language == "en":  # no word that is often said
         return first if first.stem not in known.weights or first.stem in known.names else None
     return first if one.subject.startswith(("name", "kin:", "pet:")) else None
-
-
-def _laid(one: Statement) -> frozenset[str]:
-    """The marks that a clause lays on those behind it: all where it says nothing else, as `before that,` does."""
-    return one.marks if len(one.tokens) < 2 and not one.values else one.marks & _BEFORE
 
 
 def _laid_behind(read: Sequence[Statement]) -> frozenset[str]:
@@ -361,7 +361,7 @@ def _counts_another(one: Statement, wanted: Statement) -> bool:
 
 
 def _behind(one: Statement, end: int) -> Token | None:
-    return min((token for token in one.tokens if 0 <= token.at - end < 4), key=lambda token: token.at, default=None)
+    return next((token for token in one.ordered if 0 <= token.at - end < 4), None)
 
 
 def _is_of_another(part: _Part, wanted: Statement, about: str) -> bool:
@@ -398,12 +398,11 @@ def _is_value_left(part: _Part, wanted: _Part, fit: Aligned) -> bool:
     if "change" not in part.marks or "change" in wanted.marks:
         return False
     for value in wanted.read.values:
-        alike = [one for one in part.read.values if one.kind == value.kind]
-        if len(alike) > 1 and equal(alike[0], value) and not equal(alike[-1], value):
+        alike = [equal(one, value) for one in part.read.values if one.kind == value.kind]
+        if alike and alike[0] and not alike[-1]:
             return True
-    days = [token for token in part.read.tokens if any(notion.startswith("day:") for notion in token.notions)]
-    shared = [ours for ours, _ in fit.both if ours in days]
-    return len(days) > 1 and len(shared) == 1 and shared[0].at == min(token.at for token in days)
+    days = [token for token in part.read.ordered if any(notion.startswith("day:") for notion in token.notions)]
+    return len(days) > 1 and [ours for ours, _ in fit.both if ours in days] == days[:1]
 
 
 def _is_in(token: Token, wanted: Statement, named: str) -> bool:
