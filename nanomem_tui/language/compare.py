@@ -247,7 +247,8 @@ def _is_written_alike(one: Statement, other: Statement) -> bool:
         [word for word in side.words if word not in silent and not _is_speaker(word, side)] for side in (one, other)
     )
     if one.language == "en" and {one.subject, other.subject} <= {"me", ""}:  # I like trains, likes trains
-        left, right = ([stem(word) for word in side if word not in _WORDS["be"]] for side in (left, right))
+        left, right = ([word for word in side if word not in _WORDS["be"]] for side in (left, right))
+        left, right = ([*map(stem, side[:1]), *side[1:]] for side in (left, right))
     return left == right and bool(left)
 
 

@@ -181,7 +181,14 @@ def are_turned(one: Statement, other: Statement) -> bool:
         [token.stem for token in side.ordered if not token.notions or token.notions[0].startswith(_NAMED)]
         for side in (one, other)
     )
-    return next(names) != next(names)
+    return next(names) != next(names) and not is_moved(one.words, other.words)
+
+
+def is_moved(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether two orders of the same things differ in that a part of one stands elsewhere in the other."""
+    apart = [at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    ours, theirs = (list(side[apart[0] : apart[-1] + 1]) if apart else [] for side in (one, other))
+    return any(ours[at:] + ours[:at] == theirs for at in range(1, len(ours)))
 
 
 def state_of(one: bool, other: bool) -> str:

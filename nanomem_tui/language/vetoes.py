@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.pair_features import AND, LIGHT, Aligned, align, clauses, means, sentences, shares
+from nanomem_tui.language.pair_features import AND, LIGHT, Aligned, align, clauses, is_moved, means, sentences, shares
 from nanomem_tui.language.pattern_file import load_json
 from nanomem_tui.language.simplified import without_accents
 from nanomem_tui.language.spoken import without_speaker
@@ -430,10 +430,9 @@ def _is_turned(said: _Part, wanted: _Part, fit: Aligned) -> bool:
     order = [theirs.at for _, theirs in pairs]
     if order == sorted(order) or len(set(order)) != len(order):
         return False
-    moved = [at for at, pair in enumerate(zip(order, sorted(order), strict=True)) if pair[0] != pair[1]]
-    part = order[moved[0] : moved[-1] + 1]
-    first = part.index(min(part))
-    return len(part) == 2 or part[first:] + part[:first] != sorted(part)  # a part of it may stand elsewhere
+    wanted_order = sorted(order)
+    swapped = sum(ours != theirs for ours, theirs in zip(order, wanted_order, strict=True))
+    return swapped == 2 or not is_moved(order, wanted_order)
 
 
 def _has_capital(token: Token, text: str) -> bool:
