@@ -200,7 +200,7 @@ def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Att
     >>> attributes("I live in Porto and my dog's name is Rex", "en")[1][1:4]
     ('Pets', "dog's name", 'Rex')
     """
-    words = pack(language)
+    words, sentence = pack(language), " ".join(sentence.split())
     while (shorter := _without("instead", sentence, words)) != sentence:  # `not Olga but Elena` says Elena
         sentence = shorter
     found = [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
@@ -294,7 +294,7 @@ def clauses(sentence: str, language: str) -> list[str]:
 
 def _written(sentence: str, words: Pack) -> str:
     """A sentence as it is spelled in the frames, without what is said by the way."""
-    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
+    sentence = pack("common").pattern("aside").sub("", " ".join(sentence.replace("’", "'").split()))
     return " ".join(words.replaced("written", sentence).split())
 
 

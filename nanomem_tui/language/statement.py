@@ -212,15 +212,14 @@ def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tupl
     """The words of a text with spaces, without those in values."""
     known = _words(language)
     lower = text.lower()
-    spans = [(one.start, one.end) for one in found]
+    taken = {at for one in found for at in range(one.start, one.end)}
     for match in known.phrase.finditer(lower):
-        notions = known.phrases[match[0]]
-        if not any(start < match.end() and match.start() < end for start, end in spans):
-            yield match[0], notions, False, match.start()
-            spans.append((match.start(), match.end()))
+        if taken.isdisjoint(range(*match.span())):
+            yield match[0], known.phrases[match[0]], False, match.start()
+            taken.update(range(*match.span()))
     for match in _WORD.finditer(lower) if len(lower) == len(text) else _WORD.finditer(text):
         start, word = match.start(), match[0].lower()
-        if any(left <= start < right for left, right in spans):
+        if start in taken:
             continue
         notions = meaning(word, language)
         if not notions and word in known.small:
