@@ -38,9 +38,7 @@ def confirmed(question: str) -> str:
         if (found := words.pattern(name).search(simplified(plain))) is not None:
             plain = (plain[: found.start()] + plain[found.end() :]).strip()
     plain = plain.rstrip("?？吗嗎吧 ").strip()
-    for pattern, mine in words.turned:
-        plain = pattern.sub(mine, plain)
-    return re.sub(r"\s+", " ", plain)
+    return re.sub(r"\s+", " ", words.replaced("turned", plain))
 
 
 def answered(question: str, answer: str) -> str:
@@ -55,7 +53,7 @@ def answered(question: str, answer: str) -> str:
     words = attributes.pack(language_of(question))
     said = re.split(r"[,.;:!?，。；：！？]\s*", straight(answer).strip(), maxsplit=1)[0]
     said = words.pattern("answer").sub("", said).strip()
-    for pattern, statement in words.replies:
+    for pattern, statement in words.replacements("replies"):
         if 0 < len(said) <= MAX_ANSWER and (found := pattern.search(simplified(plain))) is not None:
             return f"{found.expand(statement)}".replace("{answer}", said)
     return ""

@@ -8,24 +8,18 @@ People also say such things in passing, without a subject or in the middle of a 
 2019, vegan btw”). A phrase fits any place of a sentence up to a stop, where the subject named last is the one who
 speaks and nothing before it in its clause denies it. Phrases are written as frames are.
 
-A frame is a line `CATEGORY :: SENTENCE => KEY = VALUE`. In its sentence `[…]` may be missing, `(a|b)` is one of these,
-`<kin>` a list of words, `{v:place}` a slot; the rest stands as it is, as in a regular expression. A category of `?` is
-that to which the key belongs. `+` before it: the frames after it may fit too; `-` before that of a phrase: it denies
-something itself (`can't eat`). In phrases brackets are as in regular expressions. A line goes on in the next one that
-begins with two spaces.
+How a frame is written is told in `packs/attributes-common.toml`.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.features import is_wide
+from nanomem_tui.language.pattern_file import PatternFile, load_toml
 from nanomem_tui.language.simplified import simplified
 
 DOMAINS = {
@@ -74,106 +68,88 @@ class Frame(NamedTuple):
     denies: bool
 
 
-class End(NamedTuple):
-    """A sentence by which something is so no longer, and the sentences by which it may have been said."""
-
-    sentence: re.Pattern[str]
-    before: tuple[str, ...]
-
-
-class Pack:
-    """The frames and the words of a language."""
+class Pack(PatternFile):
+    """The frames, the words and the patterns of a language."""
 
     def __init__(self, language: str) -> None:
-        self._is_chinese = language == "zh"
-        self._body: dict[str, Any] = {}
+        body: dict[str, Any] = {}
         for part in ("attributes", "words", "phrases", "slots"):
-            self._body = _merged(self._body, _body(language, part))
+            body = _merged(body, load_toml(f"{part}-{language}"))
+        super().__init__(body)
+        common = load_toml("attributes-common")
+        self._is_chinese = language == "zh"
+        self._kinds: dict[str, Any] = {**common["slots"], **body.get("slots", {})}
+        self._known: dict[str, str] = body.get("attributes", {})
+        self._words = {**common["words"], **body.get("words", {}), "any": "|".join(self._known.values())}
+        self.is_spaced: bool = body.get("spaced", True)
+        """Whether the language puts spaces between words."""
+        self.forms: dict[str, str] = dict(pair.split("=") for pair in body.get("forms", "").split())
+        """The forms in which keys are named, each with that as which it is kept."""
         self._slots: dict[str, Slot] = {}
-        self._patterns: dict[str, re.Pattern[str]] = {}
-        self._words: dict[str, str] = {**_common()["words"], **self._body.get("words", {})}
-        self._known: dict[str, str] = self._body.get("attributes", {})
-        self._words["any"] = "|".join(self._known.values())
+        self._frames: dict[str, list[Frame]] = {}
+        self._replaced: dict[str, list[tuple[re.Pattern[str], str]]] = {}
 
     def plain(self, text: str) -> str:
         """Return a text as the patterns are written, of the same length: Chinese in simplified characters."""
         return simplified(text) if self._is_chinese else text
 
-    @property
-    def is_spaced(self) -> bool:
-        """Whether the language puts spaces between words."""
-        return bool(self._body.get("spaced", True))
+    def named(self, name: str) -> str:
+        """Return the form of a list of words, a slot or a pattern."""
+        return self._words.get(name) or self._kinds.get(name, {}).get("form") or super().named(name)
 
-    def pattern(self, name: str) -> re.Pattern[str]:
-        """Return a pattern of the pack; one that is not there is found nowhere."""
-        if name not in self._patterns:
-            self._patterns[name] = self._compiled(self._body.get(name, "(?!)"))
-        return self._patterns[name]
+    def slot(self, kind: str) -> Slot:
+        """Return what may stand in a kind of slot."""
+        if kind not in self._slots:
+            parts = self._kinds[kind]
+            never, has = (self.compiled(parts.get(name, default)) for name, default in (("never", "(?!)"), ("has", "")))
+            self._slots[kind] = Slot(parts.get("form", r".{1,200}?"), never, has)
+        return self._slots[kind]
+
+    def frames(self, table: str) -> list[Frame]:
+        """Return the frames of a table: `frames` for what a person says plainly, `phrases` for what is said in any
+        place of a sentence, `asked` for what needs no `my` where a person asks for it to be remembered."""
+        if table not in self._frames:
+            self._frames[table] = [self._frame(line, table == "phrases") for line in self._lines(table)]
+        return self._frames[table]
+
+    def _frame(self, line: str, is_phrase: bool) -> Frame:
+        category, _, rest = line.partition(" :: ")
+        sentence, _, says = rest.rpartition(" => ")
+        key, _, value = says.partition(" = ")
+        pattern = self._phrase(sentence) if is_phrase else self._sentence(sentence)
+        slots = dict(_SLOTS.findall(sentence))
+        return Frame(pattern, category.lstrip("+-"), key, value, slots, category[0] == "+", category[0] == "-")
+
+    @cached_property
+    def ends(self) -> list[tuple[re.Pattern[str], list[str]]]:
+        """The sentences by which something is so no longer, each with those by which it may have been said."""
+        rows = (line.split(" => ") for line in self._lines("ends"))
+        return [(self._sentence(sentence), before.split(" / ")) for sentence, before in rows]
+
+    def replaced(self, table: str, text: str) -> str:
+        """Return a text with the replacements of a table made in it; `@` is nothing."""
+        for pattern, meant in self.replacements(table):
+            text = pattern.sub(meant, text)
+        return text
+
+    def replacements(self, table: str) -> list[tuple[re.Pattern[str], str]]:
+        """Return the replacements of a table: `written` for what is spelled otherwise, `turned` for what makes a
+        question to a person a statement of theirs, `replies` for what an answer to a question says."""
+        if table not in self._replaced:
+            rows = (line.split(" => ") for line in self._lines(table))
+            self._replaced[table] = [(self.compiled(said), meant.replace("@", "")) for said, meant in rows]
+        return self._replaced[table]
 
     @cached_property
     def shared(self) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
         """With what a clause begins (its first group), and how one goes on that is about the same."""
-        rows = self._body.get("shared", [])
-        return [(self._compiled(subject), self._compiled(goes_on)) for subject, goes_on in rows]
+        return [(self.compiled(subject), self.compiled(goes_on)) for subject, goes_on in self._body.get("shared", [])]
 
     @cached_property
     def dropped(self) -> tuple[str, re.Pattern[str]]:
         """The subject that a sentence may leave out, and how it begins then (`grew up in …`)."""
         subject, verbs = self._body.get("dropped", ("", "(?!)"))
-        return subject, self._compiled(verbs)
-
-    def slot(self, kind: str) -> Slot:
-        """Return what may stand in a kind of slot."""
-        if kind not in self._slots:
-            parts = self._body.get("slots", {}).get(kind) or _common()["slots"][kind]
-            form, never, has = (parts.get(name, default) for name, default in _SLOT.items())
-            self._slots[kind] = Slot(self._form(form), self._compiled(never), self._compiled(has))
-        return self._slots[kind]
-
-    @cached_property
-    def frames(self) -> list[Frame]:
-        """What a person says plainly."""
-        return self._frames("frames")
-
-    @cached_property
-    def phrases(self) -> list[Frame]:
-        """What a person says in passing, in any place of a sentence."""
-        return self._frames("phrases", "(?=<stop>)")
-
-    @cached_property
-    def asked(self) -> list[Frame]:
-        """What needs no `my` where a person asks for it to be remembered."""
-        return self._frames("asked")
-
-    @cached_property
-    def ends(self) -> list[End]:
-        """By what sentences something is so no longer."""
-        rows = (line.split(" => ") for line in _lines(self._body.get("ends", "")))
-        return [End(self._sentence(one), tuple(before.split(" / "))) for one, before in rows]
-
-    @cached_property
-    def turned(self) -> list[tuple[re.Pattern[str], str]]:
-        """How a question to a person becomes a statement of that person, as replacements; `@` is nothing."""
-        return self._replacements("turned")
-
-    @cached_property
-    def replies(self) -> list[tuple[re.Pattern[str], str]]:
-        """What an answer says to each question, as a statement with `{answer}` in it."""
-        return self._replacements("replies")
-
-    @cached_property
-    def written(self) -> list[tuple[re.Pattern[str], str]]:
-        """How people write what is spelled otherwise, as replacements."""
-        return self._replacements("written")
-
-    def _replacements(self, table: str) -> list[tuple[re.Pattern[str], str]]:
-        rows = (line.split(" => ") for line in _lines(self._body.get(table, "")))
-        return [(self._compiled(said), meant.replace("@", "")) for said, meant in rows]
-
-    @cached_property
-    def forms(self) -> dict[str, str]:
-        """The forms in which keys are named, each with that as which it is kept."""
-        return dict(pair.split("=") for pair in self._body.get("forms", "").split())
+        return subject, self.compiled(verbs)
 
     def category_of(self, key: str) -> str:
         """Return the category to which a key belongs."""
@@ -182,64 +158,27 @@ class Pack:
 
     @cached_property
     def _categories(self) -> list[tuple[str, re.Pattern[str]]]:
-        edges = (r"(?<!\w)", r"(?!\w)") if self.is_spaced else ("", "")
-        return [(name, self._compiled(f"{edges[0]}(?:{words}){edges[1]}")) for name, words in self._known.items()]
+        start, end = (r"(?<!\w)", r"(?!\w)") if self.is_spaced else ("", "")
+        return [(name, self.compiled(f"{start}(?:{words}){end}")) for name, words in self._known.items()]
 
-    def _frames(self, table: str, end: str = "<end>") -> list[Frame]:
-        found = []
-        for line in _lines(self._body.get(table, "")):
-            category, _, rest = line.partition(" :: ")
-            sentence, _, says = rest.rpartition(" => ")
-            key, _, value = says.partition(" = ")
-            slots = dict(_SLOTS.findall(sentence))
-            goes_on, denies, category = category[0] == "+", category[0] == "-", category.lstrip("+-")
-            found.append(Frame(self._sentence(sentence, end), category, key, value, slots, goes_on, denies))
-        return found
+    def _lines(self, table: str) -> list[str]:
+        """The lines of a table; one that begins with two spaces goes on with that before it."""
+        lines = map(str.strip, self._body.get(table, "").replace("\n  ", "").splitlines())
+        return [line for line in lines if line and line[0] != "#"]
 
-    def _sentence(self, sentence: str, end: str = "<end>") -> re.Pattern[str]:
-        is_phrase = end != "<end>"
-        if is_phrase and self._body.get("glued") and not sentence.endswith("}"):  # it ends within a word
-            end = ""
-        form = sentence if is_phrase else sentence.replace("[", "(?:").replace("]", ")?")
-        form = _SLOTS.sub(lambda found: f"(?P<{found[1]}>{self.slot(found[2]).form})", form)
-        start = r"(?:(?<!\w)|(?=,))" if self.is_spaced and is_phrase else ""
-        return self._compiled(f"{start}(?:{form}){end}")
+    def _sentence(self, sentence: str) -> re.Pattern[str]:
+        return self.compiled(f"(?:{self._filled(sentence.replace('[', '(?:').replace(']', ')?'))})<end>")
 
-    def _form(self, form: str) -> str:
-        """A pattern with the lists of words that it names."""
-        form = form.replace("\n", "")
-        while _NAMED.search(form):
-            form = _NAMED.sub(lambda found: f"(?:{self._named(found[1])})", form)
-            form = form.replace("\n", "")
-        return form
+    def _phrase(self, phrase: str) -> re.Pattern[str]:
+        start = r"(?:(?<!\w)|(?=,))" if self.is_spaced else ""
+        is_within = self._body.get("glued") and not phrase.endswith("}")  # it ends within a word
+        return self.compiled(f"{start}(?:{self._filled(phrase)}){'' if is_within else '(?=<stop>)'}")
 
-    def _named(self, name: str) -> str:
-        """The form of a list of words, a slot or a pattern."""
-        slot = self._body.get("slots", {}).get(name) or {}
-        return self._words.get(name) or slot.get("form") or str(self._body[name])
-
-    def _compiled(self, form: str) -> re.Pattern[str]:
-        return re.compile(self._form(form), re.IGNORECASE)
+    def _filled(self, form: str) -> str:
+        return _SLOTS.sub(lambda found: f"(?P<{found[1]}>{self.slot(found[2]).form})", form)
 
 
-_SLOT = {"form": r".{1,200}?", "never": r"(?!)", "has": r""}
 _SLOTS = re.compile(r"\{(\w+):(\w+)\}")
-_NAMED = re.compile(r"(?<!\(\?)(?<!P)<(\w+)>")
-
-
-def _lines(table: str) -> list[str]:
-    """The lines of a table; one that begins with two spaces goes on with that before it."""
-    return [line for one in table.replace("\n  ", "").splitlines() if (line := one.strip()) and line[0] != "#"]
-
-
-@lru_cache(1)
-def _common() -> dict[str, Any]:
-    return _body("common")
-
-
-def _body(language: str, part: str = "attributes") -> dict[str, Any]:
-    file = _file(language, part)
-    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
 def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -248,14 +187,10 @@ def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return {**body, **more, **tables}
 
 
-def _file(language: str, part: str = "attributes") -> Traversable:
-    return resources.files(__package__).joinpath("packs", f"{part}-{language}.toml")
-
-
 @lru_cache(16)
 def pack(language: str) -> Pack:
     """Return the pack of a language, of English where there is none."""
-    return Pack(language) if _file(language).is_file() else pack("en")
+    return Pack(language if load_toml(f"attributes-{language}") else "en")
 
 
 def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Attribute]:
@@ -265,7 +200,7 @@ def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Att
     >>> attributes("I live in Porto and my dog's name is Rex", "en")[1][1:4]
     ('Pets', "dog's name", 'Rex')
     """
-    words = pack(language)
+    words, sentence = pack(language), " ".join(sentence.split())
     while (shorter := _without("instead", sentence, words)) != sentence:  # `not Olga but Elena` says Elena
         sentence = shorter
     found = [one for clause in clauses(sentence, language) for one in _of_clause(clause, words, asked=asked)]
@@ -278,30 +213,30 @@ def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Att
 def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
     """What a sentence says in any place of it, of the one who speaks."""
     plain = words.plain(sentence)
-    for phrase in words.phrases:
+    for phrase in words.frames("phrases"):
         for found in phrase.sentence.finditer(plain):
             start = found.end() - len(found[0].lstrip(" ,，、"))
             slot = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
             of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
-            if _is_own(plain, start if of_people else slot, words) and not _is_denied(
-                plain, start if phrase.denies or of_people else slot, words
-            ):
+            denied = start if phrase.denies or of_people else slot
+            if _is_own(plain, start if of_people else slot, words) and not _is_denied(plain, denied, words):
                 yield from _facts(phrase, found, sentence, words)
 
 
 def _is_own(text: str, upto: int, words: Pack) -> bool:
     """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
-    others, own = (
-        max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
-        for name in ("others", "own")
-    )
-    return others <= own and words.pattern("reports").search(text, 0, upto) is None
+    is_reported = words.pattern("reports").search(text, 0, upto) is not None
+    return not is_reported and _last("others", text, upto, words) <= _last("own", text, upto, words)
 
 
 def _is_denied(text: str, upto: int, words: Pack) -> bool:
     """Whether the clause denies, before that place, what is said there."""
-    clause = max((one.end() for one in words.pattern("breaks").finditer(text, 0, upto)), default=0)
-    return words.pattern("denied").search(text, clause, upto) is not None
+    return words.pattern("denied").search(text, max(0, _last("breaks", text, upto, words)), upto) is not None
+
+
+def _last(name: str, text: str, upto: int, words: Pack) -> int:
+    """Where a pattern that is found last before a place of a text ends; -1 where it is not found."""
+    return max((one.end() for one in words.pattern(name).finditer(text, 0, upto)), default=-1)
 
 
 def _is_same(one: Attribute, other: Attribute) -> bool:
@@ -359,10 +294,8 @@ def clauses(sentence: str, language: str) -> list[str]:
 
 def _written(sentence: str, words: Pack) -> str:
     """A sentence as it is spelled in the frames, without what is said by the way."""
-    sentence = pack("common").pattern("aside").sub("", sentence.replace("’", "'"))
-    for written, meant in words.written:
-        sentence = written.sub(meant, sentence)
-    return " ".join(sentence.split())
+    sentence = pack("common").pattern("aside").sub("", " ".join(sentence.replace("’", "'").split()))
+    return " ".join(words.replaced("written", sentence).split())
 
 
 def _split(name: str, text: str, words: Pack) -> Iterator[str]:
@@ -377,16 +310,15 @@ def _split(name: str, text: str, words: Pack) -> Iterator[str]:
 def _before(clause: str, words: Pack) -> list[str]:
     """What was so, if a clause says that it is so no longer: the clauses that may have said it; else nothing."""
     plain = words.plain(clause).strip(" .!~。！,，;；")
-    for end in words.ends:
-        if (found := end.sentence.fullmatch(plain)) is not None:
-            return [before.format(**found.groupdict()) for before in end.before]
+    for sentence, before in words.ends:
+        if (found := sentence.fullmatch(plain)) is not None:
+            return [one.format(**found.groupdict()) for one in before]
     return []
 
 
 def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
-    plain = words.plain(clause)
-    for frame in (*words.frames, *(words.asked if asked else ())):
-        found = frame.sentence.fullmatch(plain)
+    for frame in (*words.frames("frames"), *(words.frames("asked") if asked else ())):
+        found = frame.sentence.fullmatch(words.plain(clause))
         facts = list(_facts(frame, found, clause, words)) if found is not None else []
         yield from facts
         if facts and not frame.goes_on:
@@ -396,12 +328,10 @@ def _of_clause(clause: str, words: Pack, *, asked: bool) -> Iterator[Attribute]:
 def _facts(frame: Frame, found: re.Match[str], clause: str, words: Pack) -> Iterator[Attribute]:
     many = next((name for name, kind in frame.slots.items() if kind in SEVERAL), "")
     groups = {name: clause[slice(*found.span(name))] for name in frame.slots if found[name]}
-    groups = {
-        name: text if frame.slots[name] == "names" else _trimmed(text, words)  # each name is trimmed alone
-        for name, text in groups.items()
-    }
-    for name, kind in frame.slots.items():
-        if name in groups and name != many and not _fits(words.plain(groups[name]), words.slot(kind)):
+    for name, text in groups.items():
+        if frame.slots[name] != "names":  # each name is trimmed alone
+            groups[name] = _trimmed(text, words)
+        if name != many and not _fits(words.plain(groups[name]), words.slot(frame.slots[name])):
             return
     for thing in _parts(groups[many], words.slot(frame.slots[many]), words) if many in groups else [""]:
         filled = {**dict.fromkeys(frame.slots, ""), **groups, many: thing}

@@ -8,48 +8,27 @@ place of anything. A relation by which something would be given up is told only 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language.detect import LATIN, language_of
-from nanomem_tui.language.evidence_features import of_evidence
 from nanomem_tui.language.lines import parted
-from nanomem_tui.language.pair_features import LIGHT, Aligned, align, of_pair, order_of, rivals
-from nanomem_tui.language.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
+from nanomem_tui.language.pair_features import LIGHT, Aligned, align, are_turned, of_evidence, of_pair, rivals
+from nanomem_tui.language.pattern_file import load_toml, patterns, read_json
+from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
+from nanomem_tui.language.stemming import stem
 from nanomem_tui.language.vetoes import NAMED, UNSAID, difference
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-_ARTICLES = frozenset(
-    "the a an der die das den dem el la los las le les l un une una il lo gli o os as um uma ein eine".split()
-)
-_I = frozenset("i ich yo je eu io я 나는 저는 난 내가 제가".split())
-_HE = frozenset("he his him er él il lui ele он его 他 彼".split())
-_SHE = frozenset("she her sie ella elle lei ela она её ее 她".split())
-_MY = frozenset("my our".split())
-_AM = frozenset("am is are".split())
-_ABOUT = re.compile(
-    r" (?:about|around|roughly|circa|almost|nearly|etwa|ungefähr|rund|unos|unas|casi|environ|presque|cerca|quase|circa"
-    r"|quasi|около|примерно|почти) |约|大约|差不多|左右|約|くらい|ぐらい|정도|약 "
-)
-_BASE = {"have": "has", "go": "goes", "do": "does"}
-"""Verbs of I, as they are said of the user."""
-LEAD_IN = re.compile(
-    r"^\s*(?:(?:please )?(?:remember|note)(?: that|:)|note to self:|fyi[:,]|(?:bitte )?merk dir,? dass|recuerda que"
-    r"|rappelle-toi que|lembra(?:-te)? (?:de )?que|ricorda che|запомни,? что|(?:请)?记住[:：,，]?)\s*",
-    re.IGNORECASE,
-)
-_TELLING_SIGNS = re.compile(
-    r"[^\W\d_]*[$€£¥₽₩+#]+|[\U0001F000-\U0001FAFF\u2600-\u27bf\x00-\x08\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]|\b(?=\w*[a-z])(?=\w*\d)(?=\w*[A-Z])\w+|\b(?=\w*\d)[0-9a-f]{6,}\b"
-)
-_STRANGE = re.compile(r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u109f]")
-"""Letters of a language of which the judge knows no word."""
+_PATTERNS = patterns("compare")
+LEAD_IN = _PATTERNS.pattern("lead_in")
+"""With what people ask for something to be remembered."""
+_WORDS = {name: frozenset(words.split()) for name, words in load_toml("compare")["words"].items()}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TAKEN = frozenset(("do:drink", "do:eat", "do:have"))
 """What goes without saying: who likes coffee likes to drink it."""
@@ -95,7 +74,7 @@ class Pack(NamedTuple):
 @lru_cache(4)
 def pack(name: str) -> Pack:
     """Return the pack `pairs` or `evidence`."""
-    body = json.loads(resources.files(__package__).joinpath("packs", f"{name}.json").read_text(encoding="utf-8"))
+    body = read_json(name)
     number = lru_cache(None)(float)  # a few hundred numbers stand in thousands of rows: each is one object
     weights = {feature: tuple(map(number, row.split())) for feature, row in body["weights"].items()}
     return Pack(tuple(body["labels"]), body["least"], weights, tuple(body["bias"]), body["made_of"])
@@ -131,13 +110,13 @@ def shares_of(a: str, b: str) -> Mapping[str, float]:
     a, b = (LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
     language = language_of_both(a, b)
     one, other = statement(a, language), statement(b, language)
-    are_signs_equal = signs_of(a) == signs_of(b)
+    are_signs_equal = _signs(a) == _signs(b)
     if one.asks == other.asks and are_signs_equal and _is_written_alike(one, other):
         return {relation: float(relation == "same") for relation in RELATIONS}
-    if _STRANGE.search(a) or _STRANGE.search(b):
+    if _has("strange", f"{a} {b}"):
         return {relation: float(relation == "different") for relation in RELATIONS}
     found = align(one, other)
-    shares = ruled(one, other, found, related(pack("pairs").shares(of_pair(one, other, found))))
+    shares = ruled(one, other, found, related(pack("pairs").shares({*of_pair(one, other, found)})))
     if shares["newer"] and _has_one_value(one, other, found):
         shares = _surely(shares, "newer")
     elif shares["denial"] and _is_denied_in_the_same_words(one, other, found):
@@ -213,26 +192,22 @@ def _known(text: str) -> tuple[int, ...]:
 def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, float]) -> dict[str, float]:
     """Return the shares without what can certainly not be."""
     barred: set[str] = set()
-    if _is_denied_once(one, other) or _has_other_value(found) or one.asks != other.asks:
+    has_other_value = any(rivals(ours, theirs) for ours in found.values_left for theirs in found.values_right)
+    has_other_condition = bool((one.marks ^ other.marks) & {"if", "except"})
+    if has_other_value or has_other_condition or one.asks != other.asks or are_turned(one, other):
         barred.add("same")
-    if order_of(one, other) == "turned" or _has_other_condition(one, other) or _is_of_another(one, other):
+    if _is_denied_once(one, other) or _is_of_another(one, other):
         barred.add("same")
     if not found.both and not found.values_both:
         barred.update(("same", "denial"))
     if found.left and found.right and all(LIGHT & {*ours.notions} for ours, _ in found.both):
         barred.add("same")  # a number alone makes no two statements one
-    if _is_of_others(one, other) or _is_turned(one, other, found) or _is_of_other_things(one, other, found):
+    if (one.kin and other.kin and not one.kin & other.kin) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
-    if (
-        one.asks
-        or other.asks
-        or ("formerly" in one.marks and "formerly" not in other.marks)
-        or _is_about_equal(found, one, other)
-    ):
+    is_over = "formerly" in one.marks - other.marks
+    if one.asks or other.asks or is_over or _is_about_equal(found, one, other):
         barred.update(("newer", "denial"))
-    if not barred:
-        return shares
-    return _without(shares, barred)
+    return _without(shares, barred) if barred else shares
 
 
 def _surely(shares: dict[str, float], told: Relation) -> dict[str, float]:
@@ -249,22 +224,16 @@ def _without(shares: dict[str, float], barred: set[str]) -> dict[str, float]:
     return {relation: share / whole for relation, share in left.items()}
 
 
-def signs_of(text: str) -> list[str]:
+def _signs(text: str) -> list[str]:
     """What of a text is no word but tells things apart, in order: C++ and C#, $ and €, 👍, and codes in which the
     case of a letter counts."""
-    return list(_TELLING_SIGNS.findall(unicodedata.normalize("NFKC", text)))
-
-
-def _has_other_condition(one: Statement, other: Statement) -> bool:
-    """Whether only one of two statements holds under a condition or with an exception."""
-    return any((mark in one.marks) != (mark in other.marks) for mark in ("if", "except"))
+    return list(_PATTERNS.pattern("telling_signs").findall(unicodedata.normalize("NFKC", text)))
 
 
 def _is_of_another(one: Statement, other: Statement) -> bool:
     """Whether two statements differ in he and she."""
-    left, right = ({*side.normal} if side.language in UNSPACED else {*side.normal.split()} for side in (one, other))
-    ours, theirs = left - right, right - left
-    return bool((ours & _HE and theirs & _SHE) or (ours & _SHE and theirs & _HE))
+    ours, theirs = {*one.words} - {*other.words}, {*other.words} - {*one.words}
+    return bool((ours & _WORDS["he"] and theirs & _WORDS["she"]) or (ours & _WORDS["she"] and theirs & _WORDS["he"]))
 
 
 def _is_written_alike(one: Statement, other: Statement) -> bool:
@@ -273,22 +242,18 @@ def _is_written_alike(one: Statement, other: Statement) -> bool:
         return [value.base for value in one.values] == [value.base for value in other.values]
     if one.language in UNSPACED or one.marks != other.marks:
         return False
-    left, right = ([word for word in side.normal.split() if not _is_silent(word, side)] for side in (one, other))
-    if "me" in one.who and "me" in other.who:
-        left, right = ([word for word in side if word not in _MY] for side in (left, right))
-    if left and right and one.language == "en" and {one.subject, other.subject} <= {"me", ""}:
-        left, right = (
-            side[1:] if side[0] in _AM else [_BASE.get(side[0], side[0]), *side[1:]] for side in (left, right)
-        )
-        if left and right and f"{left[0]}s" == right[0]:
-            left[0] = right[0]
-        elif left and right and f"{right[0]}s" == left[0]:
-            right[0] = left[0]
+    silent = _WORDS["articles"] | (_WORDS["my"] if "me" in one.who & other.who else frozenset())
+    left, right = (
+        [word for word in side.words if word not in silent and not _is_speaker(word, side)] for side in (one, other)
+    )
+    if one.language == "en" and {one.subject, other.subject} <= {"me", ""}:  # I like trains, likes trains
+        left, right = ([word for word in side if word not in _WORDS["be"]] for side in (left, right))
+        left, right = ([*map(stem, side[:1]), *side[1:]] for side in (left, right))
     return left == right and bool(left)
 
 
-def _is_silent(word: str, side: Statement) -> bool:
-    return word in _ARTICLES or (is_of_speaker(word, side.language) and side.subject in ("me", ""))
+def _is_speaker(word: str, side: Statement) -> bool:
+    return side.subject in ("me", "") and is_of_speaker(word, side.language)
 
 
 def _is_denied_once(one: Statement, other: Statement) -> bool:
@@ -299,33 +264,16 @@ def _is_denied_once(one: Statement, other: Statement) -> bool:
     return not plain.marks & {"lack", "end", "except"}
 
 
-def _has_other_value(found: Aligned) -> bool:
-    """Whether a value of the one stands against another value of its kind."""
-    return any(rivals(ours, theirs) for ours in found.values_left for theirs in found.values_right)
-
-
 def _is_turned(one: Statement, other: Statement, found: Aligned) -> bool:
     """Whether the same is told the other way round: I owe Lars, Lars owes me."""
-    if {one.subject == "me", other.subject == "me"} != {True, False} or not {"me"} <= one.who & other.who:
+    if "me" not in one.who & other.who or (one.subject == "me") == (other.subject == "me"):
         return False
     return any({"do:owe", "do:lend"} & {*ours.notions} for ours, _ in found.both)
 
 
-def _is_of_other_things(one: Statement, other: Statement, found: Aligned) -> bool:
-    """Whether two statements that are built alike begin with another name: Ana likes tea, Ben (I) likes none."""
-    if max(len(found.left) + len(found.values_left), len(found.right) + len(found.values_right)) > 2 or not found.both:
-        return False
-    firsts = [min(side.tokens, key=lambda token: token.at, default=None) for side in (one, other)]
-    named = [
-        side.subject == "name" and first in alone
-        for side, first, alone in zip((one, other), firsts, (found.left, found.right), strict=True)
-    ]
-    return all(named) or (named[0] and other.subject == "me") or (named[1] and one.subject == "me")
-
-
 def _is_about_equal(found: Aligned, one: Statement, other: Statement) -> bool:
     """Whether the values of two statements differ by little, and one of them is told roughly."""
-    if not any(_ABOUT.search(f" {side.normal} ") for side in (one, other)):
+    if not any(_has("about", f" {side.normal} ") for side in (one, other)):
         return False
     amounts = [[value.amount for value in side if value.amount] for side in (found.values_left, found.values_right)]
     return any(abs(ours - theirs) <= 0.1 * abs(ours) for ours in amounts[0] for theirs in amounts[1])
@@ -335,13 +283,13 @@ def _has_one_value(one: Statement, other: Statement, found: Aligned) -> bool:
     """Whether the speaker, or a thing, is told to have another value of what has one at a time, in the same words."""
     if not ("one" in one.marks and "one" in other.marks and found.both) or one.subject != other.subject:
         return False
-    if one.marks != other.marks or one.denials or any(who.startswith("kin:") for who in one.who | other.who):
+    if one.marks != other.marks or one.denials or one.kin or other.kin:
         return False
     sides = ((one, found.left, found.values_left), (other, found.right, found.values_right))
-    for side, tokens, values in sides:
-        if len(tokens) + len(values) != 1 or (tokens and not _is_value(tokens[0], side)):
-            return False
-    return True
+    return all(
+        len(tokens) + len(values) == 1 and (not tokens or tokens[0].is_name or tokens[0] is side.ordered[-1])
+        for side, tokens, values in sides
+    )
 
 
 def _is_denied_in_the_same_words(one: Statement, other: Statement, found: Aligned) -> bool:
@@ -353,23 +301,5 @@ def _is_denied_in_the_same_words(one: Statement, other: Statement, found: Aligne
     return (one.denials, other.denials) in ((0, 1), (1, 0)) and one.marks ^ other.marks <= beside
 
 
-def _is_value(word: Token, side: Statement) -> bool:
-    """Whether a word of a statement is what it tells of something: a name, or what it ends with."""
-    return word.is_name or word.at == max(token.at for token in side.tokens)
-
-
-def _is_of_others(one: Statement, other: Statement) -> bool:
-    """Whether the statements are about different people of a family or round it."""
-    ours = {who for who in one.who if who.startswith("kin:")}
-    theirs = {who for who in other.who if who.startswith("kin:")}
-    if ours and theirs:
-        return not ours & theirs
-    pairs = ((one, other), (other, one))
-    return any(kin.subject.startswith("kin:") and me.subject == "me" and _says_i(me) for kin, me in pairs)
-
-
-def _says_i(side: Statement) -> bool:
-    """Whether a statement begins with I: it is of the speaker alone."""
-    if side.language == "zh":
-        return side.normal.startswith("我") and not side.normal.startswith(("我们", "我家", "我的"))
-    return side.normal.split(" ", 1)[0] in _I or side.normal.startswith(("私は", "僕は"))
+def _has(name: str, text: str) -> bool:
+    return _PATTERNS.pattern(name).search(text) is not None

@@ -1,15 +1,17 @@
-"""What of two statements shows how they stand to each other: which words of the one the other has, which values are
-equal, who each is about, and what each says beside it (not, no longer, now, also, maybe). The trainer
-(`scripts/language/teach_pairs.py`) and the judge (`compare`) see the same features.
+"""What shows how two statements stand to each other: which words of the one the other has, which values are equal, who
+each is about, and what each says beside it (not, no longer, now, also, maybe). And what shows whether an entry of the
+archive says plainly what a line says: how much of the line stands in one sentence, in one clause, in all of it. The
+trainer (`scripts/language/teach_pairs.py`) and the judge (`compare`) see the same features.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language.statement import UNSPACED, Statement, Token
+from nanomem_tui.language.statement import UNSPACED, Statement, Token, statement
 from nanomem_tui.language.values import Value, match_values
 
 VERSION = 2
@@ -20,10 +22,29 @@ MARKS = (
 )  # fmt: skip
 _TELLING = ("kin", "env", "side", "birth", "day", "part", "pet", "where", "via", "lang", "color", "drinkable", "freq")
 """Groups of words of which each excludes the others."""
+_NAMED = ("drinkable:", "lang:", "color:", "pet:")
+"""Of what words stand for a thing as names do: tea, German."""
 AND = frozenset("and y e o et ou und oder or и или 和 跟 或 と や 와 과".split())
 """Words between what may stand in any order."""
 LIGHT = frozenset({"do:have", "do:please", "do:want", "do:make", "do:keep", "do:call", "do:run_in"})
 """What words mean that say little about what a statement is of."""
+
+
+_SENTENCE = re.compile(r"(?<=[!?;])\s+|(?<=[^\d\s]\.)\s+|(?<=\d{3}\.)\s+|(?<=[。！？；])|\n+")
+_CLAUSE = re.compile(
+    r"[,:](?!\d)|[;，；：、。！？—–\n]+|(?<=[!?])\s|(?<=[^\d\s]\.)\s|(?<=\d{3}\.)\s|\s-\s|"
+    r"\s(?:but|aber|sondern|pero|sino|mais|mas|ma|но|а|while|whereas|because|weil)\s|但|不过|지만 "
+)
+
+
+def sentences(entry: str) -> Sequence[str]:
+    """Return the sentences of an entry."""
+    return [part for part in _SENTENCE.split(entry) if part.strip()] or [entry]
+
+
+def clauses(entry: str) -> Sequence[str]:
+    """Return the parts of an entry between its commas and words like `but`."""
+    return [part for part in _CLAUSE.split(entry) if part and part.strip()] or [entry]
 
 
 class Aligned(NamedTuple):
@@ -38,159 +59,136 @@ class Aligned(NamedTuple):
 
 
 def align(one: Statement, other: Statement) -> Aligned:
-    """Hold the words and values of two statements together."""
-    rest = list(other.tokens)
-    left: list[Token] = []
-    both: list[tuple[Token, Token]] = []
-    waiting: list[Token] = []
-    stems = {token.stem: token for token in reversed(rest)}
+    """Hold the words and values of two statements together: the same words, then those that mean one thing."""
+    firsts = {token.stem: token for token in reversed(other.tokens)}
+    both = [(token, firsts.pop(token.stem)) for token in one.tokens if token.stem in firsts]
+    rest = [token for token in other.tokens if all(token is not theirs for _, theirs in both)]
+    left = []
     for token in one.tokens:
-        found = stems.get(token.stem)
-        if found is not None and found in rest:
+        if any(token is ours for ours, _ in both):
+            continue
+        found = next((theirs for theirs in rest if _are_alike(token, theirs)), None)
+        if found is not None:
             rest.remove(found)
             both.append((token, found))
-        else:
-            waiting.append(token)
-    for token in waiting:
-        found = next((other_one for other_one in rest if _alike(token, other_one)), None)
-        if found is None:
-            # A word that stands twice in the one and once in the other is there.
-            found = next((paired for _, paired in both if paired.stem == token.stem or _means(token, paired)), None)
-            if found is None:
-                left.append(token)
-        else:
-            rest.remove(found)
-            both.append((token, found))
-    rest = [token for token in rest if not any(ours.stem == token.stem or _means(token, ours) for ours, _ in both)]
-    values_left, values_right, values_both = match_values(one.values, other.values)
-    return Aligned(left, rest, both, values_left, values_right, values_both)
+        elif not any(means(token, theirs) for _, theirs in both):  # what stands twice in the one, once in the other
+            left.append(token)
+    rest = [token for token in rest if not any(means(token, ours) for ours, _ in both)]
+    return Aligned(left, rest, both, *match_values(one.values, other.values))
 
 
-def _means(one: Token, other: Token) -> bool:
-    """Whether two words mean one thing."""
-    return bool(one.notions and other.notions and not set(one.notions).isdisjoint(other.notions))
+def means(one: Token, other: Token) -> bool:
+    """Whether two words are one, or mean one thing."""
+    return one.stem == other.stem or not set(one.notions).isdisjoint(other.notions)
 
 
-def _alike(one: Token, other: Token) -> bool:
+def _are_alike(one: Token, other: Token) -> bool:
     """Whether two words mean one thing, or are forms of one word."""
-    if one.notions and other.notions:
-        return not set(one.notions).isdisjoint(other.notions)
-    return _forms(one.stem, other.stem)
+    return means(one, other) if one.notions and other.notions else _are_forms(one.stem, other.stem)
 
 
 @lru_cache(16384)
-def _forms(a: str, b: str) -> bool:
+def _are_forms(a: str, b: str) -> bool:
     """Whether two words are forms of one: they begin alike, or one is part of the other."""
-    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    short, long = sorted((a, b), key=len)
     if short and "\uac00" <= short[0] <= "\ud7a3":
         return len(short) > 1 and short[:2] == long[:2] and len(long) <= 2 * len(short)
     if len(short) < 3 or (short[:2] != long[:2] and len(short) < 4):
         return False
-    size = 0
-    for x, y in zip(short, long, strict=False):
-        if x != y:
-            break
-        size += 1
-    if size >= 4 and size >= 0.6 * len(long):
-        return True
-    if size == len(short) and len(long) - size <= 3 and size >= 3:
+    size = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
+    if (size >= 4 and size >= 0.6 * len(long)) or (size == len(short) and len(long) - size <= 3):
         return True
     return len(short) >= 4 and short in long and len(long) > 6
 
 
-def of_pair(one: Statement, other: Statement, found: Aligned) -> set[str]:
-    """Return the features of two statements, `other` said later. `found`: the two held together (`align`)."""
-    return set(features_of(one, other, found))
+def of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
+    """Find the features of two statements, `other` said later. `found`: the two held together (`align`)."""
+    from rapidfuzz.fuzz import partial_ratio, ratio
 
-
-def features_of(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
-    yield from _of_shares(one, other, found)
     level = level_of(found)
-    for mark in MARKS:
-        state = state_of(mark in one.marks, mark in other.marks)
-        if state:
-            yield f"{mark} {state}"
-            yield f"{mark} {state} {level}"
+    yield from _of_shares(one, other, found)
+    yield from _of_marks(one, other, level)
     denied = state_of(bool(one.denials), bool(other.denials))
     ended = state_of("end" in one.marks, "end" in other.marks)
-    lacks = state_of("lack" in one.marks, "lack" in other.marks)
     yield f"denied {denied} ended {ended}"
-    yield f"denied {denied} lacks {lacks}"
+    yield f"denied {denied} lacks {state_of('lack' in one.marks, 'lack' in other.marks)}"
     yield f"denied {denied} {level}"
     values = _of_values(found)
-    yield from (f"values {value}" for value in values)
-    yield from (f"values {value} {level}" for value in values)
     yield from (f"values {value} denied {denied}" for value in values[:1])
     yield from _of_slot(one, other, found)
-    turn = (
-        "turn" if {"change", "now"} & (other.marks - one.marks) else "end" if "end" in other.marks - one.marks else ""
+    new = other.marks - one.marks
+    turns = bool({"change", "now"} & new)
+    turn = ("turn" if turns else "end" if "end" in new else "") + ("also" if "also" in new else "")
+    yield f"turn {turn} {denied} {level}"
+    yield f"turn {turn} {values[0] if values else ''} new {bool(found.right)}"
+    doubt = f"{'once' if {'once', 'past', 'some'} & new else ''} {'now' if turns else ''}".strip()
+    doubt = "open" if other.asks or {"hedge", "hearsay"} & new else doubt
+    yield f"doubt {doubt} values {values[0] if values else ''}"
+    yield f"doubt {doubt} {level}"
+    names = (
+        f"subjects {subjects(one, other)}",
+        f"people {people(one, other)}",
+        *(f"values {value}" for value in values),
     )
-    more = "also" if "also" in other.marks - one.marks else ""
-    yield f"turn {turn}{more} {denied} {level}"
-    yield f"turn {turn}{more} {values[0] if values else ''} new {bool(found.right)}"
-    about = subjects(one, other)
-    yield f"subjects {about}"
-    yield f"subjects {about} {level}"
+    for name in names:
+        yield name
+        yield f"{name} {level}"
+    tells = {notion.partition(":")[0] for token in found.right for notion in token.notions} & {*_TELLING}
+    yield f"new {bool(found.values_right or tells)} denied {denied} ended {ended} {bool(found.right)}"
     if one.subject == "me" and other.subject == "name" and "me" in other.who:
         yield "roles"
-    yield from _of_letters(one, other, level)
-    groups = {notion.partition(":")[0] for token in found.right for notion in token.notions}
-    is_new = bool(found.values_right) or bool(groups & {*_TELLING, "color"})
-    yield f"new {is_new} denied {denied} ended {ended} {len(found.right) > 0}"
     yield from _of_ends(one, other, found, level)
-    doubt = _doubt(one, other)
-    yield f"doubt {doubt} {level}"
-    yield f"doubt {doubt} values {values[0] if values else ''}"
-    who = people(one, other)
-    yield f"people {who}"
-    yield f"people {who} {level}"
+    whole, part = ratio(one.normal, other.normal), partial_ratio(one.normal, other.normal)
+    yield f"ratio {int(whole // 10)}"
+    yield f"part {int(part // 10)}"
+    yield f"ratio {int(whole // 20)} {level}"
     yield from _of_words(found, level, denied)
     if one.asks or other.asks:
         yield f"asks {state_of(one.asks, other.asks)}"
     yield f"unspaced {one.language in UNSPACED} {level}"
 
 
+def _of_marks(one: Statement, other: Statement, level: str) -> Iterator[str]:
+    """What one of two statements says beside it, and the other does not."""
+    for mark in MARKS:
+        if state := state_of(mark in one.marks, mark in other.marks):
+            yield f"{mark} {state}"
+            yield f"{mark} {state} {level}"
+
+
 def _of_slot(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     """Whether the two differ in one place only, and are of what has one value at a time."""
     left, right = len(found.left) + len(found.values_left), len(found.right) + len(found.values_right)
     single = state_of("one" in one.marks, "one" in other.marks)
-    kind = "value" if found.values_left or found.values_right else "word"
-    who = subjects(one, other)
     yield f"one {single} {min(left, 2)} {min(right, 2)}"
     if left == right == 1 and found.both:
-        ends = [min((token.at for token in side), default=99) for side in (found.left, found.right)]
-        yield f"slot {kind} {single}"
-        yield f"slot {kind} {single} {who}"
-        yield f"slot {kind} first {min(ends) < 2}"
+        slot = f"slot {'value' if found.values_left or found.values_right else 'word'}"
+        yield f"{slot} {single}"
+        yield f"{slot} {single} {subjects(one, other)}"
+        yield f"{slot} first {any(token.at < 2 for token in (*found.left, *found.right))}"
         yield from (f"slot {notion}" for ours, _ in found.both for notion in ours.notions)
     elif not left and not right:
-        yield f"order {order_of(one, other)}"
+        are_moved = sorted(one.words) == sorted(other.words)
+        order = "same" if one.words == other.words else "turned" if are_turned(one, other) else "moved"
+        yield f"order {order if are_moved else ''}"
 
 
-def order_of(one: Statement, other: Statement) -> str:
-    """How the words of two statements stand when they are the same: `same` order, `moved` where a part stands
-    elsewhere, `turned` where they are in each other's place, which changes who does what to whom; else nothing."""
-    left, right = ([*side.normal] if side.language in UNSPACED else side.normal.split() for side in (one, other))
-    if left == right:
-        return "same"
-    if sorted(left) != sorted(right):
-        return ""
-    if one.language not in UNSPACED and _keeps_its_words(one, left, right):
-        return "moved"
-    while left[0] == right[0]:
-        left, right = left[1:], right[1:]
-    while left[-1] == right[-1]:
-        left, right = left[:-1], right[:-1]
-    rounds = (left[at:] + left[:at] == right for at in range(1, len(left)))
-    return "moved" if any(rounds) or not AND.isdisjoint(left) else "turned"
+def are_turned(one: Statement, other: Statement) -> bool:
+    """Whether two statements have the same words, and names in each other's place: who does what to whom differs."""
+    if sorted(one.words) != sorted(other.words) or not AND.isdisjoint(one.words):
+        return False
+    names = (
+        [token.stem for token in side.ordered if not token.notions or token.notions[0].startswith(_NAMED)]
+        for side in (one, other)
+    )
+    return next(names) != next(names) and not is_moved(one.words, other.words)
 
 
-def _keeps_its_words(one: Statement, left: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether each name stands behind the same word as before: in Bonn, wherever that stands."""
-    before = [{word: words[at - 1] if at else "" for at, word in enumerate(words)} for words in (left, right)]
-    stems = tuple(token.stem[:4] for token in one.tokens if not token.notions)
-    names = [word for word in before[0] if stems and word.startswith(stems)]
-    return bool(names) and all(before[0][word] == before[1][word] != "" for word in names)
+def is_moved(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether two orders of the same things differ in that a part of one stands elsewhere in the other."""
+    apart = [at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    ours, theirs = (list(side[apart[0] : apart[-1] + 1]) if apart else [] for side in (one, other))
+    return any(ours[at:] + ours[:at] == theirs for at in range(1, len(ours)))
 
 
 def state_of(one: bool, other: bool) -> str:
@@ -242,33 +240,23 @@ def _of_shares(one: Statement, other: Statement, found: Aligned) -> Iterator[str
     if not found.left and not found.right:
         yield "words all"
     size = (len(other.tokens) + 1) / (len(one.tokens) + 1)
-    yield f"size {0 if size < 0.6 else 1 if size < 0.9 else 2 if size < 1.15 else 3 if size < 1.8 else 4}"
+    yield f"size {sum(size >= least for least in (0.6, 0.9, 1.15, 1.8))}"
 
 
 def _of_values(found: Aligned) -> list[str]:
-    """How the values stand: equal, one differs from one of its kind, on one side only."""
+    """How the values stand: one differs from one of its kind, or they are equal or on one side only."""
     result = []
     for value in found.values_left:
         rival = next((one for one in found.values_right if rivals(value, one)), None)
         if rival is not None:
-            result.append("differ")
-            result.append(f"differ {value.kind.split()[0]}")
+            result += ["differ", f"differ {value.kind.split()[0]}"]
             if value.kind != rival.kind:
                 result.append("differ kind")
             if value.amount is not None and rival.amount is not None and value.amount == -rival.amount:
                 result.append("differ sign")
-    if not result:
-        if found.values_left and found.values_right:
-            result.append("other")
-        elif found.values_left:
-            result.append("a")
-        elif found.values_right:
-            result.append("b")
-        elif found.values_both:
-            result.append("equal")
-    if result and found.values_both:
-        result.append("some equal")
-    return result
+    sides = state_of(bool(found.values_left), bool(found.values_right)).replace("both", "other")
+    result = result or ([sides] if sides else ["equal"] if found.values_both else [])
+    return [*result, "some equal"] if result and found.values_both else result
 
 
 def rivals(one: Value, other: Value) -> bool:
@@ -281,78 +269,89 @@ def rivals(one: Value, other: Value) -> bool:
 
 def people(one: Statement, other: Statement) -> str:
     """Whether two statements are of the same people."""
-    ours = {who for who in one.who if who.startswith("kin:")}
-    theirs = {who for who in other.who if who.startswith("kin:")}
+    ours, theirs = one.kin, other.kin
     if ours and theirs:
         return "kin same" if ours == theirs else "kin part" if ours & theirs else "kin other"
-    if ours or theirs:
-        return f"kin {state_of(bool(ours), bool(theirs))} me {state_of('me' in one.who, 'me' in other.who)}"
-    return f"me {state_of('me' in one.who, 'me' in other.who)}"
-
-
-def _doubt(one: Statement, other: Statement) -> str:
-    """Whether the later statement leaves it open, or tells of one time."""
-    if other.asks or {"hedge", "hearsay"} & (other.marks - one.marks):
-        return "open"
-    turned = bool({"now", "change"} & (other.marks - one.marks))
-    if {"once", "past", "some"} & (other.marks - one.marks):
-        return "once now" if turned else "once"
-    return "now" if turned else ""
-
-
-def _of_ends(one: Statement, other: Statement, found: Aligned, level: str) -> Iterator[str]:
-    """Whether the first and the last word of each has its like in the other: the first tells what it is about."""
-    told = []
-    for side, alone in ((one, found.left), (other, found.right)):
-        ordered = sorted(side.tokens, key=lambda token: token.at)
-        there = {token.at for token in alone}
-        told.append((bool(ordered) and ordered[0].at in there, bool(ordered) and ordered[-1].at in there))
-    yield f"first {told[0][0]} {told[1][0]}"
-    yield f"first {told[0][0]} {told[1][0]} last {told[0][1]} {told[1][1]}"
-    yield f"first {told[0][0]} {told[1][0]} {level}"
-    yield f"first {told[0][0]} values {len(found.values_left) > 0} {len(found.values_right) > 0}"
+    kin = f"kin {state_of(bool(ours), bool(theirs))} " if ours or theirs else ""
+    return f"{kin}me {state_of('me' in one.who, 'me' in other.who)}"
 
 
 def subjects(one: Statement, other: Statement) -> str:
     """Whom or what the two are about, told as kinds."""
-    if one.subject == other.subject:
-        return f"same {one.subject.partition(':')[0]}"
-    return f"{one.subject.partition(':')[0]} {other.subject.partition(':')[0]}"
+    ours, theirs = (side.subject.partition(":")[0] for side in (one, other))
+    return f"same {ours}" if one.subject == other.subject else f"{ours} {theirs}"
 
 
-def _of_letters(one: Statement, other: Statement, level: str) -> Iterator[str]:
-    """How alike the two are written."""
-    from rapidfuzz.fuzz import partial_ratio, ratio
-
-    whole, part = ratio(one.normal, other.normal), partial_ratio(one.normal, other.normal)
-    yield f"ratio {int(whole // 10)}"
-    yield f"part {int(part // 10)}"
-    yield f"ratio {int(whole // 20)} {level}"
+def _of_ends(one: Statement, other: Statement, found: Aligned, level: str) -> Iterator[str]:
+    """Whether the first and the last word of each has its like in the other: the first tells what it is about."""
+    ends = []
+    for side, alone in ((one, found.left), (other, found.right)):
+        ends.append([bool(side.tokens) and side.ordered[at] in alone for at in (0, -1)])
+    first = f"first {ends[0][0]} {ends[1][0]}"
+    yield first
+    yield f"{first} {level}"
+    yield f"{first} last {ends[0][1]} {ends[1][1]}"
+    yield f"first {ends[0][0]} values {bool(found.values_left)} {bool(found.values_right)}"
 
 
 def _of_words(found: Aligned, level: str, denied: str) -> Iterator[str]:
     """What the words are that only one has: by what they mean, and as they are."""
-    groups: list[set[str]] = [set(), set()]
-    names = [0, 0]
-    for at, (side, tokens) in enumerate((("a", found.left), ("b", found.right))):
-        for token in tokens:
-            for notion in token.notions:
-                groups[at].add(notion.partition(":")[0])
-                yield f"{side} {notion}"
-            if not token.notions:
-                yield f"{side}: {token.stem[:6]}"
-                names[at] += token.is_name
+    groups: list[set[str]] = []
+    for side, tokens in (("a", found.left), ("b", found.right)):
+        notions = [notion for token in tokens for notion in token.notions]
+        groups.append({notion.partition(":")[0] for notion in notions})
+        yield from (f"{side} {notion}" for notion in notions)
+        yield from (f"{side}: {token.stem[:6]}" for token in tokens if not token.notions)
     for group in groups[0] & groups[1]:
         yield f"swap {group}"
         yield f"swap {group} denied {denied}"
         yield f"swap {group} {level}"
-    for at, side in enumerate("ab"):
-        yield from (f"only {side} {group}" for group in groups[at] - groups[1 - at] if group in _TELLING)
-    yield f"names {min(names[0], 2)} {min(names[1], 2)}"
-    both = {notion for ours, _ in found.both for notion in ours.notions}
-    yield from (f"both {notion}" for notion in both)
-    plain = [sum(not token.notions for token in tokens) for tokens in (found.left, found.right)]
-    yield f"plain {min(plain[0], 3)} {min(plain[1], 3)}"
-    yield f"shared plain {min(sum(not ours.notions for ours, _ in found.both), 4)}"
+    yield from (f"only a {group}" for group in groups[0] - groups[1] if group in _TELLING)
+    yield from (f"only b {group}" for group in groups[1] - groups[0] if group in _TELLING)
+    yield from (f"both {notion}" for ours, _ in found.both for notion in ours.notions)
+    names = [min(sum(token.is_name for token in tokens), 2) for tokens in (found.left, found.right)]
+    yield f"names {names[0]} {names[1]}"
+    plain = [min(sum(not token.notions for token in tokens), 3) for tokens in (found.left, found.right)]
+    yield f"plain {plain[0]} {plain[1]}"
     shared = [ours.notions[0].partition(":")[0] if ours.notions else "_" for ours, _ in found.both]
+    yield f"shared plain {min(shared.count('_'), 4)}"
     yield f"shared {'+'.join(sorted(set(shared)))}"
+
+
+def of_evidence(entry: str, line: str, language: str) -> set[str]:
+    """Return the features of an entry and a line that might be written on its strength."""
+    whole, wanted = statement(entry, language), statement(line, language)
+    parts, small = sentences(entry), clauses(entry)
+    best, held, _ = _nearest(parts, wanted)
+    clause, fit, over = _nearest(small, wanted)
+    there = align(whole, wanted)
+    found = {f"best {name}" for name in of_pair(best, wanted, held)}
+    found.update(_of_marks(whole, wanted, str(step(shares(there)[1]))))
+    found.update(f"clause {name}" for name in _of_marks(clause, wanted, level_of(fit)))
+    found.update(f"elsewhere {mark}" for mark in MARKS if mark in whole.marks - clause.marks - wanted.marks)
+    return found | {
+        f"missing {min(int(weight(there.right) + 0.5), 5)}",
+        f"covered {step(shares(there)[1])}",
+        f"values missing {min(len(there.values_right), 2)}",
+        f"names missing {min(sum(token.is_name for token in there.right), 2)}",
+        f"denials {min(whole.denials, 3)} {min(wanted.denials, 2)}",
+        f"people {people(whole, wanted)}",
+        f"people new {bool(wanted.kin - whole.kin)}",
+        f"clause {step(shares(fit)[1])}",
+        f"clause {step(shares(fit)[1])} of {step(shares(there)[1])}",
+        f"clauses {min(len(small), 5)} over {min(over, 4)}",
+        f"sentences {min(len(parts), 4)}",
+        f"clause people {people(clause, wanted)}",
+        f"clause subjects {subjects(clause, wanted)}",
+        f"clause values {bool(fit.values_right)} {bool(there.values_right)}",
+        f"clause denied {state_of(bool(clause.denials), bool(wanted.denials))} {level_of(fit)}",
+        f"asks {best.asks} {clause.asks}",
+    }
+
+
+def _nearest(texts: Sequence[str], wanted: Statement) -> tuple[Statement, Aligned, int]:
+    """The one of some texts that has most of what is wanted, held together with it; and how many have any of it."""
+    read = [statement(text, wanted.language) for text in texts]
+    fits = [align(one, wanted) for one in read]
+    at = max(range(len(read)), key=lambda at: (shares(fits[at])[1], -len(read[at].tokens)))
+    return read[at], fits[at], sum(bool(fit.both or fit.values_both) for fit in fits)

@@ -6,6 +6,8 @@ translation: words that only Taiwan or Hong Kong use stand in the patterns besid
 
 from __future__ import annotations
 
+import unicodedata
+
 _TRADITIONAL = (
     "丟乾來係個們備傾儘儲兒內兩別刪剛動務區厭問喫單嗎囉國團媽孫學實寧寫將對師帳幣幫幹幾廢廣後從復愛慣憶應懷採換擇擴擾"
     "數於時暫書會朮東條業榦樂標樣機檔檢檯權歡歲歸氣決沒況準溝漢潔潤為無煉煙煩爺現畢當癥發盡確禮稱筆節簡籠粵糾紀約級細"
@@ -31,3 +33,8 @@ def straight(text: str) -> str:
 def simplified(text: str) -> str:
     """`text` with each traditional character that our patterns know as the simplified one; of the same length."""
     return text if text.isascii() else text.translate(_TABLE)
+
+
+def without_accents(text: str) -> str:
+    """`text` without the accents over its letters."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))

@@ -1,24 +1,27 @@
 """The certain differences between what an entry of the archive says and a line that would be written on its strength:
 another number, unit, sign or currency, another person, a denial lost or made up, a question, a plan or a guess made a
-fact, a condition left out, what is over made present. Nothing learned may overrule them. The words are data
-(`packs/differences.json`, `packs/notions.json`).
+fact, a condition left out, what is over made present. Nothing learned may overrule them.
+
+The words are data: `packs/notions.json`, and by language in `packs/differences.json` opposites in rows; `another` one,
+`if`, `quoted`, what leaves it `open`, until what `time`, `than`, `from`; `plain`: a pattern of what looks like a
+condition or a plan and is none. `*` stands for any letters.
 """
 
 from __future__ import annotations
 
-import json
+import fnmatch
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib import resources
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.evidence_features import clauses, sentences
-from nanomem_tui.language.pair_features import AND, LIGHT, Aligned, align, shares
+from nanomem_tui.language.pair_features import AND, LIGHT, Aligned, align, clauses, is_moved, means, sentences, shares
+from nanomem_tui.language.pattern_file import load_json
+from nanomem_tui.language.simplified import without_accents
 from nanomem_tui.language.spoken import without_speaker
 from nanomem_tui.language.statement import UNSPACED, Statement, Token, is_of_speaker, statement
 from nanomem_tui.language.values import equal
@@ -45,20 +48,16 @@ _NOT = ("un", "in", "im", "ir", "dis", "non", "non-")
 """What makes the opposite of a word."""
 _ROLES = frozenset({"do:owe", "do:lend", "do:teach", "do:call"})
 """What somebody does to somebody."""
+_VERB_LAST = ("de", "ja", "ko", "zh")
+"""Languages in which what is done may stand behind all else."""
 _STRETCH = re.compile(r"[,;，；、。！？]\s*(?!\d)|(?<=[.!?])\s")
 _SIGNED = re.compile(r"(?<![A-Za-z0-9.,:/-])[-−–]\s?(?=[$€£¥₽₩]?\d)[$€£¥₽₩]?([\d.,]+)")
 _COMPARES = re.compile(r"[<>≤≥]=?|\w[+#]+(?!\w)")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_MONTH = re.compile(r"\b20\d\d-\d\d\b(?!-)")
-_OWNED = re.compile(r"\w['’]s? |的")
 _PERIOD = re.compile(r"([年月週周])(?=\d)")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ANDS = "|".join(word for word in sorted(AND) if word.isalpha() and word[0] < "一")
 _AND = re.compile(rf"\s(?:{_ANDS})\s", re.IGNORECASE)
-
-
-_VERB_LAST = ("de", "ja", "ko", "zh")
-"""Languages in which what is done may stand behind all else."""
 
 
 class Finding(NamedTuple):
@@ -87,18 +86,14 @@ class _Part(NamedTuple):
 def difference(entry: str, line: str, language: str, about: str = "") -> Finding:
     """Return what certainly tells a line from what an entry says. `about`: the words that either need not have: the
     owner's name, the heading over the line."""
-    line = _MONTH.sub(lambda found: "" if f"{found[0]}-" in entry else found[0], line)
-    parts = _parts(entry, language)
-    said = [part for part in parts if part.read.tokens or part.read.marks or not part.read.values]
-    stamps = (statement(row, language) for row in entry.split("\n") if any(letter.isdigit() for letter in row))
-    days = [value for one in stamps if not one.tokens for value in one.values if value.kind == "date"]
+    about = _plain(about)
+    said = [part for part in _parts(entry, language) if part.read.tokens or part.read.marks or not part.read.values]
     whole = statement(line, language)
     if any(_is_alike(part, whole, line) for part in said):
         return Finding("", True)
     literal, scattered = True, False
     for wanted in _stretches(line, language):
         fits = [align(part.read, wanted.read) for part in said]
-        fits = [fit._replace(values_right=[one for one in fit.values_right if not _is_day(one, days)]) for fit in fits]
         covered = [shares(fit)[1] for fit in fits]
         best = max(covered, default=0.0)
         near = [at for at, share in enumerate(covered) if share >= best - 0.001]
@@ -117,17 +112,13 @@ def difference(entry: str, line: str, language: str, about: str = "") -> Finding
 
 def takes_back(entry: str, line: str, language: str, about: str = "") -> str:
     """Return why an entry does not say plainly that a line is so no more; "" where a part of it does."""
-    old = _with_marks([line], language)[0]
-    why = STILL
+    about, old, why = _plain(about), _with_marks([line], language)[0], STILL
     for part in _parts(entry, language):
         fit = align(part.read, old.read)
         lost = [token for token in fit.right if token.is_name or not token.notions]
-        known = _plain(about)
-        if lost or fit.values_right or all(_plain(ours.stem) in known for ours, _ in fit.both):
+        if lost or fit.values_right or all(_plain(ours.stem) in about for ours, _ in fit.both):
             continue
-        if _is_of_another(part, old.read, about) or _names_another(
-            part, old.read, fit, (about, line), frozenset()
-        ):
+        if _is_of_another(part, old.read, about) or _names_another(part, old.read, fit, (about, line), frozenset()):
             why = ANOTHER
         elif not _ends(part, old, fit):
             continue
@@ -141,58 +132,46 @@ def takes_back(entry: str, line: str, language: str, about: str = "") -> str:
 
 
 def _ends(part: _Part, old: _Part, fit: Aligned) -> bool:
-    """Whether a part denies what a line says, or says that it is over, or is another value now."""
+    """Whether a part denies what a line says, or says that it is over, or that something changed from what both have:
+    moved from Porto."""
     if part.is_denied != old.is_denied or ("lack" in part.marks) != ("lack" in old.marks):
         return True
-    if {"end", "formerly", "wrong"} & part.marks - old.marks:
-        return True
-    return "change" in part.marks - old.marks and _is_left(part.text, fit, old.read.language)
-
-
-def _is_left(text: str, fit: Aligned, language: str) -> bool:
-    """Whether something changed from what both have: moved from Porto."""
-    return any(_words_of("from", text[max(0, ours.at - 8) : ours.at], language) for ours, _ in fit.both)
+    new = part.marks - old.marks
+    before = (part.text[max(0, ours.at - 8) : ours.at] for ours, _ in fit.both)
+    is_left = "change" in new and any(_words_of("from", text, old.read.language) for text in before)
+    return is_left or bool({"end", "formerly", "wrong"} & new)
 
 
 def _says_more(fit: Aligned, part: _Part, about: str) -> bool:
     """Whether a part says more than that a line is over: where, whom with, on which days it is so no more."""
     if part.marks & {"change", "formerly"}:
         return False
-    known = _plain(about)
     ends = max((ours.at for ours, _ in fit.both), default=0)
-    return any(not (token.is_name and token.at > ends) and _plain(token.stem) not in known for token in fit.left)
+    return any(not (token.is_name and token.at > ends) and _plain(token.stem) not in about for token in fit.left)
 
 
 def _is_said_of_another(token: Token, wanted: Statement, said: Sequence[_Part]) -> bool:
     """Whether a word that the nearest part has not stands only in parts that begin with another name than a line."""
-    parts = [part for part in said if part.is_clause and any(_same(token, other) for other in part.read.tokens)]
+    parts = [part for part in said if part.is_clause and any(means(token, other) for other in part.read.tokens)]
     names = [_opening(part.read) or part.opener for part in parts]
     return bool(parts) and all(name is not None and not _is_in(name, wanted, _plain(wanted.normal)) for name in names)
 
 
 def _is_alike(part: _Part, whole: Statement, line: str) -> bool:
     """Whether a part has the very words of a line, and nothing beside it touches them."""
-    alike = part.read.normal == whole.normal and [one.base for one in part.read.values] == [
-        one.base for one in whole.values
-    ]
-    touched = part.marks != whole.marks or part.is_denied != _is_denied(whole) or part.opener is not None
-    return alike and not touched and not _has_other_sign(part.text, line)
-
-
-def _is_day(value: Any, days: Sequence[Any]) -> bool:
-    return value.kind == "date" and any(equal(value, day) for day in days)
-
-
-def stretches(line: str) -> list[str]:
-    """Return the parts of a line between its commas that say something each; all of it where one is a mere word."""
-    found = [part.strip() for part in _STRETCH.split(line) if part and part.strip()]
-    say = all(len(part.split()) > 1 or (part[:1] > "\u3000" and len(part) > 3) for part in found)
-    return found if len(found) > 1 and say else [line]
+    bases = [[value.base for value in side.values] for side in (part.read, whole)]
+    if part.read.normal != whole.normal or bases[0] != bases[1] or part.marks != whole.marks:
+        return False
+    return part.is_denied == _is_denied(whole) and part.opener is None and not _has_other_sign(part.text, line)
 
 
 @lru_cache(2048)
 def _stretches(line: str, language: str) -> tuple[_Part, ...]:
-    return tuple(part for part in _with_marks(stretches(line), language) if part.read.tokens or part.read.values)
+    """The parts of a line between its commas that say something each; all of it where one is a mere word."""
+    found = [part.strip() for part in _STRETCH.split(line) if part and part.strip()]
+    if not all(len(part.split()) > 1 or (part[:1] > "\u3000" and len(part) > 3) for part in found):
+        found = []
+    return tuple(part for part in _with_marks(found or [line], language) if part.read.tokens or part.read.values)
 
 
 def is_said(line: str, entry: str) -> bool:
@@ -218,13 +197,13 @@ _LIMITS = _OPEN | {"if", "except", "some", "wrong", "past", "formerly", "end", "
 
 
 def limits(text: str) -> frozenset[str]:
-    """The marks by which what a text says is so only at times, no more, not yet, or as somebody says."""
+    """Return the marks by which what a text says is so only at times, no more, not yet, or as somebody says."""
     return (statement(text).marks & _LIMITS) | _words_of("open", text, language_of(text))
 
 
 def leaves_open(text: str) -> bool:
     """Whether a text itself says that something is a wish, a plan, a possibility or hearsay."""
-    return not _OPEN.isdisjoint(statement(text).marks) or bool(_words_of("open", text, language_of(text)))
+    return bool(limits(text) - (_LIMITS - _OPEN))
 
 
 @lru_cache(1024)
@@ -232,7 +211,7 @@ def _parts(entry: str, language: str) -> tuple[_Part, ...]:
     """The sentences of an entry, their clauses, and what stands between the `and`s of these."""
     result: list[_Part] = []
     opener: Token | None = None
-    plain = re.compile(_data()["plain"].get(language, r"(?!)"), re.IGNORECASE)
+    plain = re.compile(load_json("differences")["plain"].get(language, r"(?!)"), re.IGNORECASE)
     for row in entry.split("\n"):
         for found in sentences(lines.parted(row).text):
             sentence = without_speaker(plain.sub(" ", found.strip()))
@@ -242,10 +221,8 @@ def _parts(entry: str, language: str) -> tuple[_Part, ...]:
                 one = _read(sentence, language)
                 result.append(_Part(sentence, one, one.marks, _is_denied(one), False, read[0].opener))
             for part in read:
-                result.append(part)
                 pieces = _AND.split(part.text)
-                if len(pieces) > 1:
-                    result += _of_list(pieces, part, language)
+                result += [part, *(_of_list(pieces, part, language) if len(pieces) > 1 else ())]
             opener = next((first for part in read if (first := _opening(part.read)) is not None), opener)
     return tuple(result)
 
@@ -256,11 +233,15 @@ def _with_marks(texts: Sequence[str], language: str, opener: Token | None = None
     found = []
     within: Token | None = None
     for at, (text, one) in enumerate(zip(texts, read, strict=True)):
-        before = frozenset[str]().union(*(_laid(other) for other in read[:at]))
-        behind = frozenset[str]().union(*(_laid_behind(other) for other in read[at + 1 :]))
+        # One that says nothing else, as `before that,`, lays all its marks on those behind it.
+        before = [
+            other.marks & _BEFORE if len(other.tokens) > 1 or other.values else other.marks for other in read[:at]
+        ]
         own = _opening(one)
         owner = None if own or one.subject == "me" else within or (opener if one.subject == "he" else None)
-        found.append(_Part(text, one, one.marks | before | behind, _is_denied(one), True, owner))
+        found.append(
+            _Part(text, one, one.marks.union(*before) | _laid_behind(read[at + 1 :]), _is_denied(one), True, owner)
+        )
         within = own or within
     return found
 
@@ -280,38 +261,25 @@ def _of_list(pieces: Sequence[str], part: _Part, language: str) -> Iterator[_Par
     read = [_read(piece, language) for piece in pieces]
     opener = _opening(read[0]) or part.opener
     for at, (piece, one) in enumerate(zip(pieces, read, strict=True)):
-        behind = frozenset[str]().union(*(_laid_behind(other) for other in read[at + 1 :]))
         marks, denied = marks | one.marks, denied or _is_denied(one)
-        yield _Part(piece, one, marks | behind, denied, True, opener if at and _opening(one) is None else part.opener)
+        owner = opener if at and _opening(one) is None else part.opener
+        yield _Part(piece, one, marks | _laid_behind(read[at + 1 :]), denied, True, owner)
 
 
 def _opening(one: Statement) -> Token | None:
     """The name, or the one of the family, that a statement begins with."""
-    first = min(one.tokens, key=lambda token: token.at, default=None)
-    if first is None:
-        return None
-    is_named = one.subject == "name" and _may_be_name(first, one.language)
-    return first if is_named or one.subject.startswith(("kin:", "pet:")) else None
+    first, known = one.first, reader.pack(one.language)
+    if first is not None and one.subject == "name" and one.language == "en":  # no word that is often said
+        return first if first.stem not in known.weights or first.stem in known.names else None
+    return first if one.subject.startswith(("name", "kin:", "pet:")) else None
 
 
-def _may_be_name(token: Token, language: str) -> bool:
-    """Whether a word with a capital may be a name: in English it is not where it is a word that is often said."""
-    known = reader.pack(language)
-    return language != "en" or token.stem not in known.weights or token.stem in known.names
+def _laid_behind(read: Sequence[Statement]) -> frozenset[str]:
+    """The marks that clauses lay on those before them."""
+    return frozenset(mark for one in read if "asked" not in one.marks for mark in one.marks & _BEHIND)
 
 
-def _laid(one: Statement) -> frozenset[str]:
-    """The marks that a clause lays on those behind it: all where it says nothing else, as `before that,` does."""
-    return one.marks if len(one.tokens) < 2 and not one.values else one.marks & _BEFORE
-
-
-def _laid_behind(one: Statement) -> frozenset[str]:
-    return frozenset() if "asked" in one.marks else one.marks & _BEHIND
-
-
-def _differs(
-    part: _Part, wanted: _Part, fit: Aligned, beside: tuple[str, str], known: frozenset[str]
-) -> str:
+def _differs(part: _Part, wanted: _Part, fit: Aligned, beside: tuple[str, str], known: frozenset[str]) -> str:
     """What certainly tells a part from a part of a line. `beside`: what neither need have, and the whole line."""
     one, new = part.read, wanted.read
     if fit.values_right or _has_other_unit(one, new) or _has_other_sign(part.text, wanted.text):
@@ -363,14 +331,10 @@ def _has_other_unit(one: Statement, wanted: Statement) -> bool:
     """Whether a number of a line has a unit in the part and none that is known in the line, or the other way round."""
     for value in wanted.values:
         alike = [other for other in one.values if equal(other, value)]
-        if alike and all(_kind(other.kind) != _kind(value.kind) for other in alike):
+        if alike and all(other.kind != value.kind for other in alike):
             return True
     periods = [set(_PERIOD.findall(side.normal)) for side in (one, wanted)]
     return bool(periods[0] and periods[1] and not periods[0] & periods[1])
-
-
-def _kind(kind: str) -> str:
-    return "clock" if kind == "time" else kind
 
 
 def _has_other_sign(said: str, line: str) -> bool:
@@ -388,52 +352,45 @@ def _has_other_sign(said: str, line: str) -> bool:
 def _counts_another(one: Statement, wanted: Statement) -> bool:
     """Whether a number is one of other things, while of those that the line counts there is another number."""
     for value in wanted.values:
-        thing = _behind(wanted, value.end)
-        mine = [_behind(one, other.end) for other in one.values if equal(other, value)]
-        others = [_behind(one, other.end) for other in one.values if not equal(other, value)]
-        if thing and mine and not any(_same(thing, found) for found in mine) and any(_same(thing, f) for f in others):
-            return True
+        if (thing := _behind(wanted, value.end)) is not None:
+            found = [(equal(other, value), _behind(one, other.end)) for other in one.values]
+            of_it = {is_equal for is_equal, other in found if other is not None and means(thing, other)}
+            if of_it == {False} and any(is_equal for is_equal, _ in found):
+                return True
     return False
 
 
 def _behind(one: Statement, end: int) -> Token | None:
-    return min((token for token in one.tokens if 0 <= token.at - end < 4), key=lambda token: token.at, default=None)
-
-
-def _same(one: Token, other: Token | None) -> bool:
-    return other is not None and (one.stem == other.stem or bool({*one.notions} & {*other.notions}))
+    return next((token for token in one.ordered if 0 <= token.at - end < 4), None)
 
 
 def _is_of_another(part: _Part, wanted: Statement, about: str) -> bool:
     """Whether a part is of another of the family than a line, or its sentence of somebody else."""
-    one = part.read
-    kin, theirs = ({who for who in side.who if who.startswith("kin:")} for side in (one, wanted))
-    if part.opener is not None and not _is_in(part.opener, wanted, _plain(f"{about} {wanted.normal}")):
+    one, opener = part.read, part.opener
+    if opener is not None and not _is_in(opener, wanted, _plain(f"{about} {wanted.normal}")):
         return True
-    own = {*(part.opener.notions if part.opener else ())}
-    return bool(theirs - kin - own) or (bool(kin - theirs) and one.subject != "me")
+    theirs = wanted.kin - one.kin - {*(opener.notions if opener else ())}
+    return bool(theirs) or (bool(one.kin - wanted.kin) and one.subject != "me")
 
 
-def _names_another(
-    part: _Part, wanted: Statement, fit: Aligned, beside: tuple[str, str], known: frozenset[str]
-) -> str:
+def _names_another(part: _Part, wanted: Statement, fit: Aligned, beside: tuple[str, str], known: frozenset[str]) -> str:
     """Why the names of a part and a line differ: a part begins with another, or says it of what is another's."""
     one, about = part.read, beside[0]
     named = _plain(f"{about} {beside[1]} {wanted.normal}")
-    first, wanted_first = (min(side.tokens, key=lambda token: token.at, default=None) for side in (one, wanted))
     opens = min((ours.at for ours, _ in fit.both), default=0)
     for token in fit.left:
-        begins = token is first and one.subject == "name" and _may_be_name(token, one.language)
+        begins = token is one.first and one.subject == "name" and _opening(one) is not None
         if one.language in UNSPACED and one.subject == "" and not token.notions:
-            begins = begins or (token is first and token.at == 0 and len(token.stem) == 1)
+            begins = begins or (token is one.first and token.at == 0 and len(token.stem) == 1)
         if (begins or (token.is_name and one.subject != "me")) and token.at < opens and _plain(token.stem) not in named:
-            return ANOTHER if _OWNED.search(part.text) or token.at == 0 else NAMED
+            return ANOTHER if token.at == 0 else NAMED
     owner = _plain(part.opener.stem if part.opener else "")
-    for token in fit.right:
-        is_name = token.is_name or (wanted.subject == "name" and token is wanted_first and token.stem in known)
-        if is_name and _plain(token.stem) not in _plain(about) and _plain(token.stem) != owner:
-            return NAMED
-    return ""
+    names = (
+        _plain(token.stem)
+        for token in fit.right
+        if token.is_name or (wanted.subject == "name" and token is wanted.first and token.stem in known)
+    )
+    return NAMED if any(name not in about and name != owner for name in names) else ""
 
 
 def _is_value_left(part: _Part, wanted: _Part, fit: Aligned) -> bool:
@@ -441,52 +398,41 @@ def _is_value_left(part: _Part, wanted: _Part, fit: Aligned) -> bool:
     if "change" not in part.marks or "change" in wanted.marks:
         return False
     for value in wanted.read.values:
-        alike = [one for one in part.read.values if one.kind == value.kind]
-        if len(alike) > 1 and equal(alike[0], value) and not equal(alike[-1], value):
+        alike = [equal(one, value) for one in part.read.values if one.kind == value.kind]
+        if alike and alike[0] and not alike[-1]:
             return True
-    days = [token for token in part.read.tokens if any(notion.startswith("day:") for notion in token.notions)]
-    shared = [ours for ours, _ in fit.both if ours in days]
-    return len(days) > 1 and len(shared) == 1 and shared[0].at == min(token.at for token in days)
+    days = [token for token in part.read.ordered if any(notion.startswith("day:") for notion in token.notions)]
+    return len(days) > 1 and [ours for ours, _ in fit.both if ours in days] == days[:1]
 
 
 def _is_in(token: Token, wanted: Statement, named: str) -> bool:
-    return _plain(token.stem) in named or any(_same(token, other) for other in wanted.tokens)
+    return _plain(token.stem) in named or any(means(token, other) for other in wanted.tokens)
 
 
 def _plain(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in apart if not unicodedata.combining(char))
+    return without_accents(text.casefold())
 
 
-def _is_turned(part: _Part, wanted: _Part, fit: Aligned) -> bool:
+def _is_turned(said: _Part, wanted: _Part, fit: Aligned) -> bool:
     """Whether names, or all words, that both have stand in each other's place: Tom owes Lena, Lena owes Tom."""
-    one, pairs = part.read, sorted(fit.both, key=lambda pair: pair[0].at)
-    words = one.normal if one.language in UNSPACED else one.normal.split()
+    one, pairs = said.read, sorted(fit.both, key=lambda pair: pair[0].at)
     for ours, theirs in pairs if "me" in one.who & wanted.read.who else ():
-        if _ROLES & {*ours.notions} and _speaks_first(part, ours) != _speaks_first(wanted, theirs):
+        before = (side.text[: verb.at].lower() for side, verb in ((said, ours), (wanted, theirs)))
+        speaks = [any(is_of_speaker(word, one.language) for word in _WORD.findall(text)) for text in before]
+        if _ROLES & {*ours.notions} and speaks[0] != speaks[1]:
             return True
-    if not AND.isdisjoint(words):
+    if not AND.isdisjoint(one.words):
         return False
     is_whole = not fit.left and not fit.right and one.language in UNSPACED
     if not is_whole and not _words_of("than", one.normal, one.language):
-        sides = (part.text, wanted.text)
-        pairs = [pair for pair in pairs if any(_has_capital(*side) for side in zip(pair, sides, strict=True))]
+        texts = (said.text, wanted.text)
+        pairs = [pair for pair in pairs if any(map(_has_capital, pair, texts))]
     order = [theirs.at for _, theirs in pairs]
     if order == sorted(order) or len(set(order)) != len(order):
         return False
-    ranks = [sorted(order).index(at) for at in order]
-    while ranks[0] == 0:
-        ranks = [rank - 1 for rank in ranks[1:]]
-    while ranks[-1] == len(ranks) - 1:
-        ranks = ranks[:-1]
-    at = ranks.index(0)
-    return len(ranks) == 2 or ranks[at:] + ranks[:at] != sorted(ranks)
-
-
-def _speaks_first(part: _Part, verb: Token) -> bool:
-    """Whether the speaker stands before a verb."""
-    before = _WORD.findall(part.text[: verb.at].lower())
-    return any(is_of_speaker(word, part.read.language) for word in before)
+    wanted_order = sorted(order)
+    swapped = sum(ours != theirs for ours, theirs in zip(order, wanted_order, strict=True))
+    return swapped == 2 or not is_moved(order, wanted_order)
 
 
 def _has_capital(token: Token, text: str) -> bool:
@@ -498,26 +444,15 @@ def _is_literal(part: _Part, fit: Aligned, about: str) -> bool:
     """Whether a clause says every word of a line, and nothing before the last of them that the line has not."""
     if any(map(_tells, fit.right)) or fit.values_right or not part.is_clause or not (fit.both or fit.values_both):
         return False
-    known = _plain(about)
     ends = max((ours.at for ours, _ in fit.both), default=0)
     ends = 9999 if part.read.language in _VERB_LAST else ends
     left = (token for token in fit.left if token.is_name or (token.at < ends and _tells(token)))
-    return not any(_plain(token.stem) not in known for token in left)
+    return all(_plain(token.stem) in about for token in left)
 
 
 def _tells(token: Token) -> bool:
     """Whether a word says more than to have, to want or to keep."""
     return not LIGHT & {*token.notions}
-
-
-@lru_cache(1)
-def _data() -> dict[str, dict[str, Any]]:
-    """The words by language: opposites in rows; `another` one, `if`, `quoted`, what leaves it `open`, until what
-    `time`, `than`, `from`; `plain`: a pattern of what looks like a condition or a plan and is none. `*` stands for any
-    letters."""
-    text = resources.files(__package__).joinpath("packs", "differences.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return found
 
 
 def _of_words(said: str, line: str, language: str) -> str:
@@ -538,27 +473,21 @@ def _of_words(said: str, line: str, language: str) -> str:
 @lru_cache(4096)
 def _rows_of(text: str, language: str) -> tuple[frozenset[str], ...]:
     """Of each row of opposites the words that a text has."""
-    return tuple(_having(text, row.split(), language) for row in _data()["opposites"].get(language, ()))
+    rows = load_json("differences")["opposites"].get(language, ())
+    return tuple(_having(text, row.split(), language) for row in rows)
 
 
 @lru_cache(8192)
 def _words_of(kind: str, text: str, language: str) -> frozenset[str]:
     """The words of one kind that a text has."""
-    return _having(text, _data()[kind].get(language, "").split(), language)
+    return _having(text, load_json("differences")[kind].get(language, "").split(), language)
 
 
 def _having(text: str, words: Sequence[str], language: str) -> frozenset[str]:
+    """Those of some words that a text has; `*` stands for any letters, `_` for the space between two words."""
     lower = text.lower().replace("’", "'")
     if language in UNSPACED:
         return frozenset(word for word in words if word in lower)
-    there = frozenset(_WORD.findall(lower))
-    apart = f" {' '.join(_WORD.findall(lower))} "
-
-    def is_there(word: str) -> bool:
-        if "_" in word:
-            return f" {word.replace('_', ' ')} " in apart
-        if word.startswith("*"):
-            return any(one.endswith(word[1:]) for one in there)
-        return any(one.startswith(word[:-1]) for one in there) if word.endswith("*") else word in there
-
-    return frozenset(filter(is_there, words))
+    there = _WORD.findall(lower)
+    there += ["_".join(pair) for pair in pairwise(there)]
+    return frozenset(word for word in words if (fnmatch.filter(there, word) if "*" in word else word in there))

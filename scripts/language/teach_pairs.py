@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nanomem_tui.language import compare, evidence_features, pair_features  # noqa: E402
+from nanomem_tui.language import compare, pair_features  # noqa: E402
 from nanomem_tui.language.statement import statement  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
@@ -121,8 +121,8 @@ def _features_of(name: str, one: str, other: str) -> set[str]:
     language = compare.language_of_both(one, other)
     if name == "pairs":
         ours, theirs = statement(one, language), statement(other, language)
-        return pair_features.of_pair(ours, theirs, pair_features.align(ours, theirs))
-    return evidence_features.of_evidence(one, other, language)
+        return set(pair_features.of_pair(ours, theirs, pair_features.align(ours, theirs)))
+    return pair_features.of_evidence(one, other, language)
 
 
 @lru_cache(1)
@@ -196,7 +196,7 @@ def others(name: str, data: Taught) -> tuple[list[set[str]], list[str]]:
             if label == "true":  # a line holds on the strength of itself, among others
                 found.append(_features_of(name, f"{before[n % len(before)].rstrip('.。')}. {line}", line))
                 labels.append(label)
-            for part in evidence_features.clauses(entry):  # and so does a clause that leaves nothing open
+            for part in pair_features.clauses(entry):  # and so does a clause that leaves nothing open
                 read = statement(part, language)
                 if len(read.tokens) > 2 and not read.marks & OPEN and not read.denials:
                     found.append(_features_of(name, entry, part.strip()))

@@ -124,7 +124,7 @@ def test_a_plain_yes_is_known_in_each_language(text: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_frame_of_a_language_can_be_read(language: str) -> None:
     words = pack(language)
-    frames = [*words.frames, *words.asked]
+    frames = [*words.frames("frames"), *words.frames("asked")]
     assert len(frames) >= 25
     for frame in frames:
         assert frame.key

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from nanomem_tui.language import lines
-from nanomem_tui.language.spoken import denied_value, owner_of, with_subject, without_denied, without_speaker
+from nanomem_tui.language.spoken import (
+    denied_value,
+    names_given,
+    owner_of,
+    with_subject,
+    without_denied,
+    without_speaker,
+)
 from nanomem_tui.language.topics import title_of, topics_of_heading
 
 
@@ -39,7 +46,10 @@ def test_a_statement_is_kept_without_who_said_it_and_with_whom_it_is_of() -> Non
     assert without_speaker("User mentioned that she moved to Porto") == "She moved to Porto"
     assert without_speaker("用户说她住在苏州") == "她住在苏州"
     assert with_subject("His phone is 555 0142", "Ben") == "Ben's phone is 555 0142"
+    assert without_speaker("请记住：我住在苏州") == "我住在苏州"
     assert owner_of("# User\n- **Name**: Ana\n- City: Porto") == "Ana"
+    assert owner_of("# User\n- **Name**: (your name)\n") == ""
+    assert names_given("- Имя: Ольга Крылова\n- 昵称：小满") == ["Ольга Крылова", "小满"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +58,7 @@ def test_a_statement_is_kept_without_who_said_it_and_with_whom_it_is_of() -> Non
         ("The office is in Osaka, not Kyoto", "Kyoto", "The office is in Osaka"),
         ("Der Preis ist 12 Euro, nicht 10 Euro", "10 Euro", "Der Preis ist 12 Euro"),
         ("Копия во вторник, не в пятницу", "в пятницу", "Копия во вторник"),
+        ("小满是儿子，不是女儿", "女儿", "小满是儿子"),
         ("User keeps notes of the house", "", "User keeps notes of the house"),
     ],
 )
