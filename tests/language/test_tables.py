@@ -1,4 +1,4 @@
-"""The tables of words and patterns: what reads them takes no longer on a long run of one character than on other text."""
+"""Tables of words and patterns: what reads them takes no longer on a long run of one character than on other text."""
 
 from __future__ import annotations
 
