@@ -7,10 +7,12 @@ from functools import lru_cache
 from nanomem_tui.language.tables import table
 from nanomem_tui.language.tokens import tokens
 
+_LINES = table("common-words")["words"]  # read now, for a question opens no file
+
 
 @lru_cache(1)
 def _stems() -> frozenset[str]:
-    return frozenset(tokens(" ".join(table("common-words")["words"])))
+    return frozenset(tokens(" ".join(_LINES)))
 
 
 def is_common(word: str) -> bool:

@@ -23,11 +23,12 @@ _WHOLE = frozenset(
     "only early sky outing evening inning earring herring canning succeed proceed exceed wedding building anything "
     "everything something nothing morning during news bias atlas cosmos".split()
 )
+_IRREGULAR = tables.meanings("word-forms", "forms")  # read now, for a question opens no file
 
 
 def stem(word: str) -> str:
     """The stem of a lower-case ASCII word; words of two letters and words with digits stay as they are."""
-    word = tables.meanings("word-forms", "forms").get(word, word)
+    word = _IRREGULAR.get(word, word)
     if len(word) < 3 or not word.isalpha():
         return word
     if word in _WHOLE or word.removesuffix("s") in _WHOLE:

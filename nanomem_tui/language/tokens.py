@@ -45,6 +45,7 @@ _MOST_STEMS = 200_000
 
 # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for them.
 _pattern = tables.patterns("tokens")
+tables.table("tokens")  # read now, for a question opens no file
 
 
 class _Stems(dict[str, str]):
