@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.language import relative_dates
 from nanomem_tui.language.dates import absolute, annotated, is_over
 
 SAID = "2026-04-03 00:02"  # a Friday
@@ -138,6 +141,7 @@ def test_a_line_that_says_its_own_end_is_over_after_it() -> None:
         ("Morgen kommt der Klempner", "Morgen (2026-04-04) kommt der Klempner"),
         ("mañana viene el fontanero", "mañana (2026-04-04) viene el fontanero"),
         ("Il est venu hier", "Il est venu hier (2026-04-02)"),
+        ("Me mudé hace un año.", "Me mudé hace un año (around 2025)."),
         ("há 3 dias cheguei, amanhã volto", "há 3 dias (2026-03-31) cheguei, amanhã (2026-04-04) volto"),
         ("domani arriva l'idraulico", "domani (2026-04-04) arriva l'idraulico"),
         ("завтра придёт сантехник", "завтра (2026-04-04) придёт сантехник"),
@@ -178,3 +182,17 @@ def test_a_dream_keeps_the_words_of_another_language_beside_their_date() -> None
     told = absolute("Morgen kommt der Klempner", SAID)
     assert told == "Morgen (2026-04-04) kommt der Klempner"
     assert absolute(told, "2027-01-01 10:00") == told
+
+
+@pytest.mark.parametrize(
+    ("text", "until", "ahead"),
+    [
+        ("大後天去台北", date(2026, 4, 6), True),
+        ("The course begins in twelve days", date(2026, 4, 15), True),
+        ("We met last week", date(2026, 4, 5), False),
+        ("下周三去北京", date(2026, 4, 8), True),
+        ("ไปเชียงใหม่พรุ่งนี้", date(2026, 4, 4), True),
+    ],
+)
+def test_a_relative_date_reads_right_until_a_day(text: str, until: date, ahead: bool) -> None:
+    assert [(one.until, one.ahead) for one in relative_dates.told(text, date(2026, 4, 3))] == [(until, ahead)]

@@ -10,27 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.stemming import stem
 
 VERSION = 3
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
-_UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿ㇰ-ㇿ฀-๿຀-໿ក-៿က-႟𠀀-𲎯"
-_MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-"""Vowel signs that belong to a word and that `\\w` does not know."""
-
-_PICTURES = (
-    "\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2767\u2794-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55"
-    "\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
-)
-"""Pictographs, each a word of its own; not the tones of skin, the joiners and the selectors, which only vary them."""
-
-_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
-
-_SPELT = re.compile("(?:u[12][0-9a-f]{3,4}){1,2}")
-"""How the token of a pictograph looks."""
+SINGLE_CHARACTER = 0.4
+"""What a single character counts beside the bigrams of a longer question."""
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _PLAIN = bytes(
@@ -53,22 +41,11 @@ LONG_STOP_WORDS = tuple(sorted(word for word in _STOP if len(word) > 3))
 """The words left out that a slip can make into a word that nobody wrote."""
 
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
-_ASKING_WORDS = (
-    "什么|哪[些个里位一]?|谁|多少|怎么样?|如何|为什么|为何|几[个年月日]?|何时|吗|呢|是否|请问|"
-    "ですか|ますか|でしょうか|どこ|いつ|どの"
-)
-"""What asks in Chinese and Japanese: rare in what was told, and so of much weight for nothing."""
-
-_PARTICLES = frozenset("的了是在和与及或也都就还这那有个们为以于之其而被把对从到由はがをにでのともへや")
-SINGLE_CHARACTER = 0.4
-"""What a single character counts beside the bigrams of a longer question."""
-
 _MOST_STEMS = 200_000
 
-
-def _spelt(word: str) -> str:
-    """A pictograph in letters; any other word as it is."""
-    return "".join(f"u{ord(letter):x}" for letter in word) if _pictures().fullmatch(word) else word
+# 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for them.
+_pattern = tables.patterns("tokens")
+tables.table("tokens")  # read now, for a question opens no file
 
 
 class _Stems(dict[str, str]):
@@ -78,10 +55,12 @@ class _Stems(dict[str, str]):
         base, apostrophe, rest = word.partition("'")
         if (apostrophe and rest == "t") or base in _STOP:
             found = ""
+        elif base.isascii():
+            found = stem(base)
         else:
-            found = stem(base) if base.isascii() else _spelt(base)
-            if apostrophe and rest not in _CONTRACTED:
-                found = stem(base + rest)
+            found = "".join(f"u{ord(letter):x}" for letter in base) if _pattern("picture").fullmatch(base) else base
+        if found and apostrophe and rest not in _CONTRACTED:
+            found = stem(base + rest)
         if len(self) >= _MOST_STEMS:
             self.clear()
         self[word] = found
@@ -91,53 +70,26 @@ class _Stems(dict[str, str]):
 _stem_of = _Stems().__getitem__
 
 
-@lru_cache(1)
-def _any_words() -> re.Pattern[str]:
-    # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for it.
-    letter = rf"(?:[^\W_{_UNSPACED}{_MARKS}]|[{_MARKS}])"
-    return re.compile(rf"[{_UNSPACED}]+|{letter}+(?:'{letter}+)?|{_FLAG}|[{_PICTURES}]")
-
-
-@lru_cache(1)
-def _pictures() -> re.Pattern[str]:
-    return re.compile(rf"{_FLAG}|[{_PICTURES}]")
-
-
-@lru_cache(1)
-def _unspaced() -> re.Pattern[str]:
-    return re.compile(rf"[{_UNSPACED}]")
-
-
-@lru_cache(1)
-def _accents() -> re.Pattern[str]:
-    return re.compile("[\u0300-\u036f]+")
-
-
-@lru_cache(1)
-def _asking() -> re.Pattern[str]:
-    return re.compile(_ASKING_WORDS)
-
-
 def _runs(text: str) -> list[str]:
     """The runs of word characters of one script, folded; an English word with what follows its apostrophe."""
     folded = text if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     if folded.isascii():
         read = folded.encode().translate(_PLAIN).decode()
         return _ASCII_WORDS.findall(read) if "'" in read and _ODD.search(read) else read.split()
-    plain = _accents().sub("", unicodedata.normalize("NFD", folded))
-    return _any_words().findall(unicodedata.normalize("NFC", plain))
+    plain = _pattern("accents").sub("", unicodedata.normalize("NFD", folded))
+    return _pattern("word").findall(unicodedata.normalize("NFC", plain))
 
 
 def _is_unspaced(run: str) -> bool:
-    return not run.isascii() and _unspaced().match(run) is not None
+    return not run.isascii() and _pattern("unspaced").match(run) is not None
 
 
 def shown(token: str) -> str:
     """A token as a person reads it: a pictograph as itself."""
-    if _SPELT.fullmatch(token) is None:
+    if _pattern("spelt").fullmatch(token) is None:
         return token
     picture = "".join(chr(int(code, 16)) for code in token[1:].split("u"))
-    return picture if _pictures().fullmatch(picture) else token
+    return picture if _pattern("picture").fullmatch(picture) else token
 
 
 def fold(text: str) -> str:
@@ -151,8 +103,9 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         return list(filter(None, map(_stem_of, runs)))
     found: list[str] = []
+    unspaced = _pattern("unspaced").match
     for run in runs:
-        if _is_unspaced(run):
+        if not run.isascii() and unspaced(run):
             found.extend(run)
             found.extend(run[i : i + 2] for i in range(len(run) - 1))
         elif word := _stem_of(run):
@@ -188,8 +141,9 @@ def query_weights(text: str, limit: int = 32) -> dict[str, float]:
     words = dict.fromkeys(query_tokens(text, limit), 1.0)
     if text.isascii() or sum(1 for word in words if len(word) == 2 and _is_unspaced(word)) < 3:
         return words
+    particles = tables.table("tokens")["particles"]
     singles = dict.fromkeys(
-        (letter for run in _query_runs(text) if _is_unspaced(run) for letter in run if letter not in _PARTICLES),
+        (letter for run in _query_runs(text) if _is_unspaced(run) for letter in run if letter not in particles),
         SINGLE_CHARACTER,
     )
     return {**dict(list(singles.items())[:limit]), **words}
@@ -200,5 +154,6 @@ def _query_runs(text: str) -> list[str]:
     runs = _runs(text)
     if text.isascii() or sum(len(run) for run in runs if _is_unspaced(run)) < 5:
         return runs
-    told = [part for run in runs for part in (_asking().sub(" ", run).split() if _is_unspaced(run) else (run,))]
+    asking = _pattern("asking")
+    told = [part for run in runs for part in (asking.sub(" ", run).split() if _is_unspaced(run) else (run,))]
     return told or runs

@@ -1,86 +1,28 @@
 """The values that a text gives: numbers, amounts with a unit, money, percentages, clock times, dates, versions, hosts,
 addresses of mail and web, phone numbers. Read the same way in ten languages, so that 1.5 km, 1,500 m and 1500 Meter
-are one value, and half past three, 15:30 and 3:30 pm another. The words are data (`packs/values.json`).
+are one value, and half past three, 15:30 and 3:30 pm another. The patterns are data (`packs/values.toml`), and the
+words are, too (`packs/value-words.json`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import Any, NamedTuple
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.numerals import CJK, CJK_SCALES, cjk_number, long_number, number_of
 
 LONGEST_NUMBER = 12
 """Characters of a number in Chinese characters that is read."""
-_COUNTERS = frozenset("个個只隻条條本张張台臺辆輛件次名位杯瓶层層楼樓间間人匹枚冊回階号號代倍篇家道块塊")
-"""Characters that count things behind a number."""
 UNSPACED_DATES = ("zh", "ja", "ko")
 """Languages in which 1/17 is the 17th of January."""
-_KOREAN_COUNTERS = ("명", "개", "번", "살", "시", "달", "마리", "대", "권", "잔", "병", "채", "시간")
-_AMBIGUOUS_MONTHS = frozenset("may march mar mai sept set sep dec jan abr".split())
-_SCAN = re.compile(
-    rf"""(?P<url>https?://[^\s,;)，。]*[^\s.,;:!?)，。])
-    |(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w)
-    |(?P<host>(?:[A-Za-z][\w-]*(?:\.[\w-]+)*|\d+\.\d+\.\d+\.\d+):\d{{2,5}}\b)
-    |(?P<iso>(?:19|20)\d\d[-/]\d\d?[-/]\d\d?)
-    |(?P<cjkdate>(?:\d{{4}}\s*[年년]\s*)?(?:\d\d?|[{CJK}]+)\s*[月월](?:\s*(?:\d\d?|[{CJK}]+)\s*[日号號일])?)
-    |(?P<dmy>\d\d?[./-]\d\d?[./-](?:\d{{4}}|\d\d)\b)
-    |(?P<dm>\d\d?\.\d\d?\.(?!\d)|(?<![\d/])\d\d?/\d\d?(?![\d/]))
-    |(?P<version>\bv\d+(?:\.\d+)*\b|\d+\.\d+\.\d+(?:[.-]\w+)*)
-    |(?P<phone>(?:\+\d|\b0\d)[\d ()/-]{{5,}}\d)
-    |(?P<clock>\d\d?(?:[:：]|h(?=\d\d))\d\d(?:\s*[ap]\.?m\b)?|\d\d?\s*[ap]\.?m\b|\d\d?\.\d\d\s*Uhr|\d\d?\s*Uhr(?:\s*\d\d)?)
-    |(?P<code>[A-Za-zÀ-ÿ]+[-_]?\d[\w-]*)
-    |(?P<digits>\d{{1,3}}(?:[.,'’\ \u00a0\u202f]\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)
-    |(?P<cjknumber>[{CJK}]+)
-    |(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:-[^\W\d_]+)*)""",
-    re.VERBOSE,
-)
-_HALVES = re.compile(
-    r"(?:an |one )?hour and a half|(?:anderthalb|eineinhalb) stunden|(?:una )?hora y media(?! de)|une heure et demie"
-    r"|(?:un')?ora e mezza|(?:uma )?hora e meia|полтора часа|[一1]个半小时|[一1]個半小時|1時間半"
-    r"|한 시간 반|1시간 반|(half an hour|halbe stunde|media hora|demi-heure|mezz'ora|meia hora|полчаса|半小时|半个小时"
-    r"|半小時|半時間|반 시간)",
-    re.IGNORECASE,
-)
-_HALF_SIGNS = ("half", "halb", "media", "demi", "mezz", "meia", "пол", "半", "반")
-_CLOCK_WORDS = re.compile(
-    r"\b(?:(half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s+([^\W_]+)"
-    r"|([^\W_]+)(?:\s+heures?)?\s+(y media|y cuarto|e mezza|e meia|et demie|et quart|e un quarto))",
-    re.IGNORECASE,
-)
-_TURNS = {
-    "half past": 30, "quarter past": 15, "quarter to": -15, "halb": -30, "viertel nach": 15, "viertel vor": -15,
-    "y media": 30, "y cuarto": 15, "e mezza": 30, "e meia": 30, "et demie": 30, "et quart": 15, "e un quarto": 15,
-}  # fmt: skip
-_LATE = re.compile(
-    r"\s*(?:pm\b|p\.m|in the (?:afternoon|evening)|at night|nachmittags|abends|am (?:nachmittag|abend)"
-    r"|de la (?:tarde|noche)|da (?:tarde|noite)|del pomeriggio|di sera|de l['’]après-midi|du soir|вечера|дня)",
-    re.IGNORECASE,
-)
-_CLOCK_BEHIND = re.compile(
-    _LATE.pattern
-    + r"|\s*(?:o'clock|am\b|uhr\b|in the morning|morgens|früh\b|de la mañana|da manhã|del mattino|di mattina"
-    r"|du matin|утра)",
-    re.IGNORECASE,
-)
-_LATE_BEFORE = ("下午", "晚上", "傍晚", "午後", "夜", "오후", "저녁")
-_TEN_THOUSANDS = re.compile(r"\s?(\d+)([천千])?[만万萬]")
-_THOUSANDS = re.compile(r"\s?(\d)[천千]")
-_AND_HALF = re.compile(r" (?:and a half|y medi[oa]|e mei[oa]|e mezz[oa]|et demie?|с половиной)\b|半(?!径)| 반\b")
-_ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|-го|-е)\b")
-_LINK = re.compile(
-    r"(?:\s*(?:st|nd|rd|th|er|º|°|\.)?\s+(?:of |de |do |di |d['’])?|\s*(?:st|nd|rd|th|\.)\s*)([^\W\d_]+)"
-)
-_AFTER_MONTH = re.compile(r"\s+(?:the )?(\d\d?)(?:st|nd|rd|th)?\b(?!\s*[:h.]\d)(?:,?\s+((?:19|20)\d\d)\b)?")
-_YEAR = re.compile(r"\s*(?:,|de|del|do)?\s*((?:19|20)\d\d)\b")
-_NEXT = re.compile(r"[\s-]?([^\W\d_]+(?:/[^\W\d_])?[²2]?|[€$£¥￥₩₹₽%℃°㎡](?:[CcFf]\b)?)")
 _MONEY_SIGNS = "$€£¥￥₩₹₽"
-_ISOLATED_MINUS = re.compile(r"(?:^|[\s(（:：])[-−–]$")
+
+pattern = tables.patterns("values")
+"""Return a pattern of `packs/values.toml`."""
 
 
 class Value(NamedTuple):
@@ -95,12 +37,9 @@ class Value(NamedTuple):
     end: int
 
 
-@lru_cache(1)
-def words() -> dict[str, Any]:
-    """The words of numbers, units, currencies and months."""
-    text = resources.files(__package__).joinpath("packs", "values.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+@lru_cache(None)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(tables.table("values")[name].split())
 
 
 def values(text: str, language: str = "") -> list[Value]:
@@ -110,11 +49,12 @@ def values(text: str, language: str = "") -> list[Value]:
     [('length', 2000.0), ('date', (None, 3, 4))]
     """
     language = language or language_of(text)
-    known, numbers = words(), words()["numbers"].get(language, {})
+    known = tables.table("value-words")
+    numbers = known["numbers"].get(language, {})
     found: list[Value] = []
     taken = list(_of_halves(text, numbers))
-    at = 0
-    while match := _SCAN.search(text, at):
+    at, scan = 0, pattern("scan")
+    while match := scan.search(text, at):
         kind, start, at = match.lastgroup, match.start(), match.end()
         if spans := [one for one in taken if one.start <= start < one.end]:
             at = max(at, spans[0].end)
@@ -150,22 +90,19 @@ def _is_day(written: str, language: str) -> bool:
 def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
     """Hours and times that are told in halves and quarters."""
     lower = text.lower()
-    if "quarter" not in lower and "viertel" not in lower and not any(sign in lower for sign in _HALF_SIGNS):
+    if not any(sign in lower for sign in _words("half_signs")):
         return []
     found = []
-    for match in _HALVES.finditer(text):
+    for match in pattern("halves").finditer(text):
         minutes = 30.0 if match[1] else 90.0
         found.append(Value("time", minutes, minutes, match.start(), match.end()))
-    for match in _CLOCK_WORDS.finditer(text):
+    for match in pattern("clock_words").finditer(text):
         hour = (match[2] or match[3]).lower()
-        number = (
-            int(hour)
-            if hour.isdecimal() and len(hour) < 3
-            else {"una": 1, "une": 1, "one": 1, "uma": 1}.get(hour, numbers.get(hour))
-        )
+        is_digits = hour.isdecimal() and len(hour) < 3
+        number = int(hour) if is_digits else 1 if hour in ("one", "una", "une", "uma") else numbers.get(hour)
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
         if number is not None and number <= 24 and is_free:
-            minutes = number * 60 + _TURNS[(match[1] or match[4]).lower()]
+            minutes = number * 60 + int(tables.meanings("values", "clock_turns")[(match[1] or match[4]).lower()])
             found.append(_clock(minutes, number, text, match.start(), match.end()))
     return found
 
@@ -173,10 +110,9 @@ def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
 def _clock(minutes: float, hour: float, text: str, start: int, end: int) -> Value:
     """A clock time: minutes of twelve hours, and whether it is surely of the second half of the day."""
     late: bool | None = True if minutes >= 780 else None
-    before = text[max(0, start - 3) : start].rstrip()
-    if late is None and (before.endswith(_LATE_BEFORE)):
+    if late is None and text[max(0, start - 3) : start].rstrip().endswith(_words("late_before")):
         late = True
-    elif late is None and (found := _LATE.match(text, end)):
+    elif late is None and (found := pattern("late").match(text, end)):
         late, end = True, found.end()
     return Value("clock", (minutes % 720, late), float(hour), start, end)
 
@@ -225,26 +161,27 @@ def _of_word(
     word = match[0].lower()
     month = known["months"].get(word)
     if month is not None and not (word in numbers and language == "fr"):
-        if (found := _AFTER_MONTH.match(text, match.end())) and int(found[1]) <= 31:
+        if (found := pattern("day_behind").match(text, match.end())) and int(found[1]) <= 31:
             year = int(found[2]) if found[2] else None
             return Value("date", (year, month, int(found[1])), None, match.start(), found.end())
-        if found := _YEAR.match(text, match.end()):
+        if found := pattern("year").match(text, match.end()):
             return Value("date", (int(found[1]), month, None), None, match.start(), found.end())
-        if word in _AMBIGUOUS_MONTHS and not (match[0][0].isupper() and match.start()) and language not in ("de", "fr"):
+        is_sure = (match[0][0].isupper() and match.start()) or language in ("de", "fr")
+        if word in _words("ambiguous_months") and not is_sure:
             return None
         return Value("date", (None, month, None), None, match.start(), match.end())
     number = numbers.get(word)
     if number is None and language == "ko":
         for size in (4, 3, 2, 1):  # a number with its counter and an ending
             part = word[:size]
-            if size < len(word) and part in numbers and (size > 1 or word[size:].startswith(_KOREAN_COUNTERS)):
+            if size < len(word) and part in numbers and (size > 1 or word[size:].startswith(_words("korean_counters"))):
                 return _of_number(text, match.start(), match.start() + size, float(numbers[part]), known)
     if number is None and len(word) > 6 and language in ("de", "it"):
         number = long_number(word, numbers)
     if number is None:
         return None
     end, total = match.end(), float(number)
-    while following := re.compile(r"(?: and | y | e |\s)([^\W\d_]+)").match(text, end):
+    while following := pattern("more_number").match(text, end):
         more = numbers.get(following[1].lower())
         if more is None:
             break
@@ -268,7 +205,7 @@ def _of_cjk(text: str, match: re.Match[str], known: dict[str, Any]) -> Value | N
         return value if number != 1 or value.kind not in ("time", "heat") or text[end : end + 1] not in "天度" else None
     if len(written) > 1 and any(char in CJK_SCALES for char in written):
         return value
-    return value if number != 1 and text[end : end + 1] in _COUNTERS else None
+    return value if number != 1 and text[end : end + 1] in _words("counters") else None
 
 
 def _of_number(text: str, start: int, end: int, number: float, known: dict[str, Any]) -> Value:
@@ -276,38 +213,39 @@ def _of_number(text: str, start: int, end: int, number: float, known: dict[str, 
     before = text[max(0, start - 12) : start]
     behind = text[end : end + 40].lower()
     is_below = before.lower().rstrip().endswith(tuple(known["minus"])) or any(sign in behind for sign in known["below"])
-    if is_below or _ISOLATED_MINUS.search(before):
+    if is_below or pattern("isolated_minus").search(before):
         number = -number
     last = (before.split() or [""])[-1]
     is_code = (len(last) == 3 and last.isupper() and last.isalpha()) or last[-1:] in _MONEY_SIGNS
     money = (known["money"].get(last.lower()) or known["money"].get(last[-1:])) if is_code and last else None
-    if (found := _LINK.match(text, end)) and (month := known["months"].get(found[1].lower())) and number <= 31:
-        year = _YEAR.match(text, found.end())
+    found = pattern("month_behind").match(text, end)
+    if found and (month := known["months"].get(found[1].lower())) and number <= 31:
+        year = pattern("year").match(text, found.end())
         stop = year.end() if year else found.end()
         return Value("date", (int(year[1]) if year else None, month, int(number)), number, start, stop)
-    while found := _NEXT.match(text, end):
+    while found := pattern("next_word").match(text, end):
         word = found[1]
         scale = known["scales"].get(word.lower()) or (word[0] in "万萬千亿億百만천억백" and known["scales"][word[0]])
         if scale:
             number, end = number * scale, found.start(1) + (len(word) if word.lower() in known["scales"] else 1)
-            if scale == 10**8 and (rest := _TEN_THOUSANDS.match(text, end)):
+            if scale == 10**8 and (rest := pattern("ten_thousands").match(text, end)):
                 number, end = number + float(rest[1]) * (1000 if rest[2] else 1) * 10_000, rest.end()
-            elif scale >= 10_000 and (rest := _THOUSANDS.match(text, end)):
+            elif scale >= 10_000 and (rest := pattern("thousands").match(text, end)):
                 number, end = number + float(rest[1]) * scale / 10, rest.end()
             continue
         if word[0] in "年년" and 1900 <= number <= 2099:
             break
         unit, stop = _unit(text, found, number, known)
-        if unit is not None and number and unit[0] != "clock" and (half := _AND_HALF.match(text, stop)):
+        if unit is not None and number and unit[0] != "clock" and (half := pattern("and_half").match(text, stop)):
             return Value(unit[0], round(unit[1] * (number + 0.5) / number, 6), number + 0.5, start, half.end())
         if unit is not None:
             return Value(unit[0], unit[1], unit[2], start, stop)
         break
-    if number <= 12 and (found := _CLOCK_BEHIND.match(text, end)):
-        return _clock(number * 60, number, text, start, end if _LATE.match(text, end) else found.end())
+    if number <= 12 and (found := pattern("hour_behind").match(text, end)):
+        return _clock(number * 60, number, text, start, end if pattern("late").match(text, end) else found.end())
     if money:
         return Value(f"money {money}", number, number, start, end)
-    if _ORDINAL.match(text, end):
+    if pattern("ordinal").match(text, end):
         return Value("number", number, number, start, end)
     if 1900 <= number <= 2099 and number == int(number) and text[start:end].isdigit() and "." not in text[start:end]:
         return Value("date", (int(number), None, None), number, start, end + text.startswith(("年", "년"), end))
@@ -320,35 +258,25 @@ def _unit(text: str, found: re.Match[str], number: float, known: dict[str, Any])
     hour = word[:1]
     if hour in ("点", "點", "時", "시") and not word.startswith(("時間", "시간")) and number <= 24:
         end, minutes = start + 1, number * 60
-        if half := re.compile(rf"\s?(半|반|(\d\d?|[{CJK}]+)\s?[分분])").match(text, end):
+        if half := pattern("minutes_behind").match(text, end):
             part = half[2]
             minutes += 30 if not part else int(part) if part.isdigit() else cjk_number(part)
             end = half.end()
-        digits = re.compile(rf"[\d{CJK}]").match(text, start - 1)
-        value = _clock(minutes, number, text, _number_start(text, start) if digits else start, end)
+        first, is_joined = start, text[start - 1].isdecimal() or text[start - 1] in CJK
+        while first and (text[first - 1].isdigit() or text[first - 1] in f"{CJK} "):
+            first -= 1
+        value = _clock(minutes, number, text, first if is_joined else start, end)
         return (value.kind, value.base, number), value.end
     for length in range(len(word), 0, -1):
         part = word[:length]
-        if length < len(word) and not _may_cut(part) and word[length] < "\u3040":
-            continue
+        if length < len(word) and word[length] < "\u3040" and part[-1] < "\u3040" and part[-1] not in "²2":
+            continue  # only scripts without blanks or endings write a unit at the beginning of a longer word
         if part in known["money"]:
             return (f"money {known['money'][part]}", number, number), start + length
         if part in known["units"]:
             dimension, factor = known["units"][part]
             return (dimension, round(number * factor, 6), number), start + length
     return None, start
-
-
-def _number_start(text: str, end: int) -> int:
-    """Where the number that ends here begins."""
-    while end and (text[end - 1].isdigit() or text[end - 1] in CJK or text[end - 1] == " "):
-        end -= 1
-    return end
-
-
-def _may_cut(part: str) -> bool:
-    """Whether a unit may stand at the beginning of a longer word: in scripts that write no blanks or endings there."""
-    return part[-1] >= "\u3040" or part[-1] in "²2"
 
 
 def equal(one: Value, other: Value) -> bool:

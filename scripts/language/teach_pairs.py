@@ -93,7 +93,7 @@ def lines(name: str) -> list[dict[str, Any]]:
 def fingerprint(name: str) -> str:
     """What a pack is made of, as a hash: the items, the words that mean something, and the version of the features."""
     body = "\n".join(json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines(name))
-    words = "".join((PACKS / f"{one}.json").read_text(encoding="utf-8") for one in ("notions", "values"))
+    words = "".join((PACKS / f"{one}.json").read_text(encoding="utf-8") for one in ("notions", "value-words"))
     return hashlib.sha256(f"{pair_features.VERSION}\n{body}\n{words}".encode()).hexdigest()[:16]
 
 

@@ -42,12 +42,8 @@ def orders(text: str) -> str:
 
 def unfiltered(text: str) -> object:
     """All that is judged of a text, by the patterns alone."""
-    by_date = tuple(relative_dates._of_text(text, DAY, of_rule=False)) if _dates(text) else ()
+    by_date = tuple(relative_dates._of_text(text, DAY, of_rule=False))
     return injection.reason(text), secrets.find(text), by_date
-
-
-def _dates(text: str) -> bool:
-    return relative_dates._any().search(text) is not None and relative_dates._dated().search(text) is None
 
 
 def looked(text: str) -> object:

@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.curation.finders.origin import said as who_said
 from nanomem_tui.curation.finders.rows import Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
-from nanomem_tui.language import relative_dates
+from nanomem_tui.language import dates, relative_dates
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class DateHasPassed:
         seen = self._seen.get(row.id)
         if seen is not row and (seen is None or _judged_on(seen) != _judged_on(row)):
             moment = max(row.created_at, row.updated_at)
-            may_tell = row.kind != "preference" and relative_dates.may_tell(row.text)
+            may_tell = row.kind != "preference" and dates.may_tell(row.text)
             day = _day(moment[:19]) if may_tell else None
             found = relative_dates.told(row.text, day, of_rule=row.kind in RULES) if day else ()
             if found:
@@ -119,7 +119,6 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 def absolute(row: Item) -> str:
     """The words of an item with dates in place of the relative ones, as far as each is sure."""
-    from nanomem_tui.language import dates
     from nanomem_tui.memory import said_on
 
     return dates.absolute(row.text, said_on.day_said(row))
