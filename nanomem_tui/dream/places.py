@@ -37,7 +37,8 @@ VERSION = 4
 _HOME = {"person": "identity", "preference": "preferences", "rule": "style", "decision": "decisions"}
 """The subject of a section that is made for a line of a kind which is about nothing else that is known."""
 _SURE = 0.6  # how likely a section has to be right
-_CLEARLY = 0.4  # … and how much likelier than any other
+_CLEARLY = 0.5  # … and how much likelier than any other
+_NAMED = 0.25  # how likely a section has to be right to be made under a heading of its subject
 _LIKELY = (0.2, 0.4)  # … to be proposed; to take a line that the agent marked, which nobody looks at
 _TASTE = 0.8  # how likely a line has to be a preference, to go where these are
 _SURELY_RULE = 0.8  # how likely a line has to be a rule for the assistant, to be written among its rules unseen
@@ -154,6 +155,8 @@ class Outline:
         if share < _LIKELY[bool(fact.mark)] and other > share / 2:
             # rather a heading of its own than one that says something else
             best = own
+        if best.is_new and best.file == MEMORY and share < _NAMED:  # rather a plain heading than a wrong one
+            best = next((one for _, one in general if one.file == MEMORY and "notes" in one.topics), best)
         rivals = [share for share, one in scored if one is not best and _is_rival(one, best)]
         return Place(best.file, best.title, self._is_sure(fact, best, share, max(rivals, default=0.0)))
 

@@ -136,7 +136,7 @@ def test_lines_go_where_lines_are_alike_or_under_a_new_heading_in_the_language_o
         "SOUL.md": "# 灵魂\n", "USER.md": "# 用户\n\n## 家庭\n- 女儿：小满，小学二年级\n\n## 健康\n- 高血压\n",
         "memory/MEMORY.md": "# 记忆\n\n## 学校\n- 班主任是梁老师\n",
     }  # fmt: skip
-    edits = dream("- [durable] 小满对花生过敏\n- [durable] 用户喜欢喝茶", files=files).edits
+    edits = dream("- [permanent] 小满对花生过敏\n- [durable] 用户喜欢喝茶", files=files).edits
     assert [(edit.file, edit.section) for edit in edits] == [(USER, "健康"), (USER, "偏好")]
 
 

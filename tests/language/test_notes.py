@@ -40,17 +40,17 @@ def test_the_title_of_a_page_that_is_about_everything_stands_before_nothing() ->
 
 
 def test_a_line_that_says_something_has_those_under_it_with_it() -> None:
-    page = "- Our doctor is in the yellow house\n  - closed on Wednesdays\n  - call mum\n- Ana has a dog\n"
-    assert texts(page)[-1] == "Ana has a dog"
-    assert texts(page)[0].startswith("Our doctor is in the yellow house; closed on Wednesdays")
+    page = "- Our doctor is in the yellow house\n  - phone 555 0142\n  - call mum\n- Ana lives in Porto\n"
+    assert texts(page)[-1] == "Ana lives in Porto"
+    assert texts(page)[0].startswith("Our doctor is in the yellow house; phone 555 0142")
 
 
 def test_a_wrapped_line_goes_on_and_one_that_ends_does_not() -> None:
-    assert texts("Our doctor is in the yellow house at\nthe square.\nAna has a dog.") == [
+    assert texts("Our doctor is in the yellow house at\nthe square.\nAna lives in Porto.") == [
         "Our doctor is in the yellow house at the square.",
-        "Ana has a dog.",
+        "Ana lives in Porto.",
     ]
-    assert texts("- Ana has a dog,\n  a cat and a parrot") == ["Ana has a dog, a cat and a parrot"]
+    assert texts("- Ana lives in Porto,\n  a cat and a parrot") == ["Ana lives in Porto, a cat and a parrot"]
     assert texts("外婆住在泉州,\n只会说闽南话。") == ["外婆住在泉州,只会说闽南话。"]
     assert texts("Lives in Porto\nHas a dog", by_line=True) == ["Lives in Porto", "Has a dog"]
 
@@ -66,8 +66,8 @@ def test_a_row_has_the_headings_of_its_columns_where_they_say_something() -> Non
     ["To do", "Ideas (not decided)", "Open questions", "Einkaufsliste", "Pendientes", "À faire", "待办", "할 일"],
 )
 def test_nothing_is_a_memory_where_nothing_is_settled(title: str) -> None:
-    assert texts(f"## {title}\n- Ana has a dog\n## Family\n- Ana has a cat") == ["Ana has a cat"]
-    assert texts(f"{title.partition(' (')[0]}:\n- Ana has a dog\n") == []
+    assert texts(f"## {title}\n- Ana lives in Porto\n## Family\n- Ana has a cat") == ["Ana has a cat"]
+    assert texts(f"{title.partition(' (')[0]}:\n- Ana lives in Porto\n") == []
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,15 @@ def test_nothing_is_a_memory_where_nothing_is_settled(title: str) -> None:
     ],
 )
 def test_tasks_questions_labels_and_what_a_page_says_of_itself_are_left_out(line: str) -> None:
-    found = notes.read(f"- Ana has a dog\n\n{line}\n")
-    assert [note.text for note in found.found] == ["Ana has a dog"]
+    found = notes.read(f"- Ana lives in Porto\n\n{line}\n")
+    assert [note.text for note in found.found] == ["Ana lives in Porto"]
     assert len(found.left) <= 1
 
 
 @pytest.mark.parametrize(
     ("page", "kind"),
     [
-        ("- Ana has a dog", "fact"),
+        ("- Ana lives in Porto", "fact"),
         ("- Prefers the window seat", "preference"),
         ("- Never book a trip without asking me", "preference"),
         ("## Decisions\n- The backup stays at Hetzner", "decision"),
@@ -106,7 +106,7 @@ def test_the_words_or_the_heading_give_the_kind(page: str, kind: str) -> None:
 
 
 def test_a_heading_that_is_a_day_dates_what_is_under_it() -> None:
-    page = "## 2026-03-01\n- The stove was replaced\n## House\n- Ana has a dog\n"
+    page = "## 2026-03-01\n- The stove was replaced\n## House\n- Ana lives in Porto\n"
     assert [piece.day for piece in markdown.pieces(page, "x.md")[0]] == ["2026-03-01", ""]
 
 
@@ -115,6 +115,6 @@ def test_a_ticked_answer_has_its_question() -> None:
 
 
 def test_a_page_of_any_depth_and_length_is_read() -> None:
-    deep = "\n".join(f"{' ' * depth}- Ana has a dog" for depth in range(60))
+    deep = "\n".join(f"{' ' * depth}- Ana lives in Porto" for depth in range(60))
     assert texts(deep)
-    assert max(map(len, texts("Ana has a dog and " * 200))) <= notes.LONGEST
+    assert max(map(len, texts("Ana lives in Porto and " * 200))) <= notes.LONGEST

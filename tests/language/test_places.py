@@ -61,5 +61,5 @@ def test_a_pronoun_after_a_line_about_another_person_is_not_written_as_theirs_un
 
 def test_a_placeholder_of_the_template_says_nothing() -> None:
     user = "## Basic Information\n- **Timezone**: (your timezone, e.g., UTC+8)"
-    proposal = dream("- [durable] The office opens at 9:30 (UTC+8)", user, "## Important Notes\n- Key is with Ana")
+    proposal = dream("- [permanent] The office opens at 9:30 (UTC+8)", user, "## Important Notes\n- Key is with Ana")
     assert [edit.op for edit in proposal.edits] == ["add"]
