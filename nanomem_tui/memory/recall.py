@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.language.tokens import query_weights
+from nanomem_tui.language.common_words import is_common
+from nanomem_tui.language.tokens import query_weights, tokens
 from nanomem_tui.memory import fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -58,14 +59,15 @@ class Recalled(NamedTuple):
 
 
 class _Pool(NamedTuple):
-    """What a backend found: candidates, the words it looked for, what was corrected, its name, and whether it may
-    have more."""
+    """What a backend found: candidates, the words it looked for, what was corrected, its name, whether it may have
+    more, and whether half of the words or more stand in no row at all."""
 
     candidates: list[Candidate]
     words: Mapping[str, float]
     corrected: dict[str, tuple[str, ...]]
     backend: str
     more: bool
+    is_strange: bool = False
 
 
 class Recall:
@@ -260,6 +262,8 @@ class Recall:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
             pool = self._pool(question, words, many, layer_of, beside, slack)
             alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
+            if pool.is_strange:
+                alive = [one for one in alive if _answers(one, pool.words)]
             alive += fusion.unspoken(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
@@ -302,6 +306,7 @@ class Recall:
                 words, corrected = questions.corrected(
                     words, questions.written(question), index.has, self.index.nearest, self.index.longer
                 )
+            is_strange = _is_strange(words, index.has)
             statistics = index.statistics(words) if beside else None
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
@@ -311,7 +316,7 @@ class Recall:
             )
         if statistics is not None:
             found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
-        return _Pool(found_rows, words, corrected, "ram", more)
+        return _Pool(found_rows, words, corrected, "ram", more, is_strange)
 
     def _in_ram(self) -> bool:
         """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
@@ -342,7 +347,8 @@ class Recall:
                 word_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
-            return _Pool(rated, terms, corrected, "sqlite_fts", more=False)
+            is_strange = _is_strange(terms, lambda word: statistics.rows_with[word] > 0)
+            return _Pool(rated, terms, corrected, "sqlite_fts", more=False, is_strange=is_strange)
 
         return reading.full_text(self._store, find)
 
@@ -394,6 +400,17 @@ class Recall:
     def _bounds(self, question: Question) -> Bounds:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         return Bounds(self._limit(question), budget, self._settings.recall_user_layer_results, question.whole)
+
+
+def _is_strange(words: Collection[str], has: Callable[[str], bool]) -> bool:
+    """Whether a question is about something that nobody spoke of: half of its words or more stand in no row."""
+    return 2 * sum(map(has, words)) <= len(words)
+
+
+def _answers(one: Candidate, words: Collection[str]) -> bool:
+    """Whether a row may answer a question about something that nobody spoke of: it has more of it than words that
+    everybody uses, like `number`."""
+    return not all(map(is_common, set(tokens((one.of or one.item).text)).intersection(words)))
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:

@@ -14,6 +14,7 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.recall import Question, Recall, Recalled
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
+from nanomem_tui.memory.superseded import superseded
 from nanomem_tui.operations import new_operation
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
@@ -185,6 +186,47 @@ def test_a_slip_is_corrected_and_said(ws: Workspace) -> None:
     recalled = recall_of(ws).ask(Question("any potery?"))
     assert ids(recalled) == ["p"]
     assert recalled.corrected == {"potery": "pottery"}, "the words as they are written, no stems"
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+def test_the_words_of_what_was_so_before_find_what_is_so_now(tmp_path: Path, backend: str) -> None:
+    old = superseded(item("a", "I live in Porto"), item("b", ""), "item", "outdated", "2026-02-01T00:00:00+00:00")
+    between = superseded(item("b", "I moved to Faro"), item("c", ""), "item", "outdated", "2026-03-01T00:00:00+00:00")
+    rows = [old, between, item("c", "I moved to Lisbon"), item("d", "The harbour is closed")]
+    home = make_home(tmp_path, items=0)
+    with open_workspace(home) as made:
+        fill(made, rows)
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        found = recall.ask(Question("Where do I live?"))
+        assert (ids(found), found.backend) == (["c"], backend)
+        parts = dict(found.hits[0].parts)
+        assert (parts["terms"], parts["replaced"]) == (["live"], "a")
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+def test_what_took_no_ones_place_is_not_found_by_what_is_disabled_or_gone(tmp_path: Path, backend: str) -> None:
+    gone = item("b", "I moved to Lisbon", is_deleted=True)
+    old = superseded(item("a", "I live in Porto"), gone, "item", "outdated", "2026-02-01T00:00:00+00:00")
+    home = make_home(tmp_path, items=0)
+    with open_workspace(home) as made:
+        fill(made, [old, gone, item("c", "I live in Rome", enabled=False), item("d", "The harbour is closed")])
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        assert ids(recall.ask(Question("Where do I live?"))) == []
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+def test_a_word_that_everybody_uses_answers_no_question_about_something_that_nobody_spoke_of(
+    tmp_path: Path, backend: str
+) -> None:
+    home = make_home(tmp_path, items=0)
+    with open_workspace(home) as made:
+        fill(made, [item("a", "Ana likes her coffee black"), item("b", "The phone number of the dentist is 555 0199")])
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        asked = ("what is the weather like?", "is 5 a prime number?", "what does Ana like?", "the dentist's number")
+        assert [ids(recall.ask(Question(text))) for text in asked] == [[], [], ["a"], ["b"]]
 
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
