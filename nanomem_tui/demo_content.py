@@ -257,7 +257,7 @@ HISTORY: tuple[tuple[float, str, str], ...] = (
     (
         830,
         "slack:C0LANTERN",
-        "- [durable] Lantern staging cluster: Aurora\n- [durable] Lantern production cluster: Borealis",
+        "- [permanent] Lantern staging cluster: Aurora\n- [permanent] Lantern production cluster: Borealis",
     ),
     (780, "telegram:20417", "- [durable] User prefers window seats\n- [ephemeral] Weather is grey"),
     (700, "slack:C0LANTERN", "- [durable] On-call phone: extension 4417\n- [skip] Small talk about lunch"),
@@ -265,13 +265,13 @@ HISTORY: tuple[tuple[float, str, str], ...] = (
     (
         560,
         "cli:direct",
-        "- [durable] Project scripts use uv, not pip\n- [durable] Always reply with the command first, then the reason",
+        "- [permanent] Lantern uses uv, not pip\n- [durable] Always reply with the command first, then the reason",
     ),
     (480, "telegram:20417", "- [permanent] The cat is called Pixel"),
     (300, "slack:C0LANTERN", "- [correction] Database: PostgreSQL 16 on db.lantern.internal"),
-    (200, "slack:C0LANTERN", "- [durable] Standup: 09:40 every weekday"),
-    (150, "telegram:20417", "- [durable] User prefers metric units\n- [durable] User's sister Elin lives in Göteborg"),
-    (60, "slack:C0LANTERN", "- [durable] Terraform state: bucket lantern-tfstate\n- [ephemeral] Deploy is running"),
+    (200, "slack:C0LANTERN", "- [permanent] Standup: 09:40 every weekday"),
+    (150, "telegram:20417", "- [durable] User prefers metric units\n- [permanent] User's sister Elin lives in Göteborg"),
+    (60, "slack:C0LANTERN", "- [permanent] Terraform state: bucket lantern-tfstate\n- [ephemeral] Deploy is running"),
     (12, "telegram:20417", "- [correction] Timezone: Europe/Berlin\n- [durable] User moves to Berlin on 1 December"),
     (5, "slack:C0LANTERN", "- [durable] Legal has the privacy notice until Monday"),
 )

@@ -157,17 +157,20 @@ class Outline:
             best = own
         if best.is_new and best.file == MEMORY and share < _NAMED:  # rather a plain heading than a wrong one
             best = next((one for _, one in general if one.file == MEMORY and "notes" in one.topics), best)
+        if best.is_new and best.file == MEMORY and fact.label in ("person", "preference") and not fact.person:
+            made = [pair for pair in scored if pair[1].is_new and pair[1].title == best.title]
+            share, best = next((pair for pair in made if pair[1].file == USER and pair[0] >= share / 2), (share, best))
         rivals = [share for share, one in scored if one is not best and _is_rival(one, best)]
         return Place(best.file, best.title, self._is_sure(fact, best, share, max(rivals, default=0.0)))
 
     def _is_sure(self, fact: Fact, best: Section, share: float, second: float) -> bool:
         """Whether a section is so surely the right one for a fact, and no other one, that nobody has to look."""
-        if fact.mark == "permanent":
-            return True
         if best.file == SOUL:
             is_of_somebody = subject_of(fact.text) != "" or not topics_of_line(fact.text).isdisjoint(_OF_SOMEBODY)
             is_rule = fact.kinds.get("rule", 0.0) >= _SURELY_RULE
             return fact.mark is not None and is_rule and not is_of_somebody and not doubts(fact.text)
+        if fact.mark == "permanent":
+            return True
         is_first = best.is_new and not self._of.get(best.file)  # a file without sections
         is_taste = best.file == USER and fact.kinds.get("preference", 0.0) >= _TASTE
         if is_first or (is_taste and "preferences" in best.topics):

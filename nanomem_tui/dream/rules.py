@@ -209,7 +209,9 @@ class _Work:
     def _may_say(self, line: Known, fact: Fact) -> bool:
         """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
         text, wrong = without_denied(fact.text), denied_value(fact.text)
-        if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line) or _says_more(text, line):
+        if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
+            return False
+        if _says_more(text, line) and not _are_in_the_same_words(line.statement, text):
             return False
         is_changed = fold(exchanged(text)[1]) in fold(line.text) if exchanged(text)[1] else False
         barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
@@ -325,6 +327,8 @@ def _certain(one: Relation, fact: Fact) -> Relation:
         return Relation(line, float(not is_other), float(is_other))
     if details.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
         return Relation(line, 1.0, 0.0)
+    if _are_in_the_same_words(line.statement, text):
+        return Relation(line, 1.0, 0.0)
     is_several = line.field is not None and "several" in cues_of(line.field["key"])
     if is_several or (fact.mark and fact.label == "event" and not tells_change(fact)):
         return one._replace(changes=0.0)
@@ -338,6 +342,15 @@ def _certain(one: Relation, fact: Fact) -> Relation:
     if wrong and fold(wrong) in there and stems(said) & stems(line.statement):
         return one._replace(same=0.0, changes=max(one.changes, _CHANGES))
     return one
+
+
+def _are_in_the_same_words(one: str, other: str) -> bool:
+    """Whether two statements have the same words that tell something, but for `User`: `Allergic to nuts`, `User is
+    allergic to nuts`."""
+    words, others = stems(one) - stems("user"), stems(other) - stems("user")
+    if not words or words != others or statement(one).denials != statement(other).denials:
+        return False
+    return not details.unaccounted(one, other) and not details.unaccounted(other, f"{one} User")
 
 
 def _has_other_value(line: Known, text: str) -> bool | None:

@@ -118,7 +118,7 @@ def test_a_dream_and_its_restore_keep_the_form_of_a_file(run: Run, memory: Path,
     before = encoded(NOTE, codec, ends)
     path.write_bytes(before)
     (memory.parent / "SOUL.md").write_text("# Soul\n")
-    entry = {"cursor": 1, "timestamp": "2026-07-23 15:35", "content": "- [durable] n8n runs on port 5888."}
+    entry = {"cursor": 1, "timestamp": "2026-07-23 15:35", "content": "- [permanent] n8n runs on port 5888."}
     (memory / "history.jsonl").write_text(json.dumps(entry) + "\n")
     (memory / ".cursor").write_text("1")
     (memory / ".dream_cursor").write_text("0")

@@ -28,7 +28,7 @@ def test_a_new_fact_goes_to_the_list_and_not_into_the_block_behind_it(block: str
 
 def test_what_a_comment_says_is_not_known_and_its_heading_is_none() -> None:
     text = f"# Memory\n\n<!-- ## Infrastructure\n{FACT}\n-->\n"
-    assert dreamt(text, FACT.replace("- ", "- [permanent] ")) == f"{text}\n## Infrastructure\n{FACT}\n"
+    assert dreamt(text, FACT.replace("- ", "- [permanent] ")) == f"{text}\n## Notes\n{FACT}\n"
 
 
 def test_a_line_of_a_comment_is_no_copy_of_a_real_one() -> None:
