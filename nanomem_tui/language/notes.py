@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.language import lines, reader
+from nanomem_tui.language import lines, reader, secrets
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
 from nanomem_tui.language.outline import DONE, OPEN, ROW, Block, children, outline, parents
@@ -264,9 +264,10 @@ def _words(block: Block) -> str:
 
 
 def _line(block: Block, text: str) -> str:
-    """The line as it is known to the reader of lines."""
+    """The line as it is known to the reader of lines: a key says nothing of what it is a line of."""
     mark = f"- {block.mark}" if block.mark in (OPEN, DONE) else "" if block.mark == ROW else block.mark
-    return f"{mark} {text[:LONGEST]}" if mark else text[:LONGEST]
+    text = secrets.mask(text[:LONGEST])
+    return f"{mark} {text}" if mark else text
 
 
 def _parts(text: str) -> Iterator[str]:
