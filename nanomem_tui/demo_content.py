@@ -270,7 +270,11 @@ HISTORY: tuple[tuple[float, str, str], ...] = (
     (480, "telegram:20417", "- [permanent] The cat is called Pixel"),
     (300, "slack:C0LANTERN", "- [correction] Database: PostgreSQL 16 on db.lantern.internal"),
     (200, "slack:C0LANTERN", "- [permanent] Standup: 09:40 every weekday"),
-    (150, "telegram:20417", "- [durable] User prefers metric units\n- [permanent] User's sister Elin lives in Göteborg"),
+    (
+        150,
+        "telegram:20417",
+        "- [durable] User prefers metric units\n- [permanent] User's sister Elin lives in Göteborg",
+    ),
     (60, "slack:C0LANTERN", "- [permanent] Terraform state: bucket lantern-tfstate\n- [ephemeral] Deploy is running"),
     (12, "telegram:20417", "- [correction] Timezone: Europe/Berlin\n- [durable] User moves to Berlin on 1 December"),
     (5, "slack:C0LANTERN", "- [durable] Legal has the privacy notice until Monday"),

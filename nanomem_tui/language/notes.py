@@ -168,7 +168,8 @@ class _Page:
             label = _LABEL.match(text)
             is_open = any(map(_is_open, over)) or (label and _is_open(label[1], alone=True))
             if sum(map(str.isalnum, text)) > 1 and not is_open and not _is_placeholder(block):
-                self._shares[at] = self._read(block).lasting
+                # What holds a secret waits for a person, whatever the line is.
+                self._shares[at] = 1.0 if secrets.find(text) else self._read(block).lasting
         return self._shares[at]
 
     def _read(self, block: Block) -> lines.LineReading:
@@ -264,10 +265,9 @@ def _words(block: Block) -> str:
 
 
 def _line(block: Block, text: str) -> str:
-    """The line as it is known to the reader of lines: a key says nothing of what it is a line of."""
+    """The line as it is known to the reader of lines."""
     mark = f"- {block.mark}" if block.mark in (OPEN, DONE) else "" if block.mark == ROW else block.mark
-    text = secrets.mask(text[:LONGEST])
-    return f"{mark} {text}" if mark else text
+    return f"{mark} {text[:LONGEST]}" if mark else text[:LONGEST]
 
 
 def _parts(text: str) -> Iterator[str]:
