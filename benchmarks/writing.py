@@ -1,14 +1,15 @@
 """What the memory writes by itself, beside labels that say what a careful person would want (`tests/data/language`).
 
     python benchmarks/writing.py [messages] [archive] [notes] [pairs] [evidence] [edits] [facts]
-                                 [--half open|sealed|dev|both] [--show] [--json FILE]
+                                 [--half open|sealed|dev|others|both] [--show] [--json FILE]
 
 `messages`: each is a turn of one person on a private channel, after those before it. A memory counts as wanted where it
 holds the words that a label asks for and none that it bars. `ends no other`: of all that people say in a language each
 statement is new in a memory of those of the others, which have nothing to do with it, and should end none of them.
 
 `archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words
-in the right file and section, or changes the right line. What repeats or changes a line of the archive that was not
+in the right file and section, or changes the right line; `beside the old line`: in the right section, where the line
+that it changes stays. What repeats or changes a line of the archive that was not
 written is a new line.
 
 `notes`: a backfill of each folder of notes. A memory is accepted where it has the words that the label of its line asks
@@ -65,7 +66,7 @@ Label = dict[str, Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS))
-    parser.add_argument("--half", choices=[*HALVES, "dev", "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, "dev", "others", "both"], default="both")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -109,6 +110,7 @@ OF = {
     "lessons wanted": "lessons",
     "quiet": "worth nothing",
     "accepted": "edits",
+    "beside the old line": "edits",
     "right fact, wrong place": "edits",
     "not wanted": "edits",
     "wanted lines written": "wanted lines",
@@ -379,13 +381,17 @@ def fits(edit: LineEdit, row: Label, titles: set[str]) -> str:
         return "accepted" if edit.op == "remove" and edit.old.strip() == row["old"].strip() else "not wanted"
     if not holds(edit.new, row):
         return "not wanted"
+    there = edit.section if edit.section in titles else "new"
+    name = next(name for name, path in MEMORY_FILES.items() if path == edit.file)
+    is_there = f"{name}:{there}" in row["section"] or (edit.file == file and there in row["section"])
     if row["action"] == "change":
+        if edit.op == "add" and is_there:
+            return "beside the old line"
         right = edit.op == "replace" and alike(edit.old, row["old"])
     elif edit.op == "replace":
         right = edit.file == file and set(tokens(edit.old)) <= set(tokens(edit.new))
     else:
-        there = edit.section if edit.section in titles else "new"
-        right = edit.op == "add" and edit.file == file and there in row["section"]
+        right = edit.op == "add" and is_there
     return "accepted" if right else "right fact, wrong place"
 
 
