@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.pattern_file import load_json, load_toml, patterns
 from nanomem_tui.language.simplified import without_accents
 from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
-_FILE = load_toml("statement")
-_PATTERNS = patterns("statement")
-_WORD, _RUN = (_PATTERNS.pattern(name) for name in ("word", "run"))
-_OBJECTS, _POSSESSIVES = (frozenset(_FILE[name].split()) for name in ("objects", "possessives"))
+_FILE = tables.table("statement")
+_pattern = tables.patterns("statement")
+_WORD, _RUN = map(_pattern, ("word", "run"))
+_OBJECTS, _POSSESSIVES = (tables.words("statement", name) for name in ("objects", "possessives"))
 
 
 class Token(NamedTuple):
@@ -82,7 +82,7 @@ class _Words(NamedTuple):
 @lru_cache(16)
 def _words(language: str) -> _Words:
     """Load the words of a language."""
-    body = load_json("notions")
+    body = tables.table("notions")
     unspaced = language in UNSPACED
     whole: dict[str, tuple[str, ...]] = {}
     begins: dict[str, tuple[str, ...]] = {}
@@ -185,7 +185,7 @@ def statement(text: str, language: str = "") -> Statement:
 def _plain(text: str, language: str) -> str:
     """The text with its short forms written out."""
     text = text.replace("’", "'").replace("**", "").replace("`", "")
-    text = _PATTERNS.pattern("number_sign").sub("", text)
+    text = _pattern("number_sign").sub("", text)
     for short, written in _FILE["written"].get(language, ()):
         text = re.sub(short, written, text, flags=re.IGNORECASE)
     return text.strip()
@@ -239,7 +239,7 @@ def _stem(word: str, language: str) -> str:
 
         return stem(word)
     if language == "ko":
-        while len(word) > 2 and (shorter := _PATTERNS.pattern("korean_end").sub("", word)) != word and shorter:
+        while len(word) > 2 and (shorter := _pattern("korean_end").sub("", word)) != word and shorter:
             word = shorter
         return word
     return without_accents(word) if word[0] < "\u0400" else word
