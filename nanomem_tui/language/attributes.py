@@ -19,8 +19,8 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.features import is_wide
-from nanomem_tui.language.pattern_file import PatternFile, load_toml
 from nanomem_tui.language.simplified import simplified
+from nanomem_tui.language.tables import expand, table
 
 DOMAINS = {
     "Work": "Work", "Education": "Work", "Schedule": "Work", "Projects": "Work", "Tools": "Technology",
@@ -68,23 +68,27 @@ class Frame(NamedTuple):
     denies: bool
 
 
-class Pack(PatternFile):
+class Pack:
     """The frames, the words and the patterns of a language."""
 
     def __init__(self, language: str) -> None:
         body: dict[str, Any] = {}
         for part in ("attributes", "words", "phrases", "slots"):
-            body = _merged(body, load_toml(f"{part}-{language}"))
-        super().__init__(body)
-        common = load_toml("attributes-common")
+            body = _merged(body, table(f"{part}-{language}"))
+        common = table("attributes-common")
+        self._body = body
         self._is_chinese = language == "zh"
         self._kinds: dict[str, Any] = {**common["slots"], **body.get("slots", {})}
         self._known: dict[str, str] = body.get("attributes", {})
-        self._words = {**common["words"], **body.get("words", {}), "any": "|".join(self._known.values())}
+        words = {**common["words"], **body.get("words", {}), "any": "|".join(self._known.values())}
+        forms = {kind: parts["form"] for kind, parts in self._kinds.items() if parts.get("form")}
+        named = {**body, **forms, **{name: form for name, form in words.items() if form}}
+        self._named = {name: f"(?:{form})" for name, form in named.items() if isinstance(form, str)}
         self.is_spaced: bool = body.get("spaced", True)
         """Whether the language puts spaces between words."""
         self.forms: dict[str, str] = dict(pair.split("=") for pair in body.get("forms", "").split())
         """The forms in which keys are named, each with that as which it is kept."""
+        self._patterns: dict[str, re.Pattern[str]] = {}
         self._slots: dict[str, Slot] = {}
         self._frames: dict[str, list[Frame]] = {}
         self._replaced: dict[str, list[tuple[re.Pattern[str], str]]] = {}
@@ -93,15 +97,21 @@ class Pack(PatternFile):
         """Return a text as the patterns are written, of the same length: Chinese in simplified characters."""
         return simplified(text) if self._is_chinese else text
 
-    def named(self, name: str) -> str:
-        """Return the form of a list of words, a slot or a pattern."""
-        return self._words.get(name) or self._kinds.get(name, {}).get("form") or super().named(name)
+    def pattern(self, name: str) -> re.Pattern[str]:
+        """Return a pattern; one that the language has not is found nowhere."""
+        if name not in self._patterns:
+            self._patterns[name] = self._compiled(self._body.get(name, "(?!)"))
+        return self._patterns[name]
+
+    def _compiled(self, form: str) -> re.Pattern[str]:
+        """A form as a pattern, with the lists of words, slots and patterns that it names."""
+        return re.compile(expand(form, self._named), re.IGNORECASE)
 
     def slot(self, kind: str) -> Slot:
         """Return what may stand in a kind of slot."""
         if kind not in self._slots:
             parts = self._kinds[kind]
-            never, has = (self.compiled(parts.get(name, default)) for name, default in (("never", "(?!)"), ("has", "")))
+            never, has = self._compiled(parts.get("never", "(?!)")), self._compiled(parts.get("has", ""))
             self._slots[kind] = Slot(parts.get("form", r".{1,200}?"), never, has)
         return self._slots[kind]
 
@@ -137,19 +147,19 @@ class Pack(PatternFile):
         question to a person a statement of theirs, `replies` for what an answer to a question says."""
         if table not in self._replaced:
             rows = (line.split(" => ") for line in self._lines(table))
-            self._replaced[table] = [(self.compiled(said), meant.replace("@", "")) for said, meant in rows]
+            self._replaced[table] = [(self._compiled(said), meant.replace("@", "")) for said, meant in rows]
         return self._replaced[table]
 
     @cached_property
     def shared(self) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
         """With what a clause begins (its first group), and how one goes on that is about the same."""
-        return [(self.compiled(subject), self.compiled(goes_on)) for subject, goes_on in self._body.get("shared", [])]
+        return [(self._compiled(subject), self._compiled(goes_on)) for subject, goes_on in self._body.get("shared", [])]
 
     @cached_property
     def dropped(self) -> tuple[str, re.Pattern[str]]:
         """The subject that a sentence may leave out, and how it begins then (`grew up in …`)."""
         subject, verbs = self._body.get("dropped", ("", "(?!)"))
-        return subject, self.compiled(verbs)
+        return subject, self._compiled(verbs)
 
     def category_of(self, key: str) -> str:
         """Return the category to which a key belongs."""
@@ -159,7 +169,7 @@ class Pack(PatternFile):
     @cached_property
     def _categories(self) -> list[tuple[str, re.Pattern[str]]]:
         start, end = (r"(?<!\w)", r"(?!\w)") if self.is_spaced else ("", "")
-        return [(name, self.compiled(f"{start}(?:{words}){end}")) for name, words in self._known.items()]
+        return [(name, self._compiled(f"{start}(?:{words}){end}")) for name, words in self._known.items()]
 
     def _lines(self, table: str) -> list[str]:
         """The lines of a table; one that begins with two spaces goes on with that before it."""
@@ -167,12 +177,12 @@ class Pack(PatternFile):
         return [line for line in lines if line and line[0] != "#"]
 
     def _sentence(self, sentence: str) -> re.Pattern[str]:
-        return self.compiled(f"(?:{self._filled(sentence.replace('[', '(?:').replace(']', ')?'))})<end>")
+        return self._compiled(f"(?:{self._filled(sentence.replace('[', '(?:').replace(']', ')?'))})<end>")
 
     def _phrase(self, phrase: str) -> re.Pattern[str]:
         start = r"(?:(?<!\w)|(?=,))" if self.is_spaced else ""
         is_within = self._body.get("glued") and not phrase.endswith("}")  # it ends within a word
-        return self.compiled(f"{start}(?:{self._filled(phrase)}){'' if is_within else '(?=<stop>)'}")
+        return self._compiled(f"{start}(?:{self._filled(phrase)}){'' if is_within else '(?=<stop>)'}")
 
     def _filled(self, form: str) -> str:
         return _SLOTS.sub(lambda found: f"(?P<{found[1]}>{self.slot(found[2]).form})", form)
@@ -190,7 +200,7 @@ def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 @lru_cache(16)
 def pack(language: str) -> Pack:
     """Return the pack of a language, of English where there is none."""
-    return Pack(language if load_toml(f"attributes-{language}") else "en")
+    return Pack(language if table(f"attributes-{language}") else "en")
 
 
 def attributes(sentence: str, language: str, *, asked: bool = False) -> list[Attribute]:

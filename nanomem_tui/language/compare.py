@@ -12,23 +12,21 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple, get_args
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.lines import parted
 from nanomem_tui.language.pair_features import LIGHT, Aligned, align, are_turned, of_evidence, of_pair, rivals
-from nanomem_tui.language.pattern_file import load_toml, patterns, read_json
 from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
 from nanomem_tui.language.stemming import stem
 from nanomem_tui.language.vetoes import NAMED, UNSAID, difference
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-_PATTERNS = patterns("compare")
-LEAD_IN = _PATTERNS.pattern("lead_in")
-"""With what people ask for something to be remembered."""
-_WORDS = {name: frozenset(words.split()) for name, words in load_toml("compare")["words"].items()}
+_pattern = tables.patterns("compare")
+_words = partial(tables.words, "compare")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TAKEN = frozenset(("do:drink", "do:eat", "do:have"))
 """What goes without saying: who likes coffee likes to drink it."""
@@ -74,10 +72,15 @@ class Pack(NamedTuple):
 @lru_cache(4)
 def pack(name: str) -> Pack:
     """Return the pack `pairs` or `evidence`."""
-    body = read_json(name)
+    body = tables.read(name)
     number = lru_cache(None)(float)  # a few hundred numbers stand in thousands of rows: each is one object
     weights = {feature: tuple(map(number, row.split())) for feature, row in body["weights"].items()}
     return Pack(tuple(body["labels"]), body["least"], weights, tuple(body["bias"]), body["made_of"])
+
+
+def asks_to_remember(text: str) -> bool:
+    """Whether a text begins with what people ask for something to be remembered with."""
+    return _pattern("lead_in").match(text) is not None
 
 
 def compare(a: str, b: str) -> Relation:
@@ -107,7 +110,7 @@ def compared(a: str, b: str) -> Comparison:
 @lru_cache(2048)
 def shares_of(a: str, b: str) -> Mapping[str, float]:
     """Return how likely each relation is, before anything is asked of how sure it is."""
-    a, b = (LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
+    a, b = (_pattern("lead_in").sub("", text[:LONGEST]) for text in (a, b))
     language = language_of_both(a, b)
     one, other = statement(a, language), statement(b, language)
     are_signs_equal = _signs(a) == _signs(b)
@@ -227,13 +230,13 @@ def _without(shares: dict[str, float], barred: set[str]) -> dict[str, float]:
 def _signs(text: str) -> list[str]:
     """What of a text is no word but tells things apart, in order: C++ and C#, $ and €, 👍, and codes in which the
     case of a letter counts."""
-    return list(_PATTERNS.pattern("telling_signs").findall(unicodedata.normalize("NFKC", text)))
+    return list(_pattern("telling_signs").findall(unicodedata.normalize("NFKC", text)))
 
 
 def _is_of_another(one: Statement, other: Statement) -> bool:
     """Whether two statements differ in he and she."""
     ours, theirs = {*one.words} - {*other.words}, {*other.words} - {*one.words}
-    return bool((ours & _WORDS["he"] and theirs & _WORDS["she"]) or (ours & _WORDS["she"] and theirs & _WORDS["he"]))
+    return bool((ours & _words("he") and theirs & _words("she")) or (ours & _words("she") and theirs & _words("he")))
 
 
 def _is_written_alike(one: Statement, other: Statement) -> bool:
@@ -242,12 +245,12 @@ def _is_written_alike(one: Statement, other: Statement) -> bool:
         return [value.base for value in one.values] == [value.base for value in other.values]
     if one.language in UNSPACED or one.marks != other.marks:
         return False
-    silent = _WORDS["articles"] | (_WORDS["my"] if "me" in one.who & other.who else frozenset())
+    silent = _words("articles") | (_words("my") if "me" in one.who & other.who else frozenset())
     left, right = (
         [word for word in side.words if word not in silent and not _is_speaker(word, side)] for side in (one, other)
     )
     if one.language == "en" and {one.subject, other.subject} <= {"me", ""}:  # I like trains, likes trains
-        left, right = ([word for word in side if word not in _WORDS["be"]] for side in (left, right))
+        left, right = ([word for word in side if word not in _words("be")] for side in (left, right))
         left, right = ([*map(stem, side[:1]), *side[1:]] for side in (left, right))
     return left == right and bool(left)
 
@@ -302,4 +305,4 @@ def _is_denied_in_the_same_words(one: Statement, other: Statement, found: Aligne
 
 
 def _has(name: str, text: str) -> bool:
-    return _PATTERNS.pattern(name).search(text) is not None
+    return _pattern(name).search(text) is not None

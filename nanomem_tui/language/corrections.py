@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from nanomem_tui.language import remembering
-from nanomem_tui.language.patterns import Patterns
+from nanomem_tui.language import remembering, tables
 from nanomem_tui.language.simplified import simplified, straight
 from nanomem_tui.settings import Settings
 
-_PATTERNS = Patterns("corrections")
+_pattern = tables.patterns("corrections")
 _ABOUT = {"response:length": "length", "response:language": "language_or_word", "response:accuracy": "accuracy"}
 """What a correction is about, the first that fits; else it is about response:alignment."""
 _TOPICS = {"response:language": "language", "response:length": "length"}
@@ -38,12 +37,12 @@ class Correction(NamedTuple):
 
 def topic(trigger: str, text: str) -> str:
     """What a correction decides for every answer, so that a later one about it takes its place; empty for none."""
-    return trigger if trigger in _TOPICS and _PATTERNS[_TOPICS[trigger]].search(simplified(text)) else ""
+    return trigger if trigger in _TOPICS and _pattern(_TOPICS[trigger]).search(simplified(text)) else ""
 
 
 def says_nothing(answer: str) -> bool:
     """Whether an answer is only an apology or a short word: no example of what to avoid."""
-    return len(answer) < 200 and _PATTERNS["empty"].fullmatch(simplified(straight(answer))) is not None
+    return len(answer) < 200 and _pattern("empty").fullmatch(simplified(straight(answer))) is not None
 
 
 def detect(text: str, settings: Settings, answer: str = "") -> Correction | None:
@@ -56,16 +55,16 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
         return None
     line = simplified(said)
     strict = settings.feedback_require_prefix
-    found = _PATTERNS["prefix"].match(line) if strict else _PATTERNS["anywhere"].search(line)
+    found = _pattern("prefix").match(line) if strict else _pattern("anywhere").search(line)
     if found is None or _is_none(line, found):
         if rules := " ".join(remembering.rules_in(text)):
             return Correction(_about_all_answers(simplified(rules)), rules, is_standing=True)
         standing = _of_all_answers(line)
         return Correction(standing, said, is_standing=True) if standing else None
     trigger = _about(line)
-    if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _PATTERNS["no"].match(line):
+    if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _pattern("no").match(line):
         return None
-    is_empty = len(line) < 100 and any(_PATTERNS[name].fullmatch(line) for name in ("only_wrong", "this_one"))
+    is_empty = len(line) < 100 and any(_pattern(name).fullmatch(line) for name in ("only_wrong", "this_one"))
     return Correction(trigger, said, is_empty=is_empty)
 
 
@@ -73,34 +72,34 @@ def _about_all_answers(rule: str) -> str:
     """What a rule is about; one that only names a language (“write French letters to the office”) is not about that of
     the answers."""
     trigger = _of_all_answers(rule) or _about(rule)
-    is_of_answers = trigger != "response:language" or _PATTERNS["in_language"].search(rule) is not None
+    is_of_answers = trigger != "response:language" or _pattern("in_language").search(rule) is not None
     return trigger if is_of_answers else "response:alignment"
 
 
 def _about(line: str) -> str:
-    return next((topic for topic, name in _ABOUT.items() if _PATTERNS[name].search(line)), "response:alignment")
+    return next((topic for topic, name in _ABOUT.items() if _pattern(name).search(line)), "response:alignment")
 
 
 def _is_none(line: str, found: re.Match[str]) -> bool:
     """Whether the words of a correction make none here: they ask, tell of something else, or order one task."""
     at = found.end() - 1 if line[found.end() - 1] in ".!。！" else found.end()
-    stop = _PATTERNS["ends"].search(line, at)
+    stop = _pattern("ends").search(line, at)
     sentence = line[found.start() : stop.end() if stop else len(line)]
-    if _PATTERNS["asked"].search(sentence) and not _PATTERNS["polite"].search(sentence):
+    if _pattern("asked").search(sentence) and not _pattern("polite").search(sentence):
         return True
     if found["denies"] or found["meant"]:
-        tells = found["meant"] or _PATTERNS["of_you"].match(found["denies"])
-        return bool(_PATTERNS["laughed"].search(line) or (tells and _PATTERNS["story"].search(sentence)))
-    return bool(_PATTERNS["task"].search(sentence) or (found["orders"] and _PATTERNS["once"].search(sentence)))
+        tells = found["meant"] or _pattern("of_you").match(found["denies"])
+        return bool(_pattern("laughed").search(line) or (tells and _pattern("story").search(sentence)))
+    return bool(_pattern("task").search(sentence) or (found["orders"] and _pattern("once").search(sentence)))
 
 
 def _of_all_answers(line: str) -> str:
     """The topic of a wish for all answers to come (“from now on, answer in French”); empty when it is none."""
-    found = _PATTERNS["now_on"].match(line)
+    found = _pattern("now_on").match(line)
     if found is None or line.endswith(("?", "？")):
         return ""
     rest = found["en"] or found["zh"]
-    if _PATTERNS["in_language"].match(rest):
+    if _pattern("in_language").match(rest):
         return "response:language"
-    form = _PATTERNS["prefix"].match(rest)
+    form = _pattern("prefix").match(rest)
     return topic("response:length", rest) if form is not None and not _is_none(rest, form) else ""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from functools import lru_cache
-from importlib import resources
 
 from nanomem_tui.language.features import tokens
+from nanomem_tui.language.tables import table
 
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -43,16 +42,9 @@ def latin_languages_of(text: str) -> list[str]:
     ['es', 'it']
     """
     votes: Counter[str] = Counter()
+    known = table("words")  # the languages of each word that few languages share and that is common in one
     for word in set(tokens(text)):
-        for code in _small_words().get(word, ()):
+        for code in known.get(word, ()):
             votes[code] += 1
     least = LIKELY * max(votes.values(), default=0)
     return sorted((code for code in LATIN if votes[code] and votes[code] >= least), key=lambda code: -votes[code])
-
-
-@lru_cache(1)
-def _small_words() -> dict[str, list[str]]:
-    """The languages of each word that few languages share and that is common in one."""
-    file = resources.files(__package__).joinpath("packs", "words.json")
-    found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
-    return found

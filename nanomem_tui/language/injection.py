@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from nanomem_tui.language.pack_files import expand, load
+from nanomem_tui.language.tables import expand, table
 
 MAX_SCANNED = 200_000
 """Characters looked at; of a longer text the first and the last half of these."""
@@ -62,7 +62,7 @@ class _Order(NamedTuple):
 @cache
 def _orders() -> tuple[_Order, ...]:
     """The ways of `packs/orders-patterns.toml`, in which `¦` stands for a bar in a word."""
-    pack, found = load("orders-patterns.toml"), []
+    pack, found = table("orders-patterns"), []
     for one in pack["orders"]:
         words = (word.replace("¦", "|") for word in expand(one["words"], {}).split("|"))
         found.append(_Order(one["why"], frozenset(words), expand(one["pattern"], pack["parts"])))
@@ -97,14 +97,14 @@ _SENTENCE_ENDS = ("! ", "? ", ". ", "。", "！", "？", "\n")
 @cache
 def _anywhere() -> dict[str, str]:
     """What is written alike in all languages: the address of somebody else, places of secrets."""
-    pack = load("orders-patterns.toml")
+    pack = table("orders-patterns")
     return {f"@{name}": expand(pattern, pack["parts"]) for name, pattern in pack["anywhere"].items()}
 
 
 @cache
 def _of_languages() -> tuple[_Way, ...]:
     """The ways of `packs/orders.json`, for each language; the group that is rarest comes first."""
-    body = load("orders.json")
+    body = table("orders")
     found = []
     for language, groups in body["words"].items():
         patterns = {name: _any_of(words.split(), language) for name, words in groups.items()} | _anywhere()
@@ -261,14 +261,14 @@ _AND = re.compile(r",?\s+(?:and|then|or|but|also)\s+|,\s+")
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
     """A pattern of `packs/commands.toml`."""
-    pack = load("commands.toml")
+    pack = table("commands")
     return re.compile(expand(pack["patterns"][name], pack["parts"]), re.IGNORECASE | re.DOTALL)
 
 
 @cache
 def _giving() -> tuple[tuple[re.Pattern[str], ...], ...]:
     """What is in a sentence that hands data to an address: all of the first, or all of one of the others in order."""
-    pack = load("commands.toml")
+    pack = table("commands")
     ways = [pack["hands_over"]["anywhere"], *pack["hands_over"]["ways"]]
     return tuple(tuple(re.compile(expand(part, pack["parts"]), re.IGNORECASE) for part in way) for way in ways)
 

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.language import lines, reader
+from nanomem_tui.language import lines, reader, tables
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
 from nanomem_tui.language.outline import DONE, OPEN, ROW, Block, children, outline, parents
-from nanomem_tui.language.patterns import Patterns
 from nanomem_tui.language.spoken import subject_of
 from nanomem_tui.language.topics import names_of_heading, topics_of_heading
 
@@ -48,7 +47,7 @@ _HEADED = {"preferences": "preference", "style": "preference", "decisions": "dec
 """The kind of what stands under a heading that is about one of these."""
 _LISTED = frozenset({"-", "*", "+", ROW})
 """The marks of what stands in a list, and is no step."""
-_PATTERNS = Patterns("notes")
+_pattern = tables.patterns("notes")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LABEL = re.compile(r"([^:：]{1,40})[:：]")
@@ -227,7 +226,7 @@ def is_name(title: str) -> bool:
 def _is_open(title: str, *, alone: bool = False) -> bool:
     """Whether nothing is settled of what stands under a heading or a label. `alone`: only where it says just that."""
     bare = _ASIDE.sub("", _plain(title)).strip(" *_!?")
-    found = list(_PATTERNS["open"].finditer(bare))
+    found = list(_pattern("open").finditer(bare))
     ends = any(one.start() == 0 or one.end() == len(bare) for one in found)
     return any(one[0] == bare for one in found) if alone else ends
 
@@ -239,8 +238,9 @@ def _is_of_somebody(text: str) -> bool:
 
 
 def _names(title: str) -> set[str]:
-    rest = _PATTERNS["plain_unspaced"].sub(" ", title)
-    words = (word for word in names_of_heading(rest) if not word.isdigit() and word not in _PATTERNS.words("plain"))
+    rest = _pattern("plain_unspaced").sub(" ", title)
+    plain = tables.words("notes", "plain")
+    words = (word for word in names_of_heading(rest) if not word.isdigit() and word not in plain)
     return {word for word in words if len(word) > 1 or _UNSPACED.match(word)}
 
 
@@ -257,7 +257,7 @@ def _words(block: Block) -> str:
     """What a block says; of a row, each value behind the heading of its column."""
     if block.mark != ROW:
         return block.text
-    columns = _PATTERNS["columns"]
+    columns = _pattern("columns")
     if len(block.cells) == 2 and all(columns.fullmatch(name.strip("* ")) for name, _ in block.cells):
         return f"{block.cells[0][1]}: {block.cells[1][1]}"
     return block.text
@@ -281,7 +281,7 @@ def _parts(text: str) -> Iterator[str]:
 
 def _is_answer(block: Block) -> bool:
     """Whether a block is the ticked answer to what the heading of a template asks."""
-    return block.mark == DONE and bool(block.headings) and _PATTERNS["template"].fullmatch(block.text) is not None
+    return block.mark == DONE and bool(block.headings) and _pattern("template").fullmatch(block.text) is not None
 
 
 def _is_placeholder(block: Block) -> bool:
@@ -289,8 +289,8 @@ def _is_placeholder(block: Block) -> bool:
     bare = block.text.strip("*_ .")
     if len(bare) > LONGEST:
         return False
-    if block.mark in ("", OPEN) and _PATTERNS["template"].fullmatch(bare):
+    if block.mark in ("", OPEN) and _pattern("template").fullmatch(bare):
         return True
     if not block.mark and _INSIDE.fullmatch(block.text):
         return True
-    return _PATTERNS["placeholder"].fullmatch(block.text) is not None
+    return _pattern("placeholder").fullmatch(block.text) is not None

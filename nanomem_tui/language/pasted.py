@@ -12,13 +12,12 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from nanomem_tui.language import chat_logs, quotations, remembering
-from nanomem_tui.language.patterns import Patterns
+from nanomem_tui.language import chat_logs, quotations, remembering, tables
 from nanomem_tui.language.sentences import split
 
 WHY = "in something pasted, not said"
 
-_PATTERNS = Patterns("pasted")
+_pattern = tables.patterns("pasted")
 _INLINE = "b|i|u|s|em|strong|small|sup|sub|span|br|p|code|kbd|a"
 _ENCLOSED = re.compile(
     rf"<(?!(?:{_INLINE})\b)(?P<tag>[a-z][\w-]{{1,30}})\b[^<>\n]{{0,200}}>.*?(?:</(?P=tag)\s*>|\Z)|"
@@ -75,12 +74,12 @@ def _without_rest(lines: list[str], told: list[str]) -> list[str]:
             return lines[:at]
         if at < last and _begins_others(line):
             told.append("\n".join(lines[at + 1 :]))
-            if _PATTERNS["marked"].match(line) is None:
+            if _pattern("marked").match(line) is None:
                 return lines[: at + 1]
-            is_wrapped = at > 0 and _PATTERNS["marked"].match(f"{lines[at - 1]} {line}") is not None
+            is_wrapped = at > 0 and _pattern("marked").match(f"{lines[at - 1]} {line}") is not None
             return lines[: at - is_wrapped]
-        work = _PATTERNS["worked_on"].match(line)
-        if work is not None and not _PATTERNS["own"].search(work[0]):
+        work = _pattern("worked_on").match(line)
+        if work is not None and not _pattern("own").search(work[0]):
             return [*lines[:at], line[: work.end()]]
     return lines
 
@@ -120,9 +119,9 @@ def _own(lead: str) -> Literal["asked", "said", "theirs", ""]:
     said = remembering.read(told) if lead else None
     if said is None:
         return ""
-    if said.explicit and (said.text != told or _PATTERNS["points"].search(lead) is None):
+    if said.explicit and (said.text != told or _pattern("points").search(lead) is None):
         return "asked"  # a wish has the words that it wants
-    return "theirs" if said.explicit or _PATTERNS["others"].search(lead) else "said"
+    return "theirs" if said.explicit or _pattern("others").search(lead) else "said"
 
 
 def _lead(before: str) -> str:
@@ -142,8 +141,8 @@ def _without_reported(text: str, told: list[str]) -> str:
     """What is left without what pages, mails and documents say, which goes to `told`: behind a colon all that follows,
     in quotation marks what stands in them, else the sentence."""
     kept, at = [], 0
-    for found in _PATTERNS["reported"].finditer(text):
-        if found.start() < at or _PATTERNS["own"].search(found[0]):
+    for found in _pattern("reported").finditer(text):
+        if found.start() < at or _pattern("own").search(found[0]):
             continue
         behind = text[found.end() :]
         if (quoted := quotations.spans(behind)[:1]) and not quoted[0][0]:
@@ -161,10 +160,10 @@ def _without_reported(text: str, told: list[str]) -> str:
 
 def reports(text: str) -> bool:
     """Whether some of a message is what a page, a mail or a document says."""
-    return any(not _PATTERNS["own"].search(found[0]) for found in _PATTERNS["reported"].finditer(text))
+    return any(not _pattern("own").search(found[0]) for found in _pattern("reported").finditer(text))
 
 
 def _begins_others(line: str) -> bool:
     """Whether what stands behind a line is not the person's own."""
-    announces = line.rstrip().endswith((":", "：")) and _PATTERNS["announced"].search(line) is not None
-    return (announces or _PATTERNS["marked"].match(line) is not None) and _PATTERNS["own"].search(line) is None
+    announces = line.rstrip().endswith((":", "：")) and _pattern("announced").search(line) is not None
+    return (announces or _pattern("marked").match(line) is not None) and _pattern("own").search(line) is None

@@ -7,13 +7,12 @@ its weight. Nothing of a message is kept or sent anywhere.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.features import features
 
 KINDS = ("fact", "preference", "decision", "episodic")
@@ -56,10 +55,9 @@ class Pack(NamedTuple):
 @lru_cache(16)
 def pack(language: str) -> Pack:
     """Return the pack of a language, of English where there is none."""
-    file = resources.files(__package__).joinpath("packs", f"{language}.json")
-    if not file.is_file():
+    body = tables.read(language)
+    if not body:
         return pack("en")
-    body = json.loads(file.read_text(encoding="utf-8"))
     weights = {name: letters.encode() for name, letters in body["weights"].items()}
     common, forgetting, names = (frozenset(body[name]) for name in ("common", "forgetting", "names"))
     return Pack(tuple(body["labels"]), common, forgetting, names, weights)

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language import detect, features, quotations, reader
-from nanomem_tui.language.patterns import Patterns
+from nanomem_tui.language import detect, features, quotations, reader, tables
 from nanomem_tui.language.sentences import split
 from nanomem_tui.language.simplified import simplified, straight
 from nanomem_tui.language.unwanted import is_unwanted
@@ -38,7 +37,7 @@ SURE = 0.9
 FRAGMENT, SHORT = 3, 6
 """Words and marks, or pairs of wide characters, of what says nothing alone (“Since May.”), and of what may not."""
 
-_PATTERNS = Patterns("remembering")
+_pattern = tables.patterns("remembering")
 _COMMA = re.compile(r"[,，;]\s*")
 _ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
 
@@ -136,7 +135,7 @@ def _of(part: str, reading: reader.Reading, wished: str) -> Said | None:
         return Said(what, kind_of(what), explicit=True, intent=intent) if what else None
     if reading.act == "forget" or is_unwanted(plain):
         return None
-    asks = _PATTERNS["asks"].search(plain) or _PATTERNS["indirect"].match(plain)
+    asks = _pattern("asks").search(plain) or _pattern("indirect").match(plain)
     if (asks and reading.act != "remember") or (reading.act in ("question", "order") and reading.lasting < KEEP):
         return _before_a_question(part)
     if reading.act != "quoted" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
@@ -171,18 +170,18 @@ def _is_tail(part: str, language: str) -> bool:
 def _wish(sentence: str) -> re.Match[str] | None:
     """The sentence as a wish that something be remembered, with `what`; a question is none but for politeness."""
     plain = _plain(sentence)
-    wish = _PATTERNS["remember"].match(plain) or _PATTERNS["remember_zh"].match(plain)
-    is_asked = wish is not None and _PATTERNS["asks"].search(plain) is not None
+    wish = _pattern("remember").match(plain) or _pattern("remember_zh").match(plain)
+    is_asked = wish is not None and _pattern("asks").search(plain) is not None
     return None if is_asked and reading_of(sentence).act != "remember" else wish
 
 
 def _wanted(wish: re.Match[str], sentence: str) -> str:
     """What a wish asks to be remembered, as the sentence writes it; empty when it only points at it."""
     what = straight(sentence)[slice(*wish.span("what"))].strip()
-    what = what[: len(_PATTERNS["tag"].sub("", simplified(what)))]
-    what = what[found.end() :].strip() if (found := _PATTERNS["pointed"].match(simplified(what))) is not None else what
+    what = what[: len(_pattern("tag").sub("", simplified(what)))]
+    what = what[found.end() :].strip() if (found := _pattern("pointed").match(simplified(what))) is not None else what
     bare = what.strip(" .。!！?？:：,，")
-    return "" if not bare or _PATTERNS["pointer"].fullmatch(simplified(bare)) else what
+    return "" if not bare or _pattern("pointer").fullmatch(simplified(bare)) else what
 
 
 def points_only(sentence: str) -> bool:
@@ -223,11 +222,11 @@ def _listed(text: str) -> tuple[tuple[Said, ...], str]:
 
 
 def _asks_for_list(line: str) -> bool:
-    head = _PATTERNS["bare_head"].match(_plain(line)) if len(line) <= 120 and not is_unwanted(line) else None
+    head = _pattern("bare_head").match(_plain(line)) if len(line) <= 120 and not is_unwanted(line) else None
     if head is None:
         return False
     what = (head["what"] or head["zh"] or "").strip()
-    if what and _PATTERNS["pointer"].fullmatch(what) is None:
+    if what and _pattern("pointer").fullmatch(what) is None:
         return False
     return line.endswith((":", "：")) or "follow" in what.lower()
 
@@ -239,9 +238,9 @@ def asks_to_forget(sentence: str) -> bool:
 
 def without_greeting(text: str) -> str:
     """Return a text without the words with which people begin, and which say nothing of what follows (“hi, also …”)."""
-    return _PATTERNS["lead"].sub("", text)
+    return _pattern("lead").sub("", text)
 
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks."""
-    return _PATTERNS["asks"].search(simplified(sentence)) is not None or reading_of(sentence).act == "question"
+    return _pattern("asks").search(simplified(sentence)) is not None or reading_of(sentence).act == "question"

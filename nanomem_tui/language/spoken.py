@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import re
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.pattern_file import patterns
 from nanomem_tui.language.statement import familiarity, statement
 from nanomem_tui.language.topics import cues_of
 
 _NAME = re.compile(r"[A-ZÀ-ÞА-ЯЁ][\w-]+")
-
-
-def _pattern(name: str) -> re.Pattern[str]:
-    return patterns("spoken").pattern(name)
+_pattern = tables.patterns("spoken")
 
 
 def without_speaker(text: str, *, capital: bool = True) -> str:

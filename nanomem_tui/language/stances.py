@@ -9,10 +9,10 @@ later. The words stand in `packs/stances.toml`. Pure functions over text.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from nanomem_tui.language.patterns import Patterns
+from nanomem_tui.language import tables
 from nanomem_tui.language.simplified import simplified
 from nanomem_tui.language.tokens import fold
 
@@ -26,7 +26,8 @@ class Stance(NamedTuple):
 
 MAX_TEXT = 200
 """Characters of an order; what is longer tells more than one thing."""
-_PATTERNS = Patterns("stances")
+_pattern = tables.patterns("stances")
+_words = partial(tables.words, "stances")
 _NOTHING = Stance("", wanted=True)
 """Of a part that only addresses, or gives a reason."""
 
@@ -38,7 +39,7 @@ def stances(text: str) -> tuple[Stance, ...]:
     if len(plain) > MAX_TEXT or plain.endswith("?"):
         return ()
     found: dict[str, Stance] = {}
-    for part in filter(None, map(str.strip, _PATTERNS["parts"].split(plain))):
+    for part in filter(None, map(str.strip, _pattern("parts").split(plain))):
         read = _chinese(part) if re.search("[㐀-鿿]", part) else _english(part)
         if read is None or (read.subject and read.subject in found):
             return ()
@@ -50,18 +51,18 @@ def stances(text: str) -> tuple[Stance, ...]:
 @lru_cache(1)
 def _verbs() -> tuple[dict[str, str], dict[str, str]]:
     """The verbs, and their forms in “ing”, each with the form as which it is kept."""
-    base = {verb: re.sub("ise$", "ize", verb) for verb in _PATTERNS.words("verbs")}
-    doubled = _PATTERNS.words("doubled")
+    base = {verb: re.sub("ise$", "ize", verb) for verb in _words("verbs")}
+    doubled = _words("doubled")
     stems = {verb: verb + verb[-1] if verb in doubled else verb.removesuffix("e") for verb in base}
     return base, {f"{stems[verb]}ing": kept for verb, kept in base.items()}
 
 
 def _english(part: str) -> Stance | None:
-    lead = _PATTERNS["lead"].match(part)
+    lead = _pattern("lead").match(part)
     rest = re.sub(r"\s+because\s.*", "", part[lead.end() :] if lead else part).strip()
-    if _PATTERNS["alone"].fullmatch(rest):
+    if _pattern("alone").fullmatch(rest):
         return _NOTHING
-    order = _PATTERNS["order"].fullmatch(rest)
+    order = _pattern("order").fullmatch(rest)
     if order is None:
         return None
     base, gerunds = _verbs()
@@ -69,13 +70,13 @@ def _english(part: str) -> Stance | None:
     verb = (gerunds if order["stop"] else base).get(first)
     if order["none"]:
         verb, behind = (gerunds[first], behind) if first in gerunds else ("use", order["rest"])
-    if verb is None or (order["none"] and (first in base or first in _PATTERNS.words("phrases"))):
+    if verb is None or (order["none"] and (first in base or first in _words("phrases"))):
         return None
-    while ending := _PATTERNS["end"].search(behind):
+    while ending := _pattern("end").search(behind):
         behind = behind[: ending.start()].rstrip()
     words = re.findall(r"[^\s\"“”`]+", behind.replace(" '", " ").strip("'"))
-    words = [word for word in words if word not in _PATTERNS.words("articles")]
-    if _PATTERNS.words("points").intersection(words):
+    words = [word for word in words if word not in _words("articles")]
+    if _words("points").intersection(words):
         return None
     if not (words or order["never"] or order["always"] or order["stop"]):
         return None  # an order without an object is one for later only where it says so
@@ -86,18 +87,18 @@ def _english(part: str) -> Stance | None:
 
 
 def _chinese(part: str) -> Stance | None:
-    if _PATTERNS["open_zh"].search(part):
+    if _pattern("open_zh").search(part):
         return None
     rest = re.sub(r"(?<=[㐀-鿿])\s+|\s+(?=[㐀-鿿])", "", part)
-    lead = _PATTERNS["lead_zh"].match(rest)
-    rest = _PATTERNS["end_zh"].sub("", rest[lead.end() :] if lead else rest)
-    if not rest or _PATTERNS["alone_zh"].fullmatch(rest):
+    lead = _pattern("lead_zh").match(rest)
+    rest = _pattern("end_zh").sub("", rest[lead.end() :] if lead else rest)
+    if not rest or _pattern("alone_zh").fullmatch(rest):
         return _NOTHING
-    against = _PATTERNS["not_zh"].match(rest)
+    against = _pattern("not_zh").match(rest)
     rest = rest[against.end() :] if against else rest
-    verb = _PATTERNS["verb_zh"].match(rest)
+    verb = _pattern("verb_zh").match(rest)
     thing = rest[verb.end() :].strip() if verb else ""
-    if verb is None or not (thing or verb[0] in _PATTERNS.words("bare_zh")):
+    if verb is None or not (thing or verb[0] in _words("bare_zh")):
         return None
     name = "用" if verb["use"] else "加" if verb["add"] else verb[0]
     return Stance(f"{name} {thing}".rstrip(), against is None)

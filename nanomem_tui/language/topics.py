@@ -4,16 +4,13 @@ words give away of a line: that it is of a stranger, supposed, a joke, of today,
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
-from typing import Any
 
+from nanomem_tui.language import tables
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import tokens
-from nanomem_tui.language.patterns import Patterns
 
 _WHOLE = {"headings": 4}
 """A word of a table that is not longer has to be the whole word; 4 elsewhere."""
@@ -52,18 +49,11 @@ class Words:
         return frozenset(found)
 
 
-@lru_cache(2)
-def _body(name: str) -> dict[str, Any]:
-    file = resources.files(__package__).joinpath("packs", f"{name}.json")
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
 @lru_cache(3)
 def _words(table: str) -> Words:
     if table == "cues":
-        return Words(_body("cues"))
-    return Words({name: topic[table] for name, topic in _body("topics").items()}, _WHOLE.get(table, 4))
+        return Words(tables.table("cues"))
+    return Words({name: topic[table] for name, topic in tables.table("topics").items()}, _WHOLE.get(table, 4))
 
 
 def without_paths(text: str) -> str:
@@ -91,17 +81,17 @@ def names_of_heading(title: str) -> tuple[str, ...]:
     return tuple(word for word in tokens(title) if word.isalnum() and not words.of(word))
 
 
-_PATTERNS = Patterns("titles")
+_pattern = tables.patterns("titles")
 
 
 def without_subjects(title: str) -> str:
     """Return a heading without the Chinese words that only name a subject."""
-    return _PATTERNS["subjects"].sub(" ", title)
+    return _pattern("subjects").sub(" ", title)
 
 
 def people_in(title: str) -> frozenset[str]:
     """Return the Chinese words of a heading by which it is of others than the user."""
-    return frozenset(_PATTERNS["people"].findall(title))
+    return frozenset(_pattern("people").findall(title))
 
 
 @lru_cache(4096)
@@ -127,5 +117,5 @@ def is_needed_once(text: str) -> bool:
 
 def title_of(topic: str, text: str) -> str:
     """Return the heading of a topic in the language of a text."""
-    titles: dict[str, str] = _body("topics")[topic]["titles"]
+    titles: dict[str, str] = tables.table("topics")[topic]["titles"]
     return titles.get(language_of(text), titles["en"])

@@ -10,25 +10,25 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from nanomem_tui.language.patterns import Patterns
+from nanomem_tui.language import tables
 from nanomem_tui.language.simplified import simplified
 
-_PATTERNS = Patterns("unwanted")
+_pattern = tables.patterns("unwanted")
 
 
 @lru_cache(16)  # a message is asked several times in one turn
 def is_unwanted(message: str) -> bool:
     """Whether a message says that it, or something in it, is not to be remembered."""
     plain = simplified(" ".join(message.replace("’", "'").split()))
-    if not (_PATTERNS["keeping"].search(plain) and _PATTERNS["refusing"].search(plain)):
+    if not (_pattern("keeping").search(plain) and _pattern("refusing").search(plain)):
         return False
-    return any(_is_wish(plain, found) for found in _PATTERNS["wish"].finditer(plain))
+    return any(_is_wish(plain, found) for found in _pattern("wish").finditer(plain))
 
 
 def _is_wish(plain: str, found: re.Match[str]) -> bool:
     if found["order"] is None:
         return True
     before = plain[: found.start()]
-    if _PATTERNS["told"].search(before) and not found["order"].startswith(("not to", "without")):
+    if _pattern("told").search(before) and not found["order"].startswith(("not to", "without")):
         return False
-    return not (before.lower().endswith("you ") and _PATTERNS["reproach"].match(found[0]))
+    return not (before.lower().endswith("you ") and _pattern("reproach").match(found[0]))

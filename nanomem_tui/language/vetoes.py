@@ -20,10 +20,10 @@ from typing import NamedTuple
 from nanomem_tui.language import lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.pair_features import AND, LIGHT, Aligned, align, clauses, is_moved, means, sentences, shares
-from nanomem_tui.language.pattern_file import load_json
 from nanomem_tui.language.simplified import without_accents
 from nanomem_tui.language.spoken import without_speaker
 from nanomem_tui.language.statement import UNSPACED, Statement, Token, is_of_speaker, statement
+from nanomem_tui.language.tables import table
 from nanomem_tui.language.values import equal
 
 UNSAID = "the entries that it cites do not say it plainly"
@@ -211,7 +211,7 @@ def _parts(entry: str, language: str) -> tuple[_Part, ...]:
     """The sentences of an entry, their clauses, and what stands between the `and`s of these."""
     result: list[_Part] = []
     opener: Token | None = None
-    plain = re.compile(load_json("differences")["plain"].get(language, r"(?!)"), re.IGNORECASE)
+    plain = re.compile(table("differences")["plain"].get(language, r"(?!)"), re.IGNORECASE)
     for row in entry.split("\n"):
         for found in sentences(lines.parted(row).text):
             sentence = without_speaker(plain.sub(" ", found.strip()))
@@ -473,14 +473,14 @@ def _of_words(said: str, line: str, language: str) -> str:
 @lru_cache(4096)
 def _rows_of(text: str, language: str) -> tuple[frozenset[str], ...]:
     """Of each row of opposites the words that a text has."""
-    rows = load_json("differences")["opposites"].get(language, ())
+    rows = table("differences")["opposites"].get(language, ())
     return tuple(_having(text, row.split(), language) for row in rows)
 
 
 @lru_cache(8192)
 def _words_of(kind: str, text: str, language: str) -> frozenset[str]:
     """The words of one kind that a text has."""
-    return _having(text, load_json("differences")[kind].get(language, "").split(), language)
+    return _having(text, table("differences")[kind].get(language, "").split(), language)
 
 
 def _having(text: str, words: Sequence[str], language: str) -> frozenset[str]:

@@ -9,21 +9,21 @@ import base64
 import re
 from functools import cache
 
-from nanomem_tui.language.pack_files import expand, load
+from nanomem_tui.language.tables import expand, table, words
 
-_PACK = "secrets-sentences.toml"
+_PACK = "secrets-sentences"
 
 
 @cache
 def _words(*names: str) -> frozenset[str]:
     """The words of lists of the pack."""
-    return frozenset(word for name in names for word in load(_PACK)[name].split())
+    return frozenset().union(*(words(_PACK, name) for name in names))
 
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
     """A pattern of the pack."""
-    return re.compile(expand(load(_PACK)[name], {}))
+    return re.compile(expand(table(_PACK)[name], {}))
 
 
 def is_luhn(value: str) -> bool:

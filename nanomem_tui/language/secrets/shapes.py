@@ -24,13 +24,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from nanomem_tui.language.pack_files import expand, load
+from nanomem_tui.language.tables import expand, table
 
 LONG = 15
 """Signs that the shortest key or token has that is told by how it begins."""
 DIGITS = -1
 """As `back` of a shape: it begins in a long run of digits."""
-_PACKS = tuple(f"secrets-{name}.toml" for name in ("tokens", "forms", "languages", "words", "numbers"))
+_PACKS = tuple(f"secrets-{name}" for name in ("tokens", "forms", "languages", "words", "numbers"))
 """In the order in which they are looked for: where two shapes have a place in common, the first one counts."""
 _COLUMNS = re.compile(r"\s{2,}")
 
@@ -42,7 +42,7 @@ class Shape:
         words = tuple(filter(None, expand(row.get("words", ""), _parts()).split("|")))
         self.kind: str = row["kind"]
         self.words = tuple(word for word in words if is_small(word) or word.lower() not in words)
-        self.unless: str = row.get("unless", "").replace("\n", "")
+        self.unless: str = expand(row.get("unless", ""), {})
         self.back: int | None = row.get("back")
         self.unbroken: bool = row.get("unbroken", False)
         self._written: str = row["pattern"]
@@ -75,14 +75,14 @@ def is_small(word: str) -> bool:
 @cache
 def shapes() -> tuple[Shape, ...]:
     """The shapes of secrets, in the order in which they are looked for."""
-    packs = map(load, _PACKS)
+    packs = map(table, _PACKS)
     return tuple(Shape(row) for pack in packs for row in (*pack["shapes"], *_prefixes(pack)))
 
 
 @cache
 def personal_shapes() -> tuple[Shape, ...]:
     """The shapes of addresses and telephone numbers, which are looked for only where somebody asks for them."""
-    return tuple(Shape(row) for pack in map(load, _PACKS) for row in pack.get("personal", ()))
+    return tuple(Shape(row) for pack in map(table, _PACKS) for row in pack.get("personal", ()))
 
 
 def part(name: str) -> str:
@@ -92,7 +92,7 @@ def part(name: str) -> str:
 
 @cache
 def _parts() -> dict[str, str]:
-    return {name: text for pack in _PACKS for name, text in load(pack).get("parts", {}).items()}
+    return {name: text for pack in _PACKS for name, text in table(pack).get("parts", {}).items()}
 
 
 def _prefixes(pack: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import unicodedata
 from functools import cache
 
 from nanomem_tui.language.met_words import MetWords
-from nanomem_tui.language.pack_files import expand, load
+from nanomem_tui.language.tables import expand, table
 
 _DIGITS = re.compile(r"\d(?:[ -]?\d){7}", re.ASCII)
 """Numbers of cards, accounts, persons."""
@@ -20,7 +20,7 @@ UNSEEN = re.compile("[\ufdd0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-
 
 @cache
 def _pattern(name: str) -> str:
-    pack = load("secrets-signs.toml")
+    pack = table("secrets-signs")
     return expand(pack["signs"][name], pack["parts"])
 
 
