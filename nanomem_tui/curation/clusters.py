@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.curation.differing import differing
 from nanomem_tui.curation.values import Decision, Finding
-from nanomem_tui.language.compare import LEAD_IN, compared
+from nanomem_tui.language.compare import asks_to_remember, compared
 from nanomem_tui.store.values import Item, identity_of_item
 from nanomem_tui.text import counted
 
@@ -132,7 +132,7 @@ def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
     """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
     of its own, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
-    sentence = not item.text[:1].islower() and LEAD_IN.match(item.text) is None
+    sentence = not item.text[:1].islower() and not asks_to_remember(item.text)
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
 
 

@@ -26,8 +26,6 @@ from nanomem_tui.language.vetoes import NAMED, UNSAID, difference
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 _pattern = tables.patterns("compare")
-LEAD_IN = _pattern("lead_in")
-"""With what people ask for something to be remembered."""
 _words = partial(tables.words, "compare")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TAKEN = frozenset(("do:drink", "do:eat", "do:have"))
@@ -80,6 +78,11 @@ def pack(name: str) -> Pack:
     return Pack(tuple(body["labels"]), body["least"], weights, tuple(body["bias"]), body["made_of"])
 
 
+def asks_to_remember(text: str) -> bool:
+    """Whether a text begins with what people ask for something to be remembered with."""
+    return _pattern("lead_in").match(text) is not None
+
+
 def compare(a: str, b: str) -> Relation:
     """Return how `b`, which was said later, stands to `a`.
 
@@ -107,7 +110,7 @@ def compared(a: str, b: str) -> Comparison:
 @lru_cache(2048)
 def shares_of(a: str, b: str) -> Mapping[str, float]:
     """Return how likely each relation is, before anything is asked of how sure it is."""
-    a, b = (LEAD_IN.sub("", text[:LONGEST]) for text in (a, b))
+    a, b = (_pattern("lead_in").sub("", text[:LONGEST]) for text in (a, b))
     language = language_of_both(a, b)
     one, other = statement(a, language), statement(b, language)
     are_signs_equal = _signs(a) == _signs(b)

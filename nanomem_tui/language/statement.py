@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from nanomem_tui.language import tables
@@ -17,10 +17,8 @@ from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
-_FILE = tables.table("statement")
 _pattern = tables.patterns("statement")
-_WORD, _RUN = map(_pattern, ("word", "run"))
-_OBJECTS, _POSSESSIVES = (tables.words("statement", name) for name in ("objects", "possessives"))
+_table = partial(tables.table, "statement")
 
 
 class Token(NamedTuple):
@@ -98,7 +96,7 @@ def _words(language: str) -> _Words:
             if language == "zh" and notion.startswith("mark:") and len(word) > 1 and not {*"不没沒"}.isdisjoint(word):
                 table[word] = tuple({*table[word], "mark:not"})
     if unspaced:
-        phrases.update(dict.fromkeys(_FILE["false_cjk"].split(), ()))
+        phrases.update(dict.fromkeys(_table()["false_cjk"].split(), ()))
     ordered = sorted(() if unspaced else phrases, key=len, reverse=True)
     phrase = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)" if ordered else r"(?!)")
     longest = max(map(len, phrases), default=0)
@@ -127,7 +125,7 @@ def meaning(word: str, language: str) -> tuple[str, ...]:
 
 def is_of_speaker(word: str, language: str) -> bool:
     """Whether a word stands for the speaker: I, we, user."""
-    return word not in _POSSESSIVES and "who:me" in meaning(word, language)
+    return word not in tables.words("statement", "possessives") and "who:me" in meaning(word, language)
 
 
 @lru_cache(16384)
@@ -164,7 +162,8 @@ def statement(text: str, language: str = "") -> Statement:
     denials, lower = marks.count("not"), plain.lower()
     if language == "fr" and not denials and " plus" in lower and not re.search(r"\bne(?!\S)|\bn['’ ]", lower):
         marks = [mark for mark in marks if mark != "end"]  # plus is more, not no longer
-    if denials and re.search(rf"\b{_FILE['no_longer'].get(language, '(?!)')}\b", lower):
+    no_longer = _table()["no_longer"].get(language, "(?!)")
+    if denials and re.search(rf"\b{no_longer}\b", lower):
         marks.append("end")
     if "change" in marks and "formerly" not in marks:
         marks = [mark for mark in marks if mark != "past"]  # it was moved
@@ -186,7 +185,7 @@ def _plain(text: str, language: str) -> str:
     """The text with its short forms written out."""
     text = text.replace("’", "'").replace("**", "").replace("`", "")
     text = _pattern("number_sign").sub("", text)
-    for short, written in _FILE["written"].get(language, ()):
+    for short, written in _table()["written"].get(language, ()):
         text = re.sub(short, written, text, flags=re.IGNORECASE)
     return text.strip()
 
@@ -197,10 +196,10 @@ def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> 
     if first is not None and first.notions and first.notions[0].startswith(("kin:", "pet:")) and first.at < 16:
         return first.notions[0]
     opening = plain[:40].lower()
-    three = (word for word in _WORD.findall(opening)[:3] if word not in _OBJECTS)
+    three = (word for word in _pattern("word").findall(opening)[:3] if word not in tables.words("statement", "objects"))
     if "me" in who and (language in UNSPACED or any("who:me" in meaning(word, language) for word in three)):
         return "me"
-    third = tuple(_FILE["third"].get(language, "").split())
+    third = tuple(_table()["third"].get(language, "").split())
     if opening.startswith(third) if language in UNSPACED else opening.split(" ", 1)[0].strip(",.:") in third:
         return "he"
     if first is not None and first.at < 2 and not first.notions and language not in UNSPACED and plain[:1].isupper():
@@ -217,7 +216,7 @@ def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tupl
         if taken.isdisjoint(range(*match.span())):
             yield match[0], known.phrases[match[0]], False, match.start()
             taken.update(range(*match.span()))
-    for match in _WORD.finditer(lower) if len(lower) == len(text) else _WORD.finditer(text):
+    for match in _pattern("word").finditer(lower if len(lower) == len(text) else text):
         start, word = match.start(), match[0].lower()
         if start in taken:
             continue
@@ -259,7 +258,7 @@ def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tu
             yield word, known.phrases[word], False, at
         at += len(word) or 1
     for start, end in (*rest, (behind, len(text))):
-        for match in _RUN.finditer(text, start, end):
+        for match in _pattern("run").finditer(text, start, end):
             word = match[0]
             is_kana = "\u3041" <= word[0] <= "\u309f"
             is_small = word in known.small or (is_kana and (len(word) < 3 or all(char in known.small for char in word)))
