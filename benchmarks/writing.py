@@ -7,9 +7,9 @@
 holds the words that a label asks for and none that it bars. `ends no other`: of all that people say in a language each
 statement is new in a memory of those of the others, which have nothing to do with it, and should end none of them.
 
-`archive`: rules Dreams run on each workspace until no entry waits. An edit is accepted where it has the right words
-in the right file and section, or changes the right line; `beside the old line`: in the right section, where the line
-that it changes stays. What repeats or changes a line of the archive that was not
+`archive`: rules Dreams run on each workspace until no entry waits; `both` halves and those of `others`. An edit is
+accepted where it has the right words in the right file and section, or changes the right line; `beside the old line`: in
+the right section, where the line that it changes stays. What repeats or changes a line of the archive that was not
 written is a new line.
 
 `notes`: a backfill of each folder of notes. A memory is accepted where it has the words that the label of its line asks
@@ -73,7 +73,7 @@ def main() -> int:
     halves = HALVES if options.half == "both" else (options.half,)
     found: dict[str, Any] = {}
     for part in options.parts:
-        for half in halves:
+        for half in (*halves, *(("others",) if part == "archive" and options.half == "both" else ())):
             shown = options.show and half == "open"
             for language, counts in PARTS[part](half, shown).items():
                 found.setdefault(part, {}).setdefault(half, {})[language] = counts

@@ -181,7 +181,7 @@ def evidence_lines(entries: Sequence[EntryEvidence]) -> list[str]:
 def accept(state: State, ids: Sequence[str], everything: bool, text: str | None, yes: bool, dry_run: bool) -> None:
     """Make what waits active, and edits in their files. Only `--all` asks, as nobody may have read all of it.
 
-    What was accepted before is so already: that is said, and is no failure.
+    An item or a lesson that was accepted before is so already: that is said, and is no failure.
 
     \b
     Example:

@@ -41,7 +41,7 @@ _CHANGES = 0.55  # … changed
 _SURELY = 0.85  # … where the agent did not mark the fact
 _CLEAR = 1.4  # how much likelier than any other line
 _MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; where the agent marked the fact
-_ALIKE = 0.25  # share of words in common with a fact that tells a change, for a line to be asked about
+_ALIKE = 0.15  # share of words in common with a fact that tells a change, for a line to be asked about
 _LIST = 4  # more lines than that, of which a fact could change each, are a list of its kind
 _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earlier one says
 
@@ -160,7 +160,7 @@ class _Work:
         if found.repeats:
             return self._hold(line, f"it may repeat “{secrets.mask(found.repeats[0].text)}”")
         if not place.sure:
-            return self._hold(line, "no section is like it")
+            return self._hold(line, "its place is not sure")
         return self._make(line)
 
     def _hold(self, edit: LineEdit, why: str) -> str:
@@ -193,7 +193,7 @@ class _Work:
         maybe = [one for one in maybe if not _is_placeholder(one) and not another_number(one.text, fact.text)]
         if len(maybe) > _LIST:  # one more of a list of its kind
             return Verdict(repeats=repeats)
-        if not maybe and fact.mark is None and tells_change(fact):  # it says that something is otherwise: not of what
+        if not maybe and tells_change(fact):  # it says that something is otherwise: not of what
             maybe = [line for line, alike in near if alike >= _ALIKE]
         if fact.mark:  # what the agent marked waits only where it may be of the same one
             maybe = [one for one in maybe if not _says_more(fact.text, one)]
@@ -213,7 +213,8 @@ class _Work:
             return False
         if _says_more(text, line) and not _are_in_the_same_words(line.statement, text):
             return False
-        is_changed = fold(exchanged(text)[1]) in fold(line.text) if exchanged(text)[1] else False
+        instead = exchanged(fact.text)[1]
+        is_changed = bool(instead) and fold(instead) in fold(line.text)
         barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
         return self._is_of(line, fact) and not barred(line, text, self.owner)
 

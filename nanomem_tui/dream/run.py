@@ -216,7 +216,7 @@ class DreamRunner(DreamQueue):
             why_none += f"; {passed_over(lines)}"
         if queue.unread:
             why_none += f"; {unread.told([entry.cursor for entry in queue.unread])}"
-        raise NothingToDo("nothing to dream about", "", why_none)
+        raise NothingToDo(f"nothing to dream about: {why_none}")
 
     def _propose(
         self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch, *, whole_batch: bool = False

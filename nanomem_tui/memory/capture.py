@@ -33,7 +33,10 @@ MAX_MESSAGE = 4_000
 """Characters of a message that is read; a longer one is something pasted, not something said."""
 TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
 UNWANTED = "asked not to be remembered"
-TAKEN_BACK = "asked to be forgotten, not told; all that is known goes by `nanomem memory prune --older-than-days 0`"
+TAKEN_BACK = (
+    "a wish to forget: what it names waits in the inbox to be deleted; every trace of one thing goes by "
+    "`nanomem forget`, all that is known by `nanomem memory prune --older-than-days 0`"
+)
 DISABLED = "known, and disabled by a person: `nanomem memory enable` makes it count again"
 RECALLED = "it was recalled"
 NO_WORDS = "it does not say what to remember"

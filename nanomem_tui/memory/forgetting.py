@@ -6,7 +6,7 @@ nothing: accepting does, and that is undone as one change. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from nanomem_tui import clock
@@ -14,6 +14,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.language import wishes
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.message import Message
+from nanomem_tui.memory import superseded
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
@@ -105,15 +106,18 @@ def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
     return Row(waiting(row, WHY, finding="forget", forgets=target.id), None, WHY)
 
 
-def accepted(proposal: Item, target: Item | None) -> list[tuple[Item, Item]]:
-    """The rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still there.
+def accepted(proposal: Item, items: Mapping[str, Item]) -> list[tuple[Item, Item]]:
+    """The rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still there,
+    with those in whose place that one stands: they say what was so before.
 
     Raises BadInput when the memory says something else by now.
     """
+    target = items.get(target_of(proposal))
     gone = [(proposal, proposal._replace(is_deleted=True))]
     if target is None or target.is_deleted:
         return gone
     if f"{LABEL}{target.text}" != proposal.text:
         fix = f"reject this, or delete {target.id} as it is now"
         raise BadInput("that memory says something else by now", proposal.id, fix)
-    return [*gone, (target, target._replace(is_deleted=True))]
+    before = superseded.earlier(target, items)
+    return [*gone, *((row, row._replace(is_deleted=True)) for row in (target, *before))]

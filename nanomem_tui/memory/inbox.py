@@ -100,10 +100,10 @@ class Inbox:
         items: list[Item] = []
         for one in found:
             row = one.row
-            if isinstance(row, Item) and (target := forgetting.target_of(row)):
+            if isinstance(row, Item) and forgetting.target_of(row):
                 if text is not None:
                     raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
-                pairs = forgetting.accepted(row, self._store.snapshot.items.get(target))
+                pairs = forgetting.accepted(row, self._store.snapshot.items)
                 changes += [change_of("item", before, after) for before, after in pairs]
             elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
                 after = _accepted_item(row, text, clock.iso(now), known.expires_at)

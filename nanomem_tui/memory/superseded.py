@@ -66,6 +66,16 @@ def over(row: Row) -> list[str]:
     return [one for one in known if isinstance(one, str)] if isinstance(known, list) else []
 
 
+def earlier(row: Item, items: Mapping[str, Item]) -> list[Item]:
+    """The items in whose place a row stands, and those in whose place these stood, that are still there."""
+    marked = [(mark.by, one) for one in items.values() if not one.is_deleted and (mark := mark_of(one)) is not None]
+    found = {row.id: row}
+    while more := {one.id: one for by, one in marked if by in found and one.id not in found}:
+        found |= more
+    del found[row.id]
+    return [*found.values()]
+
+
 def words(mark: Superseded, tables: Mapping[str, Mapping[str, Row]]) -> str:
     """The mark in words: by what, when, why. `tables`: the rows of each layer by id."""
     row = tables.get(mark.layer or "item", {}).get(mark.by)

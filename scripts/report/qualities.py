@@ -151,6 +151,8 @@ def writing(found: Figures) -> Iterator[Measure]:
             yield Measure(f"{half}: {name} (of {counts[of]})", counts[name] / (counts[of] or 1), SHARE, at_least=True)
     for part, name, of, goal in (
         ("archive", "accepted", "edits", 0.85),
+        ("archive", "beside the old line", "edits", None),
+        ("archive", "right fact, wrong place", "edits", None),
         ("archive", "left", "lines worth nothing", None),
         ("notes", "memories accepted", "memories", 0.85),
         ("notes", "wanted notes kept", "wanted notes", None),

@@ -234,6 +234,19 @@ def test_said_again_it_is_one_proposal_and_a_rejected_one_can_be_made_again(ws: 
     assert len(ws.inbox.list()) == 1
 
 
+def test_what_is_forgotten_takes_along_what_was_so_before_and_an_undo_brings_all_back(ws: Workspace) -> None:
+    for said in ("I live in Porto", "I moved to Lisbon last week"):
+        turn(ws, said, **ANA)
+    before = {*ws.store.load("item").items}
+    turn(ws, "Please forget that I moved to Lisbon", **ANA)
+    (proposal,) = ws.inbox.list()
+    ws.inbox.accept([proposal.id])
+    assert [row.text for row in ws.store.load("item").items.values() if not row.is_deleted and row.id in before] == []
+    ws.undo()
+    left = [row.text for row in ws.store.load("item").items.values() if not row.is_deleted and row.id in before]
+    assert sorted(left) == ["I live in Porto", "I moved to Lisbon last week"]
+
+
 def test_what_was_changed_since_is_not_deleted_and_what_is_gone_is_no_failure(ws: Workspace) -> None:
     key = add(ws, "I smoke a pipe")
     turn(ws, "forget that I smoke a pipe")
