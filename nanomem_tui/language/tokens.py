@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from nanomem_tui.language import tables
 from nanomem_tui.language.stemming import stem
@@ -147,6 +148,16 @@ def query_weights(text: str, limit: int = 32) -> dict[str, float]:
         SINGLE_CHARACTER,
     )
     return {**dict(list(singles.items())[:limit]), **words}
+
+
+@lru_cache(1)
+def _vague() -> frozenset[str]:
+    return frozenset(tokens(tables.table("tokens")["vague"]))
+
+
+def is_vague(word: str) -> bool:
+    """Whether a token tells nothing of what a question is about: `like` of “what is the weather like?”."""
+    return word in _vague()
 
 
 def _query_runs(text: str) -> list[str]:

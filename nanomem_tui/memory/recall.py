@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.language.common_words import is_common
-from nanomem_tui.language.tokens import query_weights, tokens
+from nanomem_tui.language.tokens import is_vague, query_weights, tokens
 from nanomem_tui.memory import fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -262,7 +261,7 @@ class Recall:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
             pool = self._pool(question, words, many, layer_of, beside, slack)
             alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
-            if pool.is_strange:
+            if pool.is_strange and not question.whole:
                 alive = [one for one in alive if _answers(one, pool.words)]
             alive += fusion.unspoken(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
@@ -409,8 +408,8 @@ def _is_strange(words: Collection[str], has: Callable[[str], bool]) -> bool:
 
 def _answers(one: Candidate, words: Collection[str]) -> bool:
     """Whether a row may answer a question about something that nobody spoke of: it has more of it than words that
-    everybody uses, like `number`."""
-    return not all(map(is_common, set(tokens((one.of or one.item).text)).intersection(words)))
+    tell nothing, like `number`."""
+    return not all(map(is_vague, set(tokens((one.of or one.item).text)).intersection(words)))
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
