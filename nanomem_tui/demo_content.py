@@ -265,7 +265,7 @@ HISTORY: tuple[tuple[float, str, str], ...] = (
     (
         560,
         "cli:direct",
-        "- [permanent] Lantern uses uv, not pip\n- [durable] Always reply with the command first, then the reason",
+        "- [permanent] Lantern uses uv for packages\n- [durable] Always reply with the command first, then the reason",
     ),
     (480, "telegram:20417", "- [permanent] The cat is called Pixel"),
     (300, "slack:C0LANTERN", "- [correction] Database: PostgreSQL 16 on db.lantern.internal"),
