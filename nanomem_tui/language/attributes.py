@@ -231,7 +231,8 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
             slot = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
             of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
             denied = start if phrase.denies or of_people else slot
-            if _is_own(plain, start if of_people else slot, words) and not _is_denied(plain, denied, words):
+            upto = start + 1 if of_people and words.pattern("own").match(plain, start) else start if of_people else slot
+            if _is_own(plain, upto, words) and not _is_denied(plain, denied, words):
                 yield from _facts(phrase, found, sentence, words)
 
 
