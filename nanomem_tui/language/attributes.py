@@ -35,6 +35,7 @@ APART = 3
 """Words of a thing that may be named beside others; longer ones may share words."""
 MOST_KEY, MOST_VALUE = 5, 14
 """Words of an attribute and of its value; in Chinese and Japanese pairs of characters."""
+_PAUSE = re.compile(r"(?<!\d),|,(?!\d)|(?<=[\u4e00-\u9fff])(?<![叫是在为用姓：]) (?=[\u4e00-\u9fff])")
 _MARKS = " \t,;:!?。！？，；：~…\"'“”«»„*_`"
 
 
@@ -94,8 +95,9 @@ class Pack:
         self._replaced: dict[str, list[tuple[re.Pattern[str], str]]] = {}
 
     def plain(self, text: str) -> str:
-        """Return a text as the patterns are written, of the same length: Chinese in simplified characters."""
-        return simplified(text) if self._is_chinese else text
+        """Return a text as the patterns are written, of the same length: Chinese in simplified characters, with the
+        commas of Chinese, for which many type a blank."""
+        return _PAUSE.sub("，", simplified(text)) if self._is_chinese else text
 
     def pattern(self, name: str) -> re.Pattern[str]:
         """Return a pattern; one that the language has not is found nowhere."""
@@ -229,7 +231,8 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
             slot = min((found.start(name) for name in phrase.slots if found[name]), default=found.end())
             of_people = any(kind in OF_PEOPLE for kind in phrase.slots.values())
             denied = start if phrase.denies or of_people else slot
-            if _is_own(plain, start if of_people else slot, words) and not _is_denied(plain, denied, words):
+            upto = start + 1 if of_people and words.pattern("own").match(plain, start) else start if of_people else slot
+            if _is_own(plain, upto, words) and not _is_denied(plain, denied, words):
                 yield from _facts(phrase, found, sentence, words)
 
 
