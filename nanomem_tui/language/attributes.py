@@ -236,7 +236,9 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
 def _is_own(text: str, upto: int, words: Pack) -> bool:
     """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
     is_reported = words.pattern("reports").search(text, 0, upto) is not None
-    return not is_reported and _last("others", text, upto, words) <= _last("own", text, upto, words)
+    begun = words.pattern("own").match(text, upto)  # `Rex is old, and our cat Tom` names its own
+    own = begun.end() if begun is not None else _last("own", text, upto, words)
+    return not is_reported and _last("others", text, upto, words) <= own
 
 
 def _is_denied(text: str, upto: int, words: Pack) -> bool:
