@@ -73,7 +73,7 @@ class Pack:
 
     def __init__(self, language: str) -> None:
         body: dict[str, Any] = {}
-        for part in ("attributes", "words", "phrases", "slots"):
+        for part in ("attributes", "words", "phrases", "passing", "slots"):
             body = _merged(body, table(f"{part}-{language}"))
         common = table("attributes-common")
         self._body = body
@@ -173,7 +173,8 @@ class Pack:
 
     def _lines(self, table: str) -> list[str]:
         """The lines of a table; one that begins with two spaces goes on with that before it."""
-        lines = map(str.strip, self._body.get(table, "").replace("\n  ", "").splitlines())
+        body = self._body.get(table, "") + self._body.get(f"more_{table}", "")
+        lines = map(str.strip, body.replace("\n  ", "").splitlines())
         return [line for line in lines if line and line[0] != "#"]
 
     def _sentence(self, sentence: str) -> re.Pattern[str]:
