@@ -140,8 +140,8 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     for one in sorted(found, key=lambda one: own.find(one.text)):
         if (back := _back(one.text)) is not None:
             kept = kept[: -1 if back == 0 else None]  # of two sentences the second takes back a word of the first
-        elif _tells(one.text) and not _is_asked(one.text, own):
-            kept.append(one)
+        elif not _is_asked(one.text, own) and (said := one.text if _tells(one.text) else _before_a_question(one.text)):
+            kept.append(one._replace(text=said))
     return tuple(dict.fromkeys(kept))
 
 
@@ -182,6 +182,17 @@ def _beside_a_task(part: str) -> list[str]:
     heads = [part[:start] for start, _ in reversed(pieces)]
     tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？"))]
     return next(([one] for one in (*heads, *tails) if _is_said(one)), [])
+
+
+def _before_a_question(part: str) -> str:
+    """The statement before the first piece of a sentence that asks, though it has no mark for that; else nothing."""
+    if any(sign in part for sign in ':："“«„「『”'):
+        return ""
+    for found in _PIECES.finditer(part):
+        head, rest = part[: found.start()], part[found.end() :]
+        if remembering.is_question(rest) and not _is_tag(part, rest):
+            return head if _tells(head) and _is_said(head) else ""
+    return ""
 
 
 def _is_said(piece: str) -> bool:
