@@ -150,7 +150,7 @@ def _aside(text: str) -> Iterator[str]:
     or a task, or taken for chatter or a quotation. Nothing behind somebody else's words."""
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
-        part, parts = parts[0], parts[1:]
+        part, parts = _unled(parts[0]), parts[1:]
         reading = reader.read((part, *parts), language_in(text))[0]
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
         if is_asking and (said := _beside_a_task(part)):
@@ -163,6 +163,12 @@ def _aside(text: str) -> Iterator[str]:
             yield part
         elif reading.act in _OTHERS:
             return
+
+
+def _unled(part: str) -> str:
+    """A sentence without what leads to it (“bit about me: …”)."""
+    found = attributes.pack(language_in(part)).pattern("introduces").match(part)
+    return part[found.end() :] if found is not None else part
 
 
 def _least(act: str, part: str) -> float:
@@ -180,7 +186,7 @@ def _beside_a_task(part: str) -> list[str]:
     if not pieces or (part.endswith(("?", "？")) and _is_tag(part, part[pieces[-1][1] :])):
         return []
     heads = [part[:start] for start, _ in reversed(pieces)]
-    tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？"))]
+    tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？")) and not _has("composed", part)]
     return next(([one] for one in (*heads, *tails) if _is_said(one)), [])
 
 
