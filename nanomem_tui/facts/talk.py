@@ -26,14 +26,14 @@ MAX_SENTENCE = 400
 PLAY = "a song, a story, a game, a joke or a quotation"
 """Why a message is not read in which the one who speaks is not meant."""
 ORDERS = "it tells the model to drop its instructions"
-FAINT, WEAK, ALONE = 0.1, 0.25, 0.5
-"""How likely has to last: a piece beside a task that gives an attribute, a statement of the moment, a clause of a
-greeting alone."""
+FAINT, SLIGHT, WEAK, ALONE = 0.1, 0.2, 0.25, 0.5
+"""How likely has to last: a piece beside a task that gives an attribute, a statement of the moment that does, one that
+does not, a clause of a greeting alone."""
 _OTHERS = ("order", "quoted")
 """After a sentence of these nothing is the person's own for sure."""
 TAG = 4
 """Characters of a Chinese question after a comma that asks whether what is before it is so."""
-_SOFT = ("moment", "chatter", "remember")
+_SOFT = ("moment", "chatter", "remember", "correction")
 """What is a statement too where it may last."""
 OWN = 0.35
 """How likely words without quotation marks that read as others' have to last to be the person's own."""
@@ -174,7 +174,7 @@ def _unled(part: str) -> str:
 def _least(act: str, part: str) -> float:
     """How likely a sentence of an act that is none of what lasts has to last to be read."""
     if act in _SOFT:
-        return WEAK
+        return SLIGHT if attributes.attributes(part, language_in(part)) else WEAK
     return OWN if act == "quoted" and not _QUOTES.search(part) else 1.1
 
 
@@ -254,7 +254,9 @@ def taken_back(text: str) -> tuple[str, ...]:
 def _tells(sentence: str) -> bool:
     """Whether a sentence tells what is so, and may be kept."""
     plain = _plain(sentence)
-    if not plain or len(plain) > MAX_SENTENCE or _has("doubt", plain) or remembering.is_question(plain):
+    if not plain or len(plain) > MAX_SENTENCE or remembering.is_question(plain):
+        return False
+    if _has("doubt", plain) or _has("composed", plain):
         return False
     return not (holds_secret(sentence) or safety.is_recalled(sentence))
 
