@@ -35,8 +35,9 @@ TAG = 4
 """Characters of a Chinese question after a comma that asks whether what is before it is so."""
 _SOFT = ("moment", "chatter", "remember", "correction")
 """What is a statement too where it may last."""
-OWN = 0.35
-"""How likely words without quotation marks that read as others' have to last to be the person's own."""
+MARKED, OWN = 0.3, 0.35
+"""How likely words without quotation marks that read as others' have to last to be the person's own, where they give
+an attribute and where they do not."""
 _QUOTES = re.compile(r"[\"“”„«»「」『』:：‘]|(?<!\w)'|'(?!\w)")
 _PIECES = re.compile(r"\s*[,，;；]\s*|\s[–—-]\s")
 """Where a sentence goes on with something else."""
@@ -175,7 +176,9 @@ def _least(act: str, part: str) -> float:
     """How likely a sentence of an act that is none of what lasts has to last to be read."""
     if act in _SOFT:
         return SLIGHT if attributes.attributes(part, language_in(part)) else WEAK
-    return OWN if act == "quoted" and not _QUOTES.search(part) else 1.1
+    if act != "quoted" or _QUOTES.search(part):
+        return 1.1
+    return MARKED if attributes.attributes(part, language_in(part)) else OWN
 
 
 def _beside_a_task(part: str) -> list[str]:
