@@ -6,7 +6,8 @@ sentence is meant as a statement at all is told by the reader.
 
 People also say such things in passing, without a subject or in the middle of a longer clause (“based in Porto since
 2019, vegan btw”). A phrase fits any place of a sentence up to a stop, where the subject named last is the one who
-speaks and nothing before it in its clause denies it. Phrases are written as frames are.
+speaks and nothing before it in its clause denies it. Phrases are written as frames are, in `packs/phrases-en.toml`;
+those of a language that has many go on in `packs/passing-en.toml`.
 
 How a frame is written is told in `packs/attributes-common.toml`.
 """
@@ -237,7 +238,7 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
 def _is_own(text: str, upto: int, words: Pack) -> bool:
     """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
     is_reported = words.pattern("reports").search(text, 0, upto) is not None
-    begun = words.pattern("own").match(text, upto)  # `Rex is old, and our cat Tom` names its own
+    begun = words.pattern("begins").match(text, upto)  # `Rex is old, and our cat Tom` names its own
     own = begun.end() if begun is not None else _last("own", text, upto, words)
     return not is_reported and _last("others", text, upto, words) <= own
 
