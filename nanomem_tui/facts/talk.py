@@ -26,17 +26,18 @@ MAX_SENTENCE = 400
 PLAY = "a song, a story, a game, a joke or a quotation"
 """Why a message is not read in which the one who speaks is not meant."""
 ORDERS = "it tells the model to drop its instructions"
-FAINT, WEAK, ALONE = 0.1, 0.25, 0.5
-"""How likely has to last: a piece beside a task that gives an attribute, a statement of the moment, a clause of a
-greeting alone."""
+FAINT, SLIGHT, WEAK, ALONE = 0.1, 0.2, 0.25, 0.5
+"""How likely has to last: a piece beside a task that gives an attribute, a statement of the moment that does, one that
+does not, a clause of a greeting alone."""
 _OTHERS = ("order", "quoted")
 """After a sentence of these nothing is the person's own for sure."""
 TAG = 4
 """Characters of a Chinese question after a comma that asks whether what is before it is so."""
-_SOFT = ("moment", "chatter", "remember")
+_SOFT = ("moment", "chatter", "remember", "correction")
 """What is a statement too where it may last."""
-OWN = 0.35
-"""How likely words without quotation marks that read as others' have to last to be the person's own."""
+MARKED, OWN = 0.3, 0.35
+"""How likely words without quotation marks that read as others' have to last to be the person's own, where they give
+an attribute and where they do not."""
 _QUOTES = re.compile(r"[\"“”„«»「」『』:：‘]|(?<!\w)'|'(?!\w)")
 _PIECES = re.compile(r"\s*[,，;；]\s*|\s[–—-]\s")
 """Where a sentence goes on with something else."""
@@ -140,8 +141,8 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     for one in sorted(found, key=lambda one: own.find(one.text)):
         if (back := _back(one.text)) is not None:
             kept = kept[: -1 if back == 0 else None]  # of two sentences the second takes back a word of the first
-        elif _tells(one.text) and not _is_asked(one.text, own):
-            kept.append(one)
+        elif not _is_asked(one.text, own) and (said := one.text if _tells(one.text) else _before_a_question(one.text)):
+            kept.append(one._replace(text=said))
     return tuple(dict.fromkeys(kept))
 
 
@@ -150,7 +151,7 @@ def _aside(text: str) -> Iterator[str]:
     or a task, or taken for chatter or a quotation. Nothing behind somebody else's words."""
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
-        part, parts = parts[0], parts[1:]
+        part, parts = _unled(parts[0]), parts[1:]
         reading = reader.read((part, *parts), language_in(text))[0]
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
         if is_asking and (said := _beside_a_task(part)):
@@ -165,11 +166,19 @@ def _aside(text: str) -> Iterator[str]:
             return
 
 
+def _unled(part: str) -> str:
+    """A sentence without what leads to it (“bit about me: …”)."""
+    found = attributes.pack(language_in(part)).pattern("introduces").match(part)
+    return part[found.end() :] if found is not None else part
+
+
 def _least(act: str, part: str) -> float:
     """How likely a sentence of an act that is none of what lasts has to last to be read."""
     if act in _SOFT:
-        return WEAK
-    return OWN if act == "quoted" and not _QUOTES.search(part) else 1.1
+        return SLIGHT if attributes.attributes(part, language_in(part)) else WEAK
+    if act != "quoted" or _QUOTES.search(part):
+        return 1.1
+    return MARKED if attributes.attributes(part, language_in(part)) else OWN
 
 
 def _beside_a_task(part: str) -> list[str]:
@@ -180,8 +189,19 @@ def _beside_a_task(part: str) -> list[str]:
     if not pieces or (part.endswith(("?", "？")) and _is_tag(part, part[pieces[-1][1] :])):
         return []
     heads = [part[:start] for start, _ in reversed(pieces)]
-    tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？"))]
+    tails = [part[end:] for _, end in pieces if not part.endswith(("?", "？")) and not _has("composed", part)]
     return next(([one] for one in (*heads, *tails) if _is_said(one)), [])
+
+
+def _before_a_question(part: str) -> str:
+    """The statement before the first piece of a sentence that asks, though it has no mark for that; else nothing."""
+    if any(sign in part for sign in ':："“«„「『”'):
+        return ""
+    for found in _PIECES.finditer(part):
+        head, rest = part[: found.start()], part[found.end() :]
+        if remembering.is_question(rest) and not _is_tag(part, rest):
+            return head if _tells(head) and _is_said(head) else ""
+    return ""
 
 
 def _is_said(piece: str) -> bool:
@@ -237,7 +257,9 @@ def taken_back(text: str) -> tuple[str, ...]:
 def _tells(sentence: str) -> bool:
     """Whether a sentence tells what is so, and may be kept."""
     plain = _plain(sentence)
-    if not plain or len(plain) > MAX_SENTENCE or _has("doubt", plain) or remembering.is_question(plain):
+    if not plain or len(plain) > MAX_SENTENCE or remembering.is_question(plain):
+        return False
+    if _has("doubt", plain) or _has("composed", plain):
         return False
     return not (holds_secret(sentence) or safety.is_recalled(sentence))
 

@@ -51,7 +51,7 @@ def answered(question: str, answer: str) -> str:
     if not plain.endswith(("?", "？")):
         return ""
     words = attributes.pack(language_of(question))
-    said = re.split(r"[,.;:!?，。；：！？]\s*", straight(answer).strip(), maxsplit=1)[0]
+    said = re.split(r"[,;!?，。；：！？]\s*|[.:](?:\s+|$)", straight(answer).strip(), maxsplit=1)[0]
     said = words.pattern("answer").sub("", said).strip()
     for pattern, statement in words.replacements("replies"):
         if 0 < len(said) <= MAX_ANSWER and (found := pattern.search(simplified(plain))) is not None:

@@ -6,7 +6,8 @@ sentence is meant as a statement at all is told by the reader.
 
 People also say such things in passing, without a subject or in the middle of a longer clause (“based in Porto since
 2019, vegan btw”). A phrase fits any place of a sentence up to a stop, where the subject named last is the one who
-speaks and nothing before it in its clause denies it. Phrases are written as frames are.
+speaks and nothing before it in its clause denies it. Phrases are written as frames are, in `packs/phrases-en.toml`;
+those of a language that has many go on in `packs/passing-en.toml`.
 
 How a frame is written is told in `packs/attributes-common.toml`.
 """
@@ -74,7 +75,7 @@ class Pack:
 
     def __init__(self, language: str) -> None:
         body: dict[str, Any] = {}
-        for part in ("attributes", "words", "phrases", "slots"):
+        for part in ("attributes", "words", "phrases", "passing", "slots"):
             body = _merged(body, table(f"{part}-{language}"))
         common = table("attributes-common")
         self._body = body
@@ -175,7 +176,8 @@ class Pack:
 
     def _lines(self, table: str) -> list[str]:
         """The lines of a table; one that begins with two spaces goes on with that before it."""
-        lines = map(str.strip, self._body.get(table, "").replace("\n  ", "").splitlines())
+        body = self._body.get(table, "") + self._body.get(f"more_{table}", "")
+        lines = map(str.strip, body.replace("\n  ", "").splitlines())
         return [line for line in lines if line and line[0] != "#"]
 
     def _sentence(self, sentence: str) -> re.Pattern[str]:
@@ -239,7 +241,9 @@ def _in_passing(sentence: str, words: Pack) -> Iterator[Attribute]:
 def _is_own(text: str, upto: int, words: Pack) -> bool:
     """Whether the subject named last before a place of a text is the one who speaks, in words that are not reported."""
     is_reported = words.pattern("reports").search(text, 0, upto) is not None
-    return not is_reported and _last("others", text, upto, words) <= _last("own", text, upto, words)
+    begun = words.pattern("begins").match(text, upto)  # `Rex is old, and our cat Tom` names its own
+    own = begun.end() if begun is not None else _last("own", text, upto, words)
+    return not is_reported and _last("others", text, upto, words) <= own
 
 
 def _is_denied(text: str, upto: int, words: Pack) -> bool:

@@ -18,7 +18,7 @@ LABELS = [
     json.loads(line) for path in sorted(OPEN.glob("facts-*.jsonl")) for line in path.read_text("utf-8").splitlines()
 ]
 TAUGHT = Path(__file__).resolve().parents[2] / "scripts" / "language" / "taught"
-FOUND = {"en": 0.38, "zh": 0.8, "zh2": 0.9, "more": 0.55}
+FOUND = {"en": 0.58, "en2": 0.9, "zh": 0.8, "zh2": 0.9, "more": 0.55}
 """How much is found of what people say in passing, in words of their own (`taught/facts-*.jsonl`)."""
 LANGUAGES = ("de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh")
 SAID = [
@@ -168,6 +168,8 @@ def test_a_phrase_in_passing_is_of_the_one_who_speaks() -> None:
     assert attributes("my sister, based in Ghent, is vegan", "en") == []
     assert attributes("I'm not based in Ghent", "en") == []
     assert attributes("she said I'm allergic to nuts", "en") == []
+    said = attributes("My husband Raj is a GP and our cat Tom is old", "en")
+    assert [(one.key, one.value) for one in said] == [("husband's name", "Raj"), ("cat's name", "Tom")]
 
 
 def _says(text: str, fact: dict[str, Any]) -> bool:
