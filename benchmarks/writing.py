@@ -8,8 +8,8 @@ holds the words that a label asks for and none that it bars. `ends no other`: of
 statement is new in a memory of those of the others, which have nothing to do with it, and should end none of them.
 
 `archive`: rules Dreams run on each workspace until no entry waits; `both` halves and those of `others`. An edit is
-accepted where it has the right words in the right file and section, or changes the right line; `beside the old line`: in
-the right section, where the line that it changes stays. What repeats or changes a line of the archive that was not
+accepted where it has the right words in the right file and section, or changes the right line; `beside the old line`:
+in the right section, where the line that it changes stays. What repeats or changes a line of the archive that was not
 written is a new line.
 
 `notes`: a backfill of each folder of notes. A memory is accepted where it has the words that the label of its line asks

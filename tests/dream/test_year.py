@@ -94,7 +94,8 @@ def check_year(tmp_path: Path, entries: Sequence[HistoryEntry], batches: Sequenc
         anew = sum(len(result.edits) for result in again)
         assert 100 * anew <= sum(len(result.edits) for result in results)
         assert anew or on.texts() == ends[-1][0]
-        assert len(on.review.waiting()) <= 1.02 * len(refused)  # a line that is there now may be asked about too
+        # A line that is there now may be asked about too, or for another section.
+        assert len(on.review.waiting()) <= 1.06 * len(refused)
         assert len(on.dreams.commits()) >= commits
         assert git(on.paths.workspace, "fsck", "--strict") == ""
     assert all(end == ends[0] for end in ends)
