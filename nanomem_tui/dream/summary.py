@@ -18,9 +18,8 @@ from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.language import corrections, injection, reader, secrets
+from nanomem_tui.language import corrections, injection, reader, remembering, secrets
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.remembering import sentences as sentences_of
 from nanomem_tui.language.spoken import ended, without_speaker
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.unwanted import is_unwanted
@@ -190,18 +189,19 @@ def refused(text: str) -> str:
 
 def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
     """(mark, words, whether they stand for themselves) of each sentence of a message that tells what lasts."""
-    sentences = sentences_of(text)
+    sentences = remembering.sentences(text)
     found = []
     readings = reader.read(sentences, language_of(text)) if sentences else []
     for sentence, (act, kind, lasting) in zip(sentences, readings, strict=True):
-        explicit = act in ("remember", "rule") or (act == "correction" and lasting >= _SOON)
+        said = remembering.read(sentence) if act == "remember" else None
+        wished = said is not None and said.explicit and said.intent not in ("remember", "rule")  # in words of a wish
+        wished = wished or (act == "rule" and corrections.is_for_good(sentence))
+        explicit = wished or (act == "rule" and lasting >= _LASTS) or (act == "correction" and corrects)
         words = " ".join(without_speaker(sentence, capital=False).split())
         soon = kind == "episodic" and "today" in cues_of(words)
         if act not in ("question", "forget") and (explicit or lasting >= (_SOON if soon else _LASTS)):
-            mark = (
-                "correction" if corrects or act == "correction" or (act != "remember" and ended(words)) else "durable"
-            )
-            if mark == "durable" and (explicit or kind == "preference"):
+            mark = "correction" if corrects or (not wished and ended(words)) else "durable"
+            if mark == "durable" and wished:
                 mark = "permanent"
             elif mark == "durable" and soon:
                 mark = "ephemeral"

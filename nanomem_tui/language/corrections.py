@@ -93,6 +93,15 @@ def _is_none(line: str, found: re.Match[str]) -> bool:
     return bool(_pattern("task").search(sentence) or (found["orders"] and _pattern("once").search(sentence)))
 
 
+def is_for_good(sentence: str) -> bool:
+    """Whether a sentence says in so many words that it holds from now on: “from now on …”, “以后都…”.
+
+    >>> is_for_good("From now on reply in German"), is_for_good("Keep going for it!")
+    (True, False)
+    """
+    return _pattern("now_on").match(simplified(" ".join(sentence.split()))) is not None
+
+
 def _of_all_answers(line: str) -> str:
     """The topic of a wish for all answers to come (“from now on, answer in French”); empty when it is none."""
     found = _pattern("now_on").match(line)

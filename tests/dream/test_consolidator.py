@@ -212,7 +212,7 @@ def test_an_archive_that_ends_torn_is_mended_first(ws: Workspace, home: Home) ->
     [
         ("Remember that my car is parked at the station", "permanent", "my car is parked at the station"),
         ("From now on reply in German.", "permanent", "From now on reply in German."),
-        ("I prefer window seats.", "permanent", "I prefer window seats."),
+        ("I prefer window seats.", "durable", "I prefer window seats."),
         ("记住我女儿对花生过敏", "permanent", "我女儿对花生过敏"),
         ("We decided to use PostgreSQL 16.", "durable", "We decided to use PostgreSQL 16."),
         ("My birthday is 3 May.", "durable", "My birthday is 3 May."),
