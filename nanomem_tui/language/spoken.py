@@ -60,6 +60,9 @@ def exchanged(text: str) -> tuple[str, str]:
         at = said.find(f" {words[0]} ") if len(words) > 1 else -1
         if at >= 0:  # they begin alike: `with Otis, not with Kone`
             return wrong, said[at + 1 :]
+        key, _, value = said.rpartition(": ")
+        if key and len(value.split()) <= len(words) + 1:  # `Owner: Lena, not Tom`
+            return wrong, _cut(value)
         last = _cut(said).split()[-1]
         return (wrong, last) if len(words) == 1 and (wrong[:1].isupper() and last[:1].isupper()) else ("", "")
     if (found := _pattern("moved").search(text)) and "change" in statement(text).marks | cues_of(text):
