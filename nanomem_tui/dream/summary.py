@@ -36,7 +36,7 @@ _ASKED = 160
 _SENDER = 80
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
 _NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): +")
-_LASTS, _SOON = 0.5, 0.12  # how likely a sentence has to last; one of the days to come
+_LASTS, _SOON = 0.7, 0.12  # how likely a sentence has to last; one of the days to come
 _BACK = re.compile(r"(?:it|that|this|they|these|he|she|es|das|eso|esto|это|ça|それ|这|那)\b", re.IGNORECASE)
 """How a sentence begins that says nothing without the one before it."""
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
