@@ -20,6 +20,7 @@ from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import corrections, injection, reader, remembering, secrets
 from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.lines import read as read_line
 from nanomem_tui.language.spoken import ended, without_speaker
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.unwanted import is_unwanted
@@ -37,6 +38,8 @@ _SENDER = 80
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
 _NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): +")
 _LASTS, _SOON = 0.7, 0.12  # how likely a sentence has to last; one of the days to come
+_NOTED = 0.5  # … and where it stands in notes, without the talk around it
+_PLAIN = 0.92  # … to be taken for a statement whatever it would be in notes
 _BACK = re.compile(r"(?:it|that|this|they|these|he|she|es|das|eso|esto|это|ça|それ|这|那)\b", re.IGNORECASE)
 """How a sentence begins that says nothing without the one before it."""
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
@@ -192,21 +195,42 @@ def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
     sentences = remembering.sentences(text)
     found = []
     readings = reader.read(sentences, language_of(text)) if sentences else []
-    for sentence, (act, kind, lasting) in zip(sentences, readings, strict=True):
-        said = remembering.read(sentence) if act == "remember" else None
-        wished = said is not None and said.explicit and said.intent not in ("remember", "rule")  # in words of a wish
-        wished = wished or (act == "rule" and corrections.is_for_good(sentence))
-        explicit = wished or (act == "rule" and lasting >= _LASTS) or (act == "correction" and corrects)
+    for sentence, reading in zip(sentences, readings, strict=True):
         words = " ".join(without_speaker(sentence, capital=False).split())
-        soon = kind == "episodic" and "today" in cues_of(words)
-        if act not in ("question", "forget") and (explicit or lasting >= (_SOON if soon else _LASTS)):
-            mark = "correction" if corrects or (not wished and ended(words)) else "durable"
-            if mark == "durable" and wished:
+        is_wish = _is_wish(sentence, reading.act)
+        if reading.act in ("question", "forget"):
+            continue
+        if is_wish or (reading.act == "correction" and corrects) or _lasts(words, reading):
+            if corrects or (ended(words) and not is_wish):
+                mark = "correction"
+            elif is_wish:
                 mark = "permanent"
-            elif mark == "durable" and soon:
-                mark = "ephemeral"
-            found.append((mark, words, explicit or _BACK.match(words) is None))
+            else:
+                mark = "ephemeral" if _is_soon(words, reading) else "durable"
+            found.append((mark, words, is_wish or _BACK.match(words) is None))
     return found
+
+
+def _is_wish(sentence: str, act: str) -> bool:
+    """Whether a person says in so many words that something is to be remembered, or holds from now on."""
+    said = remembering.read(sentence) if act == "remember" else None
+    if said is not None and said.explicit and said.intent not in ("remember", "rule"):
+        return True
+    return act == "rule" and corrections.is_for_good(sentence)
+
+
+def _is_soon(words: str, reading: reader.Reading) -> bool:
+    return reading.kind == "episodic" and "today" in cues_of(words)
+
+
+def _lasts(words: str, reading: reader.Reading) -> bool:
+    """Whether a sentence tells what lasts: plainly, or as it would be noted, without the talk around it."""
+    act, _, lasting = reading
+    if act not in ("rule", "remember", "chatter", "moment") and lasting >= _PLAIN:
+        return True
+    if (_is_soon(words, reading) and lasting >= _SOON) or (act == "fact" and lasting >= _NOTED and ended(words)):
+        return True
+    return lasting >= _LASTS and read_line(f"- {words}").lasting >= _NOTED
 
 
 def rememberable(messages: Sequence[Message]) -> list[Message]:
