@@ -216,7 +216,7 @@ def _is_wish(sentence: str, act: str) -> bool:
     said = remembering.read(sentence) if act == "remember" else None
     if said is not None and said.explicit and said.intent not in ("remember", "rule"):
         return True
-    return act == "rule" and corrections.is_for_good(sentence)
+    return act == "rule" and corrections.is_for_good(sentence) and read_line(f"- {sentence}").label == "rule"
 
 
 def _is_soon(words: str, reading: reader.Reading) -> bool:
