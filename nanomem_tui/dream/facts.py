@@ -137,7 +137,8 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
                 continue
             other = "" if about == owner or found.person else about
             told, held = spoken.with_subject(found.text, other) if other else found.text, found.held
-            if told != found.text and not here and not (found.mark and before == other):  # or of the owner
+            if told != found.text and not here and not (found.mark and before == other):
+                # It may tell of the one whom an earlier line names, or of the owner.
                 told, held = (told if found.mark else found.text), held or WHOM
             elif told == found.text and not found.person and spoken.with_subject(told, before) != told:
                 told = spoken.with_subject(told, before)
