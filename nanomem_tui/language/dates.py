@@ -193,9 +193,9 @@ def _turned(day: date, found: re.Match[str], kind: str) -> str:
         return f"{year}年{int(month)}月"
     if kind == "zh_year":
         return f"{_away(day, 'year', turns[words[0]])}年"
-    if not _is_phrase(found, words):
+    if (meant := phrase(found)) is None:
         return ""
-    unit, turn = (meanings("phrases").get(words) or meanings("joined_phrases")[words]).split()
+    unit, turn = meant
     return f"{'week of ' if unit == 'week' else ''}{_away(day, unit, turn)}"
 
 
@@ -223,6 +223,17 @@ def _named(day: date, unit: str, turn: int) -> str:
         year = day.year + {-1: -(month >= day.month), 0: 0, 1: month <= day.month}[turn]
         return f"in {year}-{month:02}"
     return f"{_LEADS[unit]} {_away(day, unit, turn)}"
+
+
+def phrase(found: re.Match[str]) -> tuple[str, int] | None:
+    """Return the unit of a phrase of another language than English and how many of it are meant: ("day", 1) of
+    `mañana`; None where it is none."""
+    words = found[0].casefold()
+    meant = meanings("phrases").get(words) or meanings("joined_phrases").get(words)
+    if meant is None or not _is_phrase(found, words):
+        return None
+    unit, turn = meant.split()
+    return unit, int(turn)
 
 
 def _is_phrase(found: re.Match[str], words: str) -> bool:

@@ -1,6 +1,7 @@
-"""The last day on which each relative date of a text still reads right: English, Chinese, Japanese, Thai.
+"""The last day on which each relative date of a text still reads right.
 
-Its words are in `packs/dates.toml`, with what makes one no date at all (a habit, a quotation, a name). Pure; the
+Its words are in `packs/dates.toml`, with what makes one no date at all (a habit, a quotation, a name): those of English,
+Chinese, Japanese and Thai as single expressions, of the other languages the phrases that a Dream dates. Pure; the
 reference is the day on which the text was said, never the clock.
 """
 
@@ -35,7 +36,10 @@ def told(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
 
 
 def _of_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:
-    if not pattern("passing").search(text) or pattern("named_date").search(text):
+    if pattern("named_date").search(text):
+        return
+    if not pattern("passing").search(text):
+        yield from _of_phrases(text, said)
         return
     for sentence in re.split(r"(?<=[.!?;\n])\s+|(?<=[。！？；\n])", pattern("kept_files").sub(" ", text)):
         if pattern("custom").search(sentence):
@@ -53,6 +57,20 @@ def _of_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:
             before = pattern("since").search(sentence[max(0, found.start() - 40) : found.start()])
             lasting = before is not None or pattern("since_behind").match(sentence, found.end()) is not None
             yield Told(found[0].strip(), until, is_ahead, lasting)
+
+
+def _of_phrases(text: str, said: date) -> Iterator[Told]:
+    """The same of `morgen`, `la semaine prochaine`, `내일`, …"""
+    for sentence in re.split(r"(?<=[.!?;\n])\s+", pattern("kept_files").sub(" ", text)):
+        if pattern("routine").search(sentence):
+            continue
+        for found in pattern("any").finditer(sentence):
+            if (meant := dates.phrase(found)) is None:
+                continue
+            unit, turn = meant
+            until = said + timedelta(days=max(0, turn)) if unit == "day" else _last_day(said, unit, turn)
+            lasting = pattern("since").search(sentence[max(0, found.start() - 40) : found.start()]) is not None
+            yield Told(found[0].strip(), until, turn >= 0, lasting)
 
 
 def _is_written(found: re.Match[str]) -> bool:

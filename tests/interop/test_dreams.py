@@ -62,7 +62,7 @@ def test_its_log_shows_the_lines_of_our_dream_and_ours_those_of_its(agent: Agent
 
 def test_taking_back_an_older_dream_keeps_what_the_agents_own_command_loses(agent: Agent, ws: Any) -> None:
     """The same Dream, taken back by us and by the agent, on the same home."""
-    remember(agent, "- [durable] User keeps two cats")
+    remember(agent, "- [permanent] User keeps two cats")
     ws.dream.run()
     later = b"two cats"
     before, cursor = texts(agent), (agent.workspace / "memory/.dream_cursor").read_text()

@@ -69,7 +69,7 @@ def test_our_edit_is_not_taken_for_its_own(agent: Agent, ws: Any) -> None:
 
 def test_our_dream_is_one_of_its_dreams(agent: Agent, ws: Any) -> None:
     before = agent.git("rev-parse", "HEAD").strip()
-    entry = {"cursor": 283, "timestamp": "2025-09-13 09:00", "content": "- [durable] user keeps two cats"}
+    entry = {"cursor": 283, "timestamp": "2025-09-13 09:00", "content": "- [permanent] User keeps two cats"}
     with (agent.workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as history:
         history.write(json.dumps(entry) + "\n")
     (agent.workspace / "memory" / ".cursor").write_text("283", encoding="utf-8")
