@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import NamedTuple
 
-from nanomem_tui.language.compare import Comparison, compared, language_of_both, shares_of
+from nanomem_tui.language.compare import Comparison, compared, language_of_both, likeness, shares_of
 from nanomem_tui.language.statement import UNSPACED, Statement, statement
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, Row, fact_of, identity_of_item
@@ -256,7 +256,7 @@ def said_again(older: str, newer: str) -> Comparison:
     if shares["same"] >= LEAST_TURNED and (turned := compared(newer, older)).relation == "same":
         return turned
     opposed = shares["newer"] + shares["denial"]
-    if judged.relation == "unsure" and opposed > shares["same"]:
+    if judged.relation == "unsure" and opposed > max(shares["same"], likeness(older, newer)):
         return Comparison("unsure", opposed)
     return Comparison("different", shares["different"])
 

@@ -9,7 +9,7 @@ holds the lines of one day and carries its date. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +18,7 @@ from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.language import corrections, injection, reader, remembering, secrets
+from nanomem_tui.language import corrections, injection, reader, remembering, secrets, small_talk
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.lines import read as read_line
 from nanomem_tui.language.spoken import ended, without_speaker
@@ -40,6 +40,7 @@ _NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0
 _LASTS, _SOON = 0.7, 0.12  # how likely a sentence has to last; one of the days to come
 _NOTED = 0.5  # … and where it stands in notes, without the talk around it
 _PLAIN = 0.92  # … to be taken for a statement whatever it would be in notes
+_WORTH, _WORTHLESS = 0.65, 0.3  # how likely a sentence of talk between people has to be worth a note; and a wish there
 _BACK = re.compile(r"(?:it|that|this|they|these|he|she|es|das|eso|esto|это|ça|それ|这|那)\b", re.IGNORECASE)
 """How a sentence begins that says nothing without the one before it."""
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
@@ -111,6 +112,7 @@ class RulesSummariser:
         kept = {message.index for message in rememberable(wanted)}
         roles = {"user", "assistant"} if self._settings.capture_assistant else {"user"}
         senders = {_sender(message) for message in wanted if message.role == "user"} - {""}
+        is_talk = _is_small_talk([message.content for message in wanted if message.role == "user"])
         lines: dict[str, Line] = {}
         left_out: list[LeftOut] = []
         for number, message in enumerate(wanted):
@@ -120,14 +122,14 @@ class RulesSummariser:
                 asked = message.role == "user" and is_unwanted(message.content)
                 left_out += [LeftOut(message.index, _short(message.content), UNWANTED)] if asked else []
             elif message.role in roles:
-                said, not_said = self._said(message, _sender(message) if len(senders) > 1 else "")
+                said, not_said = self._said(message, _sender(message) if len(senders) > 1 else "", is_talk=is_talk)
                 left_out += not_said
                 for line in said:
                     lines.setdefault(safety.normal(line.text), line)
         ended = [ending(wanted)] if wanted else []
         return Summary(ends[-1], (*lines.values(), *ended), tuple(left_out))
 
-    def _said(self, message: Message, sender: str) -> tuple[list[Line], list[LeftOut]]:
+    def _said(self, message: Message, sender: str, *, is_talk: bool) -> tuple[list[Line], list[LeftOut]]:
         """The facts of one message, and what is left out of it for a reason that is worth telling."""
         text, index = message.content, message.index
         speaker, text = _speaker(text)
@@ -140,7 +142,7 @@ class RulesSummariser:
             return [], [LeftOut(index, _short(text), "it was recalled, not said")]
         correction = corrections.detect(text, self._settings)
         corrects = correction is not None and not correction.is_standing
-        facts = _facts(_FENCED.sub("\n", text), corrects=corrects)
+        facts = _facts(_FENCED.sub("\n", text), corrects=corrects, is_talk=is_talk)
         if why := injection.reason(text):  # what stands beside an order is part of it
             return [], [LeftOut(index, _short(text), f"the message {why}")]
         guarded = bool(facts) and bool(secrets.find(text))
@@ -190,17 +192,28 @@ def refused(text: str) -> str:
     return "it was recalled, not said" if safety.is_recalled(text) else ""
 
 
-def _facts(text: str, *, corrects: bool) -> list[tuple[str, str, bool]]:
-    """(mark, words, whether they stand for themselves) of each sentence of a message that tells what lasts."""
+def _is_small_talk(texts: Iterable[str]) -> bool:
+    """Whether messages are talk between people."""
+    return small_talk.is_small_talk([reading for text in texts for _, reading in _read(text[:MAX_MESSAGE])])
+
+
+def _read(text: str) -> list[tuple[str, reader.Reading]]:
+    """The sentences of a message, and what each is."""
     sentences = remembering.sentences(text)
+    return list(zip(sentences, reader.read(sentences, language_of(text)), strict=True)) if sentences else []
+
+
+def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, bool]]:
+    """(mark, words, whether they stand for themselves) of each sentence of a message that tells what lasts."""
     found = []
-    readings = reader.read(sentences, language_of(text)) if sentences else []
-    for sentence, reading in zip(sentences, readings, strict=True):
+    for sentence, reading in _read(text):
         words = " ".join(without_speaker(sentence, capital=False).split())
-        is_wish = _is_wish(sentence, reading.act)
+        worth = small_talk.worth(words, reading) if is_talk else 1.0
+        is_wish = _is_wish(sentence, reading.act) and worth >= _WORTHLESS
         if reading.act in ("question", "forget"):
             continue
-        if is_wish or (reading.act == "correction" and corrects) or _lasts(words, reading):
+        lasts = worth >= _WORTH if is_talk else _lasts(words, reading)
+        if is_wish or (reading.act == "correction" and corrects) or lasts:
             if corrects or (ended(words) and not is_wish):
                 mark = "correction"
             elif is_wish:

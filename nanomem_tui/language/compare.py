@@ -119,12 +119,24 @@ def shares_of(a: str, b: str) -> Mapping[str, float]:
     if _has("strange", f"{a} {b}"):
         return {relation: float(relation == "different") for relation in RELATIONS}
     found = align(one, other)
-    shares = ruled(one, other, found, related(pack("pairs").shares({*of_pair(one, other, found)})))
+    shares = ruled(one, other, found, _learned(one, other, found))
     if shares["newer"] and _has_one_value(one, other, found):
         shares = _surely(shares, "newer")
     elif shares["denial"] and _is_denied_in_the_same_words(one, other, found):
         shares = _surely(shares, "denial")
     return shares if are_signs_equal else _without(shares, {"same"})
+
+
+@lru_cache(2048)
+def likeness(a: str, b: str) -> float:
+    """Return how likely two statements look to say the same, whatever tells them apart."""
+    language = language_of_both(a, b)
+    one, other = statement(a[:LONGEST], language), statement(b[:LONGEST], language)
+    return _learned(one, other, align(one, other))["same"]
+
+
+def _learned(one: Statement, other: Statement, found: Aligned) -> dict[str, float]:
+    return related(pack("pairs").shares({*of_pair(one, other, found)}))
 
 
 def related(shares: dict[str, float]) -> dict[str, float]:

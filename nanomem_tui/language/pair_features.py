@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nanomem_tui.language.statement import UNSPACED, Statement, Token, statement
 from nanomem_tui.language.values import Value, match_values
 
-VERSION = 2
+VERSION = 3
 """Changes when the features do: a pack of another version is made anew."""
 MARKS = (
     "not", "lack", "end", "change", "now", "lately", "also", "hedge", "hearsay", "past", "formerly", "future", "once",
@@ -137,6 +137,7 @@ def of_pair(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
     yield f"new {bool(found.values_right or tells)} denied {denied} ended {ended} {bool(found.right)}"
     if one.subject == "me" and other.subject == "name" and "me" in other.who:
         yield "roles"
+    yield from _of_attribute(one, other, found)
     yield from _of_ends(one, other, found, level)
     whole, part = ratio(one.normal, other.normal), partial_ratio(one.normal, other.normal)
     yield f"ratio {int(whole // 10)}"
@@ -171,6 +172,29 @@ def _of_slot(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
         are_moved = sorted(one.words) == sorted(other.words)
         order = "same" if one.words == other.words else "turned" if are_turned(one, other) else "moved"
         yield f"order {order if are_moved else ''}"
+
+
+def _of_attribute(one: Statement, other: Statement, found: Aligned) -> Iterator[str]:
+    """How much of what each gives a value of, and of the value, the other has: a phone, and which one."""
+    ours = _split(one, [token for token, _ in found.both], found.left, found.values_left)
+    theirs = _split(other, [token for _, token in found.both], found.right, found.values_right)
+    several = state_of(one.has_several, other.has_several)
+    for name, split in (("a", ours), ("b", theirs)):
+        if split:
+            yield f"attribute {name} {split}"
+            yield f"attribute {name} {split} several {several}"
+    if ours or theirs:
+        yield f"attribute {ours or 'none'} {theirs or 'none'}"
+        yield f"attribute {ours or 'none'} {theirs or 'none'} several {several}"
+
+
+def _split(side: Statement, both: Sequence[Token], alone: Sequence[Token], values: Sequence[Value]) -> str:
+    """How much of its attribute and of its value a statement shares; "" where it has not that form."""
+    if not side.value_at:
+        return ""
+    before = [sum(token.at < side.value_at for token in tokens) for tokens in (both, alone)]
+    behind = [len(both) - before[0], len(alone) - before[1] + sum(value.start >= side.value_at for value in values)]
+    return " of ".join("none" if not shared else "some" if left else "all" for shared, left in (before, behind))
 
 
 def are_turned(one: Statement, other: Statement) -> bool:

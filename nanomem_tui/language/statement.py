@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nanomem_tui.language import tables
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.simplified import without_accents
+from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import Value, values
 
 UNSPACED = ("zh", "ja")
@@ -31,7 +32,11 @@ class Token(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement in the parts that are compared."""
+    """A statement in the parts that are compared.
+
+    `value_at`: where what it gives as a value begins, `Lisbon` of “my home is Lisbon” and “Home: Lisbon”, 0 where it has no
+    such form; `has_several`: it is of what one has several of, hobbies, allergies.
+    """
 
     language: str
     normal: str
@@ -42,6 +47,8 @@ class Statement(NamedTuple):
     subject: str
     values: tuple[Value, ...]
     asks: bool
+    value_at: int = 0
+    has_several: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -167,6 +174,7 @@ def statement(text: str, language: str = "") -> Statement:
         marks.append("end")
     if "change" in marks and "formerly" not in marks:
         marks = [mark for mark in marks if mark != "past"]  # it was moved
+    slot = _pattern(f"slot_{language}" if language in ("zh", "ja", "ko") else "slot").match(plain)
     normal = re.sub(r"[\W_]+", "" if language in UNSPACED else " ", lower).strip()
     return Statement(
         language=language,
@@ -178,6 +186,8 @@ def statement(text: str, language: str = "") -> Statement:
         subject=_subject(tokens, who, plain, language),
         values=found,
         asks=text.rstrip().endswith(("?", "？")),
+        value_at=slot.end() if slot else 0,
+        has_several=slot is not None and "several" in cues_of(slot[0]),
     )
 
 
