@@ -4,9 +4,9 @@
 
 Each folder of `memories/` is the memory of one person, said over eleven months on one private chat. `duplicates`: of
 the pairs that stand in one cluster, how many say the same, and how many of those that do are offered. `conflicts`: the
-same of the pairs that cannot both hold. `asked about`: of the memories with a finding of another kind (a secret, an order,
-a date that is over, a line of the person's notes), how many a careful owner would look at. What a label leaves open
-counts neither way. `--show` prints what differs; never of the sealed half.
+same of the pairs that cannot both hold. `asked about`: of the memories with a finding of another kind (a secret, an
+order, a date that is over, a line of the person's notes), how many a careful owner would look at. What a label leaves
+open counts neither way. `--show` prints what differs; never of the sealed half.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ PREFIX = "conflict:"
 Side = Literal["older", "newer"]
 LEAST = 0.8
 """How sure the judge has to be of a conflict for a person to see it."""
-LEAST_UNSURE = 0.55
+LEAST_UNSURE = 0.75
 """How likely a conflict has to be to be shown where the judge is not sure of it."""
 LIST = 6
 """A memory with more conflicts than these is one entry of a list, and contradicts nothing."""

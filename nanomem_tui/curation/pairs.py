@@ -35,8 +35,6 @@ TOPICS = {
     "do:marry": "alone", "do:single": "alone", "do:eat": "food", "do:meat": "food", "do:vegetarian": "food",
 }  # fmt: skip
 """What one has one value of at a time: memories of it are compared whatever other words they share."""
-VALUES = frozenset("color day part freq lang drinkable side".split())
-"""Groups of words that are values."""
 _MOVED = ("live", "work")
 """What “I moved to Lisbon” may be about."""
 _SIGNS = re.compile(r"[\W_]+")
@@ -56,7 +54,6 @@ class _Node(NamedTuple):
     rows: tuple[Row, ...]
     terms: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
-    framed: int = 0  # so many terms are no names and no values: they come first
 
     @property
     def row(self) -> Row:
@@ -199,8 +196,7 @@ class Pairs:
                 dict.fromkeys(sorted(about, key=self._when, reverse=True)[:CROWD] if len(about) > CROWD else about)
             )
         near.pop(place, None)
-        found = [other for other in near if _is_of_one(node, self._nodes[other])]
-        found = [other for other in found if _may_meet(node.row, self._nodes[other].row)]
+        found = [other for other in near if _may_meet(node.row, self._nodes[other].row)]
         return sorted(found, key=self._when, reverse=True)[:COMPARED]
 
     def _when(self, place: Place) -> tuple[str, str, str]:
@@ -210,29 +206,13 @@ class Pairs:
         old, new = sorted((one, other), key=self._when)
         older, newer = self._nodes[old], self._nodes[new]
         judged = judge(older.row, newer.row)
-        if judged.relation == "different" or (judged.relation == "same" and not _repeats(older, newer)):
-            return
-        if judged.relation == "same" or _is_framed(older, newer):
+        if judged.relation != "different" and (judged.relation != "same" or _repeats(older, newer)):
             self._found[old][new] = judged
-
-
-def _is_of_one(one: _Node, other: _Node) -> bool:
-    """Whether two memories have enough in common to be of one thing."""
-    return _is_framed(one, other) or _is_framed(other, one) or _repeats(one, other)
 
 
 def _repeats(one: _Node, other: _Node) -> bool:
     """Whether two memories share half of the words of the longer."""
     return 2 * len({*one.terms}.intersection(other.terms)) >= max(len(one.terms), len(other.terms))
-
-
-def _is_framed(older: _Node, newer: _Node) -> bool:
-    """Whether the newer of two memories has most of what the older says, beside names and values."""
-    if not set(older.topics).isdisjoint(newer.topics):
-        return True
-    shared = {*newer.terms}
-    in_frame = len(shared.intersection(older.terms[: older.framed]))
-    return 2 * in_frame > older.framed or 2 * len(shared.intersection(older.terms)) > len(older.terms)
 
 
 def judge(older: Row, newer: Row) -> Comparison:
@@ -256,7 +236,8 @@ def said_again(older: str, newer: str) -> Comparison:
     if shares["same"] >= LEAST_TURNED and (turned := compared(newer, older)).relation == "same":
         return turned
     opposed = shares["newer"] + shares["denial"]
-    if judged.relation == "unsure" and opposed > max(shares["same"], likeness(older, newer)):
+    alike = max(shares["same"], likeness(older, newer))
+    if judged.relation == "unsure" and opposed > alike:
         return Comparison("unsure", opposed)
     return Comparison("different", shares["different"])
 
@@ -269,14 +250,9 @@ def _about(node: _Node) -> _Node:
     read = statement.__wrapped__(
         text, language_of_both(text, "")
     )  # what is compared is remembered, what is only looked at need not be
-    terms: dict[str, bool] = {}
-    for token in read.tokens:
-        term = intern(token.notions[0] if token.notions else token.stem)
-        is_value = term.partition(":")[0] in VALUES or (not term.isalpha() and ":" not in term)
-        terms[term] = token.is_name or is_value
-    ordered = tuple(sorted(terms, key=terms.__getitem__))
+    terms = dict.fromkeys(intern(token.notions[0] if token.notions else token.stem) for token in read.tokens)
     topics = tuple(map(intern, _topics(node.row, read)))
-    return node._replace(terms=ordered, topics=topics, framed=list(terms.values()).count(False))
+    return node._replace(terms=tuple(terms), topics=topics)
 
 
 def _topics(row: Row, read: Statement) -> Iterator[str]:

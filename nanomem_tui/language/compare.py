@@ -11,15 +11,16 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language import tables
 from nanomem_tui.language.detect import LATIN, language_of
 from nanomem_tui.language.lines import parted
 from nanomem_tui.language.pair_features import LIGHT, Aligned, align, are_turned, of_evidence, of_pair, rivals
-from nanomem_tui.language.statement import UNSPACED, Statement, familiarity, is_of_speaker, statement
+from nanomem_tui.language.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
 from nanomem_tui.language.stemming import stem
 from nanomem_tui.language.vetoes import NAMED, UNSAID, difference
 
@@ -220,7 +221,9 @@ def ruled(one: Statement, other: Statement, found: Aligned, shares: dict[str, fl
     if (one.kin and other.kin and not one.kin & other.kin) or _is_turned(one, other, found):
         barred.update(("same", "newer", "denial"))
     is_over = "formerly" in one.marks - other.marks
-    if one.asks or other.asks or is_over or _is_about_equal(found, one, other):
+    is_again = {"change", "all"} <= other.marks and "all" not in one.marks  # it is changed every three months
+    is_of_before = "formerly" in other.marks - one.marks and not {"change", "now", "new"} & other.marks
+    if one.asks or other.asks or is_over or is_of_before or is_again or _is_about_equal(found, one, other):
         barred.update(("newer", "denial"))
     return _without(shares, barred) if barred else shares
 
@@ -298,13 +301,22 @@ def _has_one_value(one: Statement, other: Statement, found: Aligned) -> bool:
     """Whether the speaker, or a thing, is told to have another value of what has one at a time, in the same words."""
     if not ("one" in one.marks and "one" in other.marks and found.both) or one.subject != other.subject:
         return False
-    if one.marks != other.marks or one.denials or one.kin or other.kin:
+    if one.marks != other.marks - ({"now"} - one.marks) or one.denials or one.kin or other.kin:
         return False
     sides = ((one, found.left, found.values_left), (other, found.right, found.values_right))
-    return all(
-        len(tokens) + len(values) == 1 and (not tokens or tokens[0].is_name or tokens[0] is side.ordered[-1])
-        for side, tokens, values in sides
-    )
+    return all(len(values) + _runs(tokens) == 1 and _may_be_value(side, tokens) for side, tokens, values in sides)
+
+
+def _may_be_value(side: Statement, tokens: Sequence[Token]) -> bool:
+    """Whether what stands alone in one of two statements may be a value: a name, or what stands at the end."""
+    return len(tokens) != 1 or tokens[0].is_name or tokens[0] is side.ordered[-1]
+
+
+def _runs(tokens: Sequence[Token]) -> int:
+    """How many words there are: Chinese and Japanese characters that follow each other are one."""
+    places = sorted((token.at, len(token.stem)) for token in tokens)
+    joined = sum(one + 1 == other and size == 1 for (one, size), (other, _) in pairwise(places))
+    return len(places) - joined
 
 
 def _is_denied_in_the_same_words(one: Statement, other: Statement, found: Aligned) -> bool:

@@ -195,8 +195,8 @@ def _turned(day: date, found: re.Match[str], kind: str) -> str:
         return f"{_away(day, 'year', turns[words[0]])}年"
     if (meant := phrase(found)) is None:
         return ""
-    unit, turn = meant
-    return f"{'week of ' if unit == 'week' else ''}{_away(day, unit, turn)}"
+    unit, away = meant
+    return f"{'week of ' if unit == 'week' else ''}{_away(day, unit, away)}"
 
 
 def _away(day: date, unit: str, turn: str | int) -> str:

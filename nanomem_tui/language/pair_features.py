@@ -349,7 +349,7 @@ def of_evidence(entry: str, line: str, language: str) -> set[str]:
     best, held, _ = _nearest(parts, wanted)
     clause, fit, over = _nearest(small, wanted)
     there = align(whole, wanted)
-    found = {f"best {name}" for name in of_pair(best, wanted, held)}
+    found = {f"best {name}" for name in of_pair(best, wanted, held) if not name.startswith("attribute ")}
     found.update(_of_marks(whole, wanted, str(step(shares(there)[1]))))
     found.update(f"clause {name}" for name in _of_marks(clause, wanted, level_of(fit)))
     found.update(f"elsewhere {mark}" for mark in MARKS if mark in whole.marks - clause.marks - wanted.marks)

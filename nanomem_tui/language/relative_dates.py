@@ -1,8 +1,8 @@
 """The last day on which each relative date of a text still reads right.
 
-Its words are in `packs/dates.toml`, with what makes one no date at all (a habit, a quotation, a name): those of English,
-Chinese, Japanese and Thai as single expressions, of the other languages the phrases that a Dream dates. Pure; the
-reference is the day on which the text was said, never the clock.
+Its words are in `packs/dates.toml`, with what makes one no date at all (a habit, a quotation, a name): those of
+English, Chinese, Japanese and Thai as single expressions, of the other languages the phrases that a Dream dates. Pure;
+the reference is the day on which the text was said, never the clock.
 """
 
 from __future__ import annotations

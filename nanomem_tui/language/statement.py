@@ -34,8 +34,8 @@ class Token(NamedTuple):
 class Statement(NamedTuple):
     """A statement in the parts that are compared.
 
-    `value_at`: where what it gives as a value begins, `Lisbon` of “my home is Lisbon” and “Home: Lisbon”, 0 where it has no
-    such form; `has_several`: it is of what one has several of, hobbies, allergies.
+    `value_at`: where what it gives as a value begins, `Lisbon` of “my home is Lisbon” and “Home: Lisbon”, 0 where it
+    has no such form; `has_several`: it is of what one has several of, hobbies, allergies.
     """
 
     language: str

@@ -34,7 +34,7 @@ STEPS = ("first", "work", "flush", "close", "again")
 FIRST = "told before the work"
 ENTRIES = (
     "- [durable] User keeps two cats",
-    "- [correction] Staging host is stg-2.example.internal, not stg-1.example.internal\n- [durable] The API of the project runs on port 8080",
+    "- [correction] Staging host is stg-2.example.internal, not stg-1.example.internal\n- [durable] API port: 8080",
 )
 OLD_HISTORY = "# History\n\n[2026-01-02 03:04] Moved the database.\n\nIt took two hours.\n\n[2026-01-03 05:06] Seen.\n"
 Look = Any
