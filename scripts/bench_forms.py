@@ -30,6 +30,7 @@ QUICK = {
     "cli_start": ["--runs", "7"],
     "conflicts": ["--n", "5000"],
     "console": ["--items", "1000", "--runs", "2"],
+    "desk": ["--half", "open"],
     "dream": ["--entries", "100", "--runs", "2"],
     "duplicates": ["--n", "5000", "--floor", "1000"],
     "git_speed": ["--commits", "200"],

@@ -23,8 +23,8 @@ CROWD = 40
 """Memories that share a word, beyond which it is none to look by; of a topic so many of the newest are looked at."""
 MOST = 600
 """Characters of a text; what is longer tells more than can be compared."""
-COMPARED = 16
-"""Memories that are compared with one, the newest first, of those that share a rare word or a topic."""
+COMPARED = 5
+"""Memories that are compared with one, of those that share a rare word or a topic."""
 LEAST_TURNED = 0.25
 """How likely two texts have to be the same for the judge to be asked the other way round too."""
 SURE = 0.9
@@ -185,19 +185,20 @@ class Pairs:
                 self._index[term][place] = None
 
     def _candidates(self, place: Place, node: _Node) -> list[Place]:
-        """What may say the same or the opposite, the newest first."""
-        near: dict[Place, None] = {}
+        """What may say the same or the opposite: what shares the rarest words, or a topic; of equals the newest."""
+        near: defaultdict[Place, float] = defaultdict(float)
         for term in node.terms:
-            if len(self._index[term]) <= CROWD:
-                near.update(self._index[term])
+            if len(others := self._index[term]) <= CROWD:
+                for other in others:
+                    near[other] += 1 / len(others)
         for topic in node.topics:
-            about = self._index[topic]
-            near.update(
-                dict.fromkeys(sorted(about, key=self._when, reverse=True)[:CROWD] if len(about) > CROWD else about)
-            )
+            others = self._index[topic]
+            for other in sorted(others, key=self._when, reverse=True)[:CROWD] if len(others) > CROWD else others:
+                near[other] += 1
         near.pop(place, None)
-        found = [other for other in near if _may_meet(node.row, self._nodes[other].row)]
-        return sorted(found, key=self._when, reverse=True)[:COMPARED]
+        found = sorted(near, key=self._when, reverse=True)
+        found.sort(key=near.__getitem__, reverse=True)
+        return [other for other in found if _may_meet(node.row, self._nodes[other].row)][:COMPARED]
 
     def _when(self, place: Place) -> tuple[str, str, str]:
         return when(self._nodes[place].row)
@@ -236,8 +237,7 @@ def said_again(older: str, newer: str) -> Comparison:
     if shares["same"] >= LEAST_TURNED and (turned := compared(newer, older)).relation == "same":
         return turned
     opposed = shares["newer"] + shares["denial"]
-    alike = max(shares["same"], likeness(older, newer))
-    if judged.relation == "unsure" and opposed > alike:
+    if judged.relation == "unsure" and opposed > shares["same"] and opposed > likeness(older, newer):
         return Comparison("unsure", opposed)
     return Comparison("different", shares["different"])
 

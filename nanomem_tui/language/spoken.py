@@ -156,8 +156,3 @@ def refuses(text: str) -> bool:
 def denials(text: str) -> int:
     """Return how many words of a text deny something."""
     return len(_pattern("denies").findall(text))
-
-
-def without_roles(text: str) -> str:
-    """Return a text in a script without spaces, without particles and the words for the user."""
-    return _pattern("roles").sub("", text)

@@ -49,7 +49,7 @@ CHAPTERS = (
         "What it writes by itself",
         "Messages that were written and labelled without sight of the program. The sealed half is only measured, never "
         "looked at.",
-        {"writing": qualities.writing},
+        {"writing": qualities.writing, "desk": qualities.desk},
         (),
     ),
     Chapter(

@@ -166,6 +166,17 @@ def writing(found: Figures) -> Iterator[Measure]:
             yield Measure(what, counts[name] / (counts[of] or 1), SHARE, goal=goal, at_least=True)
 
 
+def desk(found: Figures) -> Iterator[Measure]:
+    """What the curation desk offers of labelled memories."""
+    goals = {"duplicates": 0.95, "conflicts": 0.90, "asked about": 0.90}
+    for half, counts in found["found"].items():
+        for part, goal in goals.items():
+            right, offered, wanted = (counts[f"{part} {one}"] for one in ("right", "offered", "wanted"))
+            what = f"{part}, {half}"
+            yield Measure(f"{what}: right (of {offered})", right / (offered or 1), SHARE, goal=goal, at_least=True)
+            yield Measure(f"{what}: found (of {wanted})", right / (wanted or 1), SHARE, at_least=True)
+
+
 def trust(found: Figures) -> Iterator[Measure]:
     """What was lost or got through, of what was tried."""
     named = found["named"]

@@ -9,14 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.curation.finders import boot_files
-from nanomem_tui.curation.finders.boot_files import Book
 from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.language import injection, relative_dates, secrets
 from nanomem_tui.language.met_words import MetWords
 from nanomem_tui.language.secrets.shapes import Shape, shapes
-from nanomem_tui.language.stemming import stem
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 TEXTS = [one.item.text for one in labelled(PARTS) + labelled(HELD_OUT)]
@@ -85,21 +82,6 @@ def test_an_order_in_groups_of_hexadecimal_digits_is_found(order: str, group: in
     for gap in (" ", ":"):
         text = f"note: {gap.join(digits[at : at + group] for at in range(0, len(digits), group))}"
         assert orders(text) == injection.reason(text), text
-
-
-@given(st.lists(st.sampled_from(TOLD), max_size=8).map(" ".join), st.lists(st.sampled_from(TEXTS), max_size=6))
-def test_a_boot_file_is_asked_about_each_word_as_if_it_stood_alone(text: str, said: list[str]) -> None:
-    book = Book([("USER.md", "\n".join(f"- {line}" for line in said))])
-    strange = [word for word in boot_files._each(text) if _is_strange(word, book)]
-    slips = [word for word in strange if len(word) >= boot_files.SLIP and word.isalpha()]
-    wanted = None if len(strange) > 1 or strange != slips else book._words(text)
-    assert book._content(text) == wanted
-
-
-def _is_strange(word: str, book: Book) -> bool:
-    if word in boot_files.LIGHT or word in book.names or word in boot_files.ROLES:
-        return False
-    return stem(word) not in book._known and stem(word) not in boot_files.SOFT
 
 
 def test_what_is_known_of_words_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,38 +1,41 @@
 """What SOUL.md, USER.md and MEMORY.md say, statement by statement, and whether a text says only what one of them says.
 
-Two texts say the same when each content word of one stands in the other: numbers exactly, denials as often, other words
-but for their ending or one slip (rapidfuzz). Errs towards different: what adds a word adds something.
+Owns which statements there are and with which of them a text is held; whether two say the same is for the one judge,
+`language.compare`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.language import spoken
-from nanomem_tui.language.met_words import is_worth_knowing
-from nanomem_tui.language.stemming import stem
-from nanomem_tui.language.tokens import fold
+from nanomem_tui.language.compare import compared
+from nanomem_tui.language.tokens import tokens
 
-LEAST = 2
-"""Content words that a statement has at least: one word alone is in too many texts."""
-LEAST_CHARACTERS = 4
-"""The same for a script without spaces."""
-SLIP = 6
-"""Letters that a word has at least in which one may differ."""
+SHARED = 0.5
+"""The share of the words of each that the other has at least, for the judge to be asked."""
+HELD = 3
+"""Statements that a text is held against at most: those that share most with it."""
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s*)?|^\s*>\s?")
+_MARKUP = re.compile(r"\*\*|__|`|(?<!\w)\*|\*(?!\w)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_NAME = re.compile(r"[^\W\d_]{2,}")
+_CLAUSE = re.compile(r"(?<=[.;!?])\s+|[；。！？]")
 
 
 class Statement(NamedTuple):
-    """One statement of a boot file: the file, its line from 1, the line, its content words in order, and those of the
-    headings above it."""
+    """One statement of a boot file: the file, its line from 1, the line, what it says, and the heading over it."""
 
     file: str
     line: int
     text: str
-    words: tuple[str, ...]
-    above: frozenset[str]
+    said: str
+    heading: str
 
 
 class Book:
@@ -40,186 +43,51 @@ class Book:
 
     def __init__(self, files: Iterable[tuple[str, str]]) -> None:
         texts = list(files)
-        self.names = frozenset(word for _, text in texts for word in _names(text))
+        names = [word for _, text in texts for name in spoken.names_given(text) for word in _NAME.findall(name)]
+        self._name = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
+        self._words: dict[Statement, int] = {}
         self._by_word: dict[str, list[Statement]] = {}
-        self._by_run: dict[str, Statement] = {}
-        self._known: set[str] = set()
-        self._strange = _Strange(self._strangeness)
         for name, text in texts:
-            for statement, bare in self._statements(name, text):
-                self._known.update(statement.words, statement.above)
-                if run := _run(bare, self.names):
-                    self._by_run.setdefault(run, statement)
-                for word in set(statement.words):
+            for statement in _statements(name, text):
+                words = {*tokens(statement.said)}
+                self._words[statement] = len(words)
+                for word in {*words, *tokens(statement.heading)}:
                     self._by_word.setdefault(word, []).append(statement)
 
     def find(self, text: str) -> Statement | None:
         """The statement that says all that `text` says; None where none does."""
-        if not self._by_word and not self._by_run:
+        words = {*tokens(text)}
+        met = [word for word in words if word in self._by_word]
+        if not met or len(met) < SHARED * len(words):  # most texts end here
             return None
-        wide = not text.isascii() and _WIDE.search(text) is not None
-        if wide and (found := self._by_run.get(_run(text, self.names))) is not None:
-            return found
-        words = self._content(text)
-        if words is None or len(set(words)) < LEAST:
-            return None
-        candidates = {id(one): one for word in words for one in self._by_word.get(word, ())}
-        return next((one for one in candidates.values() if self._same(words, one)), None)
+        shared = Counter(one for word in met for one in self._by_word[word])
+        near = [
+            one for one, count in shared.most_common(HELD)
+            if count >= SHARED * len(words) and count >= SHARED * self._words[one]
+        ]  # fmt: skip
+        return next((one for one in near if self._says(one, text)), None)
 
-    def _content(self, text: str) -> tuple[str, ...] | None:
-        """The content words of a text; None as soon as two of them stand in no boot file: most texts end here."""
-        if sum(map(self._strange.__getitem__, text.split())) > 1:
-            return None
-        return self._words(text)
-
-    def _strangeness(self, text: str) -> int:
-        """How many content words stand in no boot file; one that cannot be a slip counts twice."""
-        strange = 0
-        for word in _each(text):
-            if word in LIGHT or word in self.names or word in ROLES:
-                continue
-            kept = stem(word)
-            if kept not in self._known and kept not in SOFT:
-                strange += 1 if len(word) >= SLIP and word.isalpha() else 2
-        return strange
-
-    def _same(self, words: Sequence[str], said: Statement) -> bool:
-        wanted, there = set(words), set(said.words)
-        missing = wanted - there - said.above
-        if sum(word in DENIALS for word in words) != sum(word in DENIALS for word in said.words):
-            return False
-        more = there - wanted
-        if not _part(wanted) or not _part(there) or _part(wanted) == _part(there):
-            missing, more = missing - SOFT.keys(), more - SOFT.keys()
-        if len(missing) > 1 or len(more) > len(missing):
-            return False
-        if missing and not _slip(next(iter(missing)), more):
-            return False
-        if len(wanted & there) < LEAST - bool(missing):
-            return False
-        return not there & ROLES or _in_order(words, said.words)
-
-    def _statements(self, name: str, text: str) -> Iterator[tuple[Statement, str]]:
-        headings: list[tuple[int, frozenset[str]]] = []
-        fenced = False
-        for number, line in enumerate(_COMMENT.sub(_blank_lines, text).split("\n"), 1):
-            if line.lstrip().startswith(("```", "~~~")):
-                fenced = not fenced
-                continue
-            if fenced or not line.strip():
-                continue
-            if heading := _HEADING.match(line):
-                level = len(heading[1])
-                headings = [one for one in headings if one[0] < level]
-                headings.append((level, frozenset(self._words(heading[2]))))
-                continue
-            above = frozenset().union(*(words for _, words in headings))
-            yield from self._clauses(name, number, line, above)
-
-    def _clauses(self, name: str, number: int, line: str, above: frozenset[str]) -> Iterator[tuple[Statement, str]]:
-        bare = _MARKUP.sub("", _BULLET.sub("", line)).strip()
-        parts = [bare, *(_CLAUSE.split(bare) if _CLAUSE.search(bare) else ())]
-        for part in dict.fromkeys(parts):
-            words = self._words(part)
-            if len(set(words)) >= LEAST or (len(_run(part, self.names)) >= LEAST_CHARACTERS):
-                yield Statement(name, number, line.strip(), words, above), part
-
-    def _words(self, text: str) -> tuple[str, ...]:
-        return _without_roles([stem(word) for word in _each(text) if word not in LIGHT and word not in self.names])
+    def _says(self, one: Statement, text: str) -> bool:
+        bare = self._name.sub("User", text)
+        said = [self._name.sub("User", one.said), *([f"{one.heading}: {one.said}"] if one.heading else [])]
+        return any("same" in (compared(line, bare).relation, compared(bare, line).relation) for line in said)
 
 
-class _Strange(dict[str, int]):
-    """How strange words are to a book: each is judged once for all texts that hold it."""
-
-    def __init__(self, judge: Callable[[str], int]) -> None:
-        self._judge = judge
-
-    def __missing__(self, word: str) -> int:
-        judged = self._judge(word)
-        if is_worth_knowing(word, len(self)):
-            self[word] = judged
-        return judged
-
-
-def _each(text: str) -> Iterator[str]:
-    for found in _WORD.finditer(fold(text).replace("’", "'")):
-        word = found[0]
-        if word.endswith("n't"):
-            yield "not"
-        else:
-            yield word.removesuffix("'s")
-
-
-def _names(text: str) -> Iterator[str]:
-    """How the user is called in a boot file, each word of the name."""
-    for name in spoken.names_given(text):
-        yield from (word.removesuffix("'s") for word in _WORD.findall(fold(name)))
-
-
-def _run(text: str, names: frozenset[str]) -> str:
-    """A text of a script without spaces as it is compared: signs, particles, and who it is about left out."""
-    if text.isascii() or not _WIDE.search(text):
-        return ""
-    bare = spoken.without_roles(re.sub(r"[\W_]+", "", fold(text)))
-    for name in names:
-        if not name.isascii():
-            bare = bare.replace(name, "")
-    return bare if len(bare) >= LEAST_CHARACTERS else ""
-
-
-def _without_roles(words: Sequence[str]) -> tuple[str, ...]:
-    """The words; `from` and `to` only where both are there, and say which is which."""
-    return tuple(words) if set(words) >= ROLES else tuple(word for word in words if word not in ROLES)
-
-
-def _part(words: Iterable[str]) -> frozenset[str]:
-    """What somebody, or something, does in these words: to work, to live, to run, to be called."""
-    return frozenset(SOFT[word] for word in words if word in SOFT)
-
-
-def _slip(word: str, others: Iterable[str]) -> bool:
-    from rapidfuzz.distance import OSA
-
-    if len(word) < SLIP or not word.isalpha():
-        return False
-    return any(len(other) >= SLIP and OSA.distance(word, other, score_cutoff=1) <= 1 for other in others)
-
-
-def _in_order(words: Sequence[str], said: Sequence[str]) -> bool:
-    shared = set(words) & set(said)
-    return [word for word in words if word in shared] == [word for word in said if word in shared]
+def _statements(name: str, text: str) -> Iterator[Statement]:
+    heading, fenced = "", False
+    for number, line in enumerate(_COMMENT.sub(_blank_lines, text).split("\n"), 1):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and (found := _HEADING.match(line)):
+            heading = found[2].strip()
+        elif not fenced and line.strip():
+            bare = _MARKUP.sub("", _BULLET.sub("", line)).strip()
+            for part in dict.fromkeys((bare, *(filter(None, map(str.strip, _CLAUSE.split(bare)))))):
+                yield Statement(name, number, line.strip(), part, heading)
 
 
 def _blank_lines(found: re.Match[str]) -> str:
     return "\n" * found[0].count("\n")
-
-
-LIGHT = frozenset(
-    "a an the this that these those is are was were be been being am 's of in on at for with by as and or it its "
-    "he she they them his her their i me my mine we our us you your user user's users has have had does do did "
-    "also so than likes like liked prefers prefer preferred wants want loves love enjoys enjoy uses use used "
-    "using goes go going called named which who please should must will would can always currently now very "
-    "really just here there about remember note assistant agent all every each".split()
-)
-"""Words that add nothing to a statement about the user."""
-ROLES = frozenset(("from", "to"))
-SOFT = {
-    stem(word): kind
-    for kind, many in (
-        ("work", "work job duty employed profession"), ("live", "live based home residence"),
-        ("run", "run hosted host stand kept"), ("name", "name title"),
-    )
-    for word in many.split()
-}  # fmt: skip
-"""Words that a statement may do without, where the other one has them, or another one of the same kind."""
-DENIALS = frozenset("not no never none neither nor without hate dislike avoid stop except".split())
-_WORD = re.compile(r"[^\W_]+(?:['.:/@_]+[^\W_]+)*(?:'s)?|\+")
-_WIDE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
-_HEADING = re.compile(r"(#{1,6})\s+(.*)")
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s*)?|^\s*>\s?")
-_MARKUP = re.compile(r"\*\*|__|`|(?<!\w)\*|\*(?!\w)")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_CLAUSE = re.compile(r"(?<=[.;!?])\s+|[；。！？]")
 
 
 @lru_cache(8)
