@@ -28,7 +28,7 @@ from nanomem_tui.dream.vetoes import another_number, another_subject, change_bar
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
-from nanomem_tui.language.spoken import denied_value, exchanged, owner_of, subject_of, without_denied
+from nanomem_tui.language.spoken import denied_value, exchanged, name_told, owner_of, subject_of, without_denied
 from nanomem_tui.language.statement import statement
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
@@ -39,6 +39,7 @@ _ALSO_SAME = 0.15  # … how likely the sentences say the same, else
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
 _SURELY = 0.85  # … where the agent did not mark the fact
+_TOLD = 2  # words that a line shares with a fact that says which of its values is wrong, and which is right
 _CLEAR = 1.4  # how much likelier than any other line
 _MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; where the agent marked the fact
 _ALIKE = 0.15  # share of words in common with a fact that tells a change, for a line to be asked about
@@ -172,6 +173,9 @@ class _Work:
         for text in (fact.text, without_denied(fact.text)):
             if same := [line for line in self._lines.same(text) if self._is_of(line, fact)]:
                 return Verdict(same=same[0])
+        if (field := self._name_given(fact)) is not None:
+            is_known = fold(name_told(fact.text)) in fold(field.text) and "(" not in fact.text
+            return Verdict(same=field) if is_known else Verdict(repeats=(field,))
         near = self._lines.near(fact.text, self.owner)
         if fact.person:  # what somebody said stands beside what they said before
             return Verdict(same=next((line for line, _ in near if details.says(fact.text, line.text)), None))
@@ -199,6 +203,12 @@ class _Work:
             maybe = [one for one in maybe if not _says_more(fact.text, one)]
             maybe = [one for one in maybe if not another_subject(one, fact.text, self.owner)]
         return Verdict(maybe=tuple(maybe), repeats=repeats)
+
+    def _name_given(self, fact: Fact) -> Known | None:
+        """The field that has the owner's name, where a fact only says how they are called."""
+        if not self.owner or self.owner not in name_told(fact.text).split():
+            return None
+        return next((line for line in self._lines.all if owner_of(line.whole) == self.owner), None)
 
     def _may_repeat(self, one: Relation, fact: Fact) -> bool:
         """Whether a fact may say what a line says, so that a person is asked."""
@@ -339,6 +349,8 @@ def _certain(one: Relation, fact: Fact) -> Relation:
         return Relation(line, 1.0, 0.0)
     if fact.label == "event" and not tells_change(fact):  # it may be another time, and a person is asked
         return one._replace(changes=min(one.changes, _CHANGES / 2))
+    if wrong and right and fold(wrong) in there and len(stems(said) & stems(line.statement)) >= _TOLD:
+        return one._replace(same=0.0, changes=1.0)
     wrong = denied_value(text) or wrong
     if wrong and fold(wrong) in there and stems(said) & stems(line.statement):
         return one._replace(same=0.0, changes=max(one.changes, _CHANGES))

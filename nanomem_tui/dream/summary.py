@@ -40,9 +40,8 @@ _NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0
 _LASTS, _SOON = 0.7, 0.12  # how likely a sentence has to last; one of the days to come
 _NOTED = 0.5  # … and where it stands in notes, without the talk around it
 _PLAIN = 0.92  # … to be taken for a statement whatever it would be in notes
-_WORTH, _WORTHLESS = 0.65, 0.3  # how likely a sentence of talk between people has to be worth a note; and a wish there
-_BACK = re.compile(r"(?:it|that|this|they|these|he|she|es|das|eso|esto|это|ça|それ|这|那)\b", re.IGNORECASE)
-"""How a sentence begins that says nothing without the one before it."""
+_WORTH, _GOES_ON, _WORTHLESS = 0.6, 0.45, 0.3
+"""How likely a sentence of talk between people has to be worth a note; one that goes on with a note; a wish."""
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 Watch = Callable[[str], None]
@@ -158,8 +157,7 @@ class RulesSummariser:
                 told[mark] = lines[lines.index(said)] = said._replace(text=f"{said.text} {what}")
             else:
                 lines.append(Line(mark, f"{sender} said: {what}" if sender else what, index))
-                if not alone:
-                    told[mark] = lines[-1]
+                told[mark] = lines[-1]
         return lines, left_out
 
 
@@ -206,13 +204,15 @@ def _read(text: str) -> list[tuple[str, reader.Reading]]:
 def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, bool]]:
     """(mark, words, whether they stand for themselves) of each sentence of a message that tells what lasts."""
     found = []
+    before, is_last_kept = "", False  # what was said last, where it is not kept
     for sentence, reading in _read(text):
         words = " ".join(without_speaker(sentence, capital=False).split())
         worth = small_talk.worth(words, reading) if is_talk else 1.0
         is_wish = _is_wish(sentence, reading.act) and worth >= _WORTHLESS
         if reading.act in ("question", "forget"):
             continue
-        lasts = worth >= _WORTH if is_talk else _lasts(words, reading)
+        least = _GOES_ON if is_last_kept and small_talk.points_back(words) else _WORTH
+        lasts = worth >= least if is_talk else _lasts(words, reading)
         if is_wish or (reading.act == "correction" and corrects) or lasts:
             if corrects or (ended(words) and not is_wish):
                 mark = "correction"
@@ -220,7 +220,16 @@ def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, 
                 mark = "permanent"
             else:
                 mark = "ephemeral" if _is_soon(words, reading) else "durable"
-            found.append((mark, words, is_wish or _BACK.match(words) is None))
+            is_alone = is_wish or not small_talk.points_back(words)
+            if is_talk and not is_alone and not is_last_kept:  # it says nothing without what was said before it
+                if not before:
+                    continue
+                words, is_alone = f"{before} {words}", True
+            found.append((mark, words, is_alone))
+            before, is_last_kept = "", True
+        else:
+            before = "" if reading.act in ("question", "order", "chatter") else words
+            is_last_kept = False
     return found
 
 

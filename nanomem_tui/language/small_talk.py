@@ -43,10 +43,20 @@ def signs(sentence: str, reading: Reading) -> Iterator[tuple[str, float]]:
     yield "person", line.shares["person"]
     yield "preference", line.shares["preference"]
     yield "own", _pattern("own").match(sentence[:_OPENING]) is not None
+    yield "own later", _pattern("own").search(sentence) is not None
     yield "named", any(word[0].isupper() for word in others)
     yield "topics", min(len(topics_of_line(sentence)), 2)
     yield "shouts", "!" in sentence or "！" in sentence
-    yield "back", _pattern("back").match(sentence[:_OPENING]) is not None
+    yield "back", points_back(sentence)
+
+
+def points_back(sentence: str) -> bool:
+    """Return whether a sentence says nothing without the one before it.
+
+    >>> points_back("It took two hours"), points_back("I go there now and then")
+    (True, True)
+    """
+    return _pattern("back").match(sentence[:_OPENING]) is not None
 
 
 def odds(share: float) -> float:

@@ -88,6 +88,17 @@ def names_given(user: str) -> list[str]:
     return [found[1] for found in _pattern("name").finditer(user)]
 
 
+def name_told(text: str) -> str:
+    """Return how a statement says that the user is called; "" where it says something else, or more.
+
+    >>> name_told("User's name is Ana (Anastasia)"), name_told("User is called Ana and lives in Porto")
+    ('Ana', '')
+    """
+    found = _pattern("name_told").fullmatch(text.strip())
+    name = found["called"] if found else ""
+    return name if len(name.split()) <= 3 else ""
+
+
 def owner_of(user: str) -> str:
     """Return the name that a file about the user gives them; "" where it gives none.
 

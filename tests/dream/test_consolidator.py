@@ -271,6 +271,35 @@ def test_only_a_persons_own_words_count_and_several_persons_are_told_apart() -> 
     assert [line.text for line in several.lines[:2]] == ["anna said: I live in Rome.", "bo said: I live in Oslo."]
 
 
+FRIENDS = (
+    "Hey Nora! So good to hear from you!",
+    "Wow, congrats, you have earned it!",
+    "I started as a nurse at the harbour clinic in March.",
+    "Every mile counts, so keep going!",
+    "My sister Paula has two boys, Theo and Max. They live three streets away from us in Ghent.",
+    "That sounds lovely! It keeps us going, right?",
+    "Haha, totally! Good vibes only!",
+    "We adopted a puppy from the shelter on Friday. Her name is Pixie.",
+    "It was so nice. Never been there before.",
+    "Aww, thanks! You always know what to say!",
+    "Photos give us peace in hard times, don't they!",
+)
+
+
+def test_of_talk_between_friends_what_tells_of_the_speaker_is_kept_and_no_cheer() -> None:
+    found = summarised(*(said("user", text) for text in FRIENDS))
+    assert [line.text for line in found.lines[:-1]] == [
+        "I started as a nurse at the harbour clinic in March.",
+        "My sister Paula has two boys, Theo and Max. They live three streets away from us in Ghent.",
+        "We adopted a puppy from the shelter on Friday. Her name is Pixie.",
+    ]
+
+
+def test_what_a_person_tells_an_assistant_is_kept_though_it_names_nobody() -> None:
+    texts = ("the backup runs at night", "please prefer uv over pip", "thanks!")
+    assert "the backup runs at night" in [line.text for line in summarised(*(said("user", one) for one in texts)).lines]
+
+
 def summarised(*rows: dict[str, Any], settings: Settings | None = None) -> Any:
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     messages = parse_session(data, "", "").messages

@@ -53,6 +53,28 @@ def test_what_is_newer_takes_the_place_of_the_one_line_that_can_be_meant(
     assert (again.edits, again.refused) == ((), ())
 
 
+def test_an_unmarked_line_that_says_which_value_is_wrong_corrects_the_one_line_that_has_it() -> None:
+    there = files(memory="## Projects\n- Premio tower: 16 floors, completed 2015, developer Alpha Property")
+    proposal = dream("- Premio tower developer corrected: Beta Group (not Alpha Property)", files=there)
+    [edit] = proposal.edits
+    assert edit.new == "- Premio tower: 16 floors, completed 2015, developer Beta Group"
+
+
+@pytest.mark.parametrize(
+    ("field", "said", "waits"),
+    [
+        ("- **Name**: Alex", "[permanent] User's name is Alex (Aleksei)", True),
+        ("- **Name**: Alex", "[permanent] The user is called Alex", False),
+        ("- 姓名：王芳", "[permanent] 用户名叫王芳", False),
+        ("- Имя: Алекс", "[permanent] Пользователя зовут Алекс", False),
+    ],
+)
+def test_the_name_of_the_owner_stands_once(field: str, said: str, waits: bool) -> None:
+    proposal = dream(f"- {said}", files=files(user=f"## Basics\n{field}"))
+    assert proposal.edits == ()
+    assert [one.why.startswith("it may repeat") for one in proposal.refused] == [True] * waits
+
+
 def test_a_row_of_a_table_gets_the_new_value_in_its_cell() -> None:
     table = "## Costs\n| What | Price | When |\n|---|---|---|\n| Piano lessons | 180 EUR | weekly |"
     (edit,) = dream("- [correction] Piano lessons cost 200 EUR now, not 180 EUR", files=files(memory=table)).edits
