@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from nanomem_tui import clock
@@ -108,7 +108,10 @@ class Conflicts:
 
     def found(self) -> list[Contradiction]:
         """All contradictions, also those that a person keeps: the surest first, then the newest."""
-        pairs = _telling([Contradiction(*pair) for pair in self._pairs.all() if pair.judged.relation != "same"])
+        found = self._pairs.all()
+        same = {frozenset((pair.older.id, pair.newer.id)) for pair in found if pair.judged.relation == "same"}
+        pairs = _telling([Contradiction(*pair) for pair in found if pair.judged.relation != "same"])
+        pairs = _once(pairs, same)
         pairs.sort(key=lambda one: (one.newer.updated_at, one.id), reverse=True)
         return sorted(pairs, key=lambda one: -one.weight)
 
@@ -238,6 +241,17 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
         and max(map(many.__getitem__, one.ids)) <= LIST
         and not later[one.older.id] & later[one.newer.id]
     ]
+
+
+def _once(pairs: Sequence[Contradiction], same: Collection[frozenset[str]]) -> list[Contradiction]:
+    """The pairs, one of those that tell the same change of one memory: where both are of one scope before others."""
+    kept: list[Contradiction] = []
+    newer: defaultdict[str, list[str]] = defaultdict(list)
+    for one in sorted(pairs, key=lambda one: one.across):
+        if all(frozenset((one.newer.id, other)) not in same for other in newer[one.older.id]):
+            newer[one.older.id].append(one.newer.id)
+            kept.append(one)
+    return kept
 
 
 def finding_of(pair: Contradiction) -> Finding:
