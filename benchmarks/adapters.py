@@ -23,8 +23,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock
-from nanomem_tui.language.tokens import query_weights, query_words
+from nanomem_tui.language.cues import asked_speaker
+from nanomem_tui.language.tokens import query_words, search_weights
 from nanomem_tui.memory import questions, scoring
+from nanomem_tui.memory.conversations import ROLES
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate, Vocabulary, WordIndex, without_common
@@ -51,6 +53,18 @@ class Nanomem:
 
     def search(self, query: str, k: int) -> list[str]:
         return [hit.passage.key for hit in self.recall.search(query, k)]
+
+
+class NanomemChats(Nanomem):
+    """Chats of a person and an agent, as `recall` reads sessions: a question of oneself asks for one's own words."""
+
+    name = "nanomem, chats"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self.recall = OrderedRecall(map(_passage, items), ROLES)
+
+    def search(self, query: str, k: int) -> list[str]:
+        return [hit.passage.key for hit in self.recall.search(query, k, asked_speaker(query))]
 
 
 class NanomemSessions(Nanomem):
@@ -82,7 +96,7 @@ class NanomemFacts:
         self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
 
     def search(self, query: str, k: int) -> list[str]:
-        asked = without_common(query_weights(query), len(self.words), self.words.rows_with)
+        asked = without_common(search_weights(query), len(self.words), self.words.rows_with)
         words, _ = questions.corrected(
             asked,
             query_words(query),
@@ -112,6 +126,44 @@ class FullTextPorter:
             return []
         rows = self.db.execute("SELECT rowid FROM f WHERE f MATCH ? ORDER BY rank LIMIT ?", (match, k))
         return [self.keys[row] for (row,) in rows]
+
+
+class FullTextTrigrams(FullTextPorter):
+    """SQLite's full-text index of all runs of three characters."""
+
+    name = "FTS5 trigram"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self.db = sqlite3.connect(":memory:")
+        self.db.execute("CREATE VIRTUAL TABLE f USING fts5(text, tokenize='trigram')")
+        self.keys = [key for key, _, _ in items]
+        self.db.executemany("INSERT INTO f(rowid, text) VALUES (?, ?)", enumerate(text for _, text, _ in items))
+
+    def search(self, query: str, k: int) -> list[str]:
+        runs = dict.fromkeys(query[at : at + 3].lower().replace('"', " ") for at in range(len(query) - 2))
+        match = " OR ".join(f'"{run}"' for run in runs)
+        rows = self.db.execute("SELECT rowid FROM f WHERE f MATCH ? ORDER BY rank LIMIT ?", (match, k)) if match else ()
+        return [self.keys[row] for (row,) in rows]
+
+
+class Bm25s(FullTextPorter):
+    """bm25s with the stemmer of the language, where it has one."""
+
+    name = "bm25s, stemmed"
+    stemmer = "english"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        import bm25s
+        import Stemmer
+
+        self.keys, self.library, stems = [key for key, _, _ in items], bm25s, Stemmer.Stemmer(self.stemmer)
+        self.cut = lambda texts: bm25s.tokenize(texts, stopwords=[], stemmer=stems, show_progress=False)
+        self.bm25 = bm25s.BM25()
+        self.bm25.index(self.cut([text for _, text, _ in items]), show_progress=False)
+
+    def search(self, query: str, k: int) -> list[str]:
+        found, _ = self.bm25.retrieve(self.cut([query]), k=min(k, len(self.keys)), show_progress=False)
+        return [self.keys[at] for at in found[0]]
 
 
 class FullTextBigrams(FullTextPorter):

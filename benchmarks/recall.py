@@ -1,12 +1,15 @@
 """How well recall finds what was told: ours beside FTS5, tantivy and a peer, in one run, on the reader's own data.
 
-    python benchmarks/recall.py --locomo locomo10.json --cmrc cmrc2018_dev.json [--json FILE] [--quick]
+    python benchmarks/recall.py --locomo locomo10.json --cmrc cmrc2018_dev.json [--more FILE] [--json FILE] [--quick]
 
 The data sets are not part of this repository (LoCoMo by snap-research, CC BY-NC 4.0; CMRC 2018 by ymcui, CC BY-SA 4.0);
 paths also come from NANOMEM_LOCOMO and NANOMEM_CMRC. `tantivy`, `rank_bm25` and the peers taosmd and mem0 (`make
 peer`) are measured where they are installed; who is not is named, in the JSON too. The peers embed every text anew and
 read every vector for a question, so that they are asked only some of the Chinese questions, evenly spread; the row says
-how many. `--quick`: two conversations, fewer Chinese questions, no peer.
+how many. `--more` (or NANOMEM_RECALL): a file of `sets`, each of `documents` (id, text, session, speaker, time) and
+`queries` (question, groups of ids): those named after a language are single facts, the others chats of a person and an
+agent (XQuAD, BEAM); bm25s is measured there where it is installed.
+`--quick`: two conversations, fewer Chinese questions, no peer.
 """
 
 from __future__ import annotations
@@ -19,14 +22,24 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from adapters import ENGINES, STOP, DocumentItem, FullTextPorter, Nanomem, NanomemFacts
+from adapters import (
+    ENGINES,
+    STOP,
+    Bm25s,
+    DocumentItem,
+    FullTextPorter,
+    FullTextTrigrams,
+    Nanomem,
+    NanomemChats,
+    NanomemFacts,
+)
 
 EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 PEER_QUESTIONS = 200
@@ -161,12 +174,13 @@ def compare(
     left_out: dict[str, str],
     *,
     peer: int | None = None,
+    engines: Sequence[Callable[[], Any]] = ENGINES,
 ) -> list[dict[str, Any]]:
     """One table: every engine that is installed, times as ratios to FTS5's. `peer`: the questions for one that is
     slow (0: all; None: it is not asked). Who is not there comes into `left_out`, with the reason."""
     print(f"\n{title}\n{'engine':24s}" + "".join(f"{name:>8s}" for name in columns) + f"{'of FTS5':>10s} questions")
     rows = []
-    for engine in ENGINES:
+    for engine in engines:
         slow = getattr(engine, "slow", False)
         if slow and peer is None:
             continue
@@ -207,15 +221,46 @@ def chinese(sentences: list[dict[str, Any]], peer: int | None, left_out: dict[st
     return {"sentences": found, "two characters": pairs}
 
 
+STEMMERS = {"ru": "russian", "ar": "arabic", "tr": "turkish", "de": "german", "es": "spanish", "fr": "french"}
+
+
+def more(path: Path, left_out: dict[str, str]) -> dict[str, Any]:
+    """What is measured on other languages and on chats with an agent."""
+    sets = json.loads(path.read_text(encoding="utf-8"))["sets"]
+    chats: list[dict[str, Any]] = []
+    found: dict[str, Any] = {}
+    columns = ("R@5", "R@10", "R@20", "MRR")
+    for name, body in sets.items():
+        documents = [(key, text, _meta(*rest)) for key, text, *rest in body["documents"]]
+        queries = [(asked, [set(gold) for gold in groups], set()) for asked, groups, *_ in body["queries"]]
+        language = name.partition(".")[2]
+        if not language:
+            chats.append({"documents": documents, "queries": queries})
+            continue
+        stemmed = type("Stemmed", (Bm25s,), {"stemmer": STEMMERS[language]}) if language in STEMMERS else None
+        engines = (NanomemFacts, FullTextPorter, FullTextTrigrams, *([stemmed] if stemmed else []))
+        facts = [{"documents": documents, "queries": queries}]
+        found[name] = compare(f"{name}, single facts", facts, columns, left_out, engines=engines)
+    if chats:
+        engines = (NanomemChats, NanomemFacts, FullTextPorter, Bm25s)
+        found["chats"] = compare("chats of a person and an agent", chats, columns, left_out, engines=engines)
+    return found
+
+
+def _meta(session: str = "", speaker: str = "", ts: float = 0.0) -> dict[str, Any]:
+    return {"session": session, "speaker": speaker, "ts": ts}
+
+
 def main() -> int:
     """Run what there is data for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--locomo", type=Path, default=os.environ.get("NANOMEM_LOCOMO") or None)
     parser.add_argument("--cmrc", type=Path, default=os.environ.get("NANOMEM_CMRC") or None)
+    parser.add_argument("--more", type=Path, default=os.environ.get("NANOMEM_RECALL") or None)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    paths = {name: Path(path) for name in ("locomo", "cmrc") if (path := getattr(given, name))}
+    paths = {name: Path(path) for name in ("locomo", "cmrc", "more") if (path := getattr(given, name))}
     missing = [str(path) for path in paths.values() if not path.is_file()]
     if missing or not paths:
         print(f"no data: {', '.join(missing) or 'give --locomo and --cmrc, or NANOMEM_LOCOMO and NANOMEM_CMRC'}")
@@ -230,6 +275,8 @@ def main() -> int:
         if given.quick:
             sentences[0]["queries"] = sentences[0]["queries"][::5]
         figures["cmrc"] = chinese(sentences, None if given.quick else PEER_QUESTIONS, left_out)
+    if "more" in paths:
+        figures["more"] = more(paths["more"], left_out)
     if given.json:
         given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -86,8 +86,10 @@ def _months(text: str) -> set[int]:
 
 
 def asked_speaker(query: str) -> str:
-    """Whose words a question asks for, as a role; empty when it does not tell."""
+    """Whose words a question asks for, as a role; empty when it does not tell. What one asks of oneself one told."""
     by_user, by_assistant = _pattern("by_user").search(query), _pattern("by_assistant").search(query)
-    if bool(by_user) == bool(by_assistant):
+    if by_user and by_assistant:
         return ""
-    return "user" if by_user else "assistant"
+    if by_assistant:
+        return "assistant"
+    return "user" if by_user or _pattern("of_oneself").search(query) else ""

@@ -1,9 +1,11 @@
 """The one tokenizer of recall: the same words for the full-text index, the RAM index and the query.
 
-Text is folded (NFKC, case, accents), cut into words, and scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer,
-Burmese) into single characters and bigrams, so that a two-character query finds its item. Borders between scripts are
-word borders. English words are reduced to their stem, and words that say nothing are left out. A pictograph is a word:
-its token is written in letters (`u1f355`), since SQLite's own tokenizer, which cuts the index, knows no others.
+Text is folded (NFKC, case, accents), cut into words, and scripts without spaces into parts, so that a short query finds
+its item: Chinese and Japanese into single characters and pairs, Thai, Lao, Khmer and Burmese into syllables, pairs and
+triples of them. Borders between scripts are word borders. English words are reduced to their stem, and words that say
+nothing are left out. In languages that bend their words these are found by their beginnings too, in Arabic and Hebrew
+by what is in them (`parts`): better there than a stemmer for each language (docs/decisions/0110). A pictograph is a
+word: its token is written in letters (`u1f355`), since SQLite's own tokenizer, which cuts the index, knows no others.
 """
 
 from __future__ import annotations
@@ -15,8 +17,15 @@ from functools import lru_cache
 from nanomem_tui.language import tables
 from nanomem_tui.language.stemming import stem
 
-VERSION = 3
+VERSION = 4
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
+
+PART = "\ue000"
+"""What a part of a word ends with, so that it is no word; SQLite takes it for a letter."""
+BEGINNINGS = (3, 5)
+"""Letters of the beginnings by which a word is found that has more of them."""
+INSIDE = 3
+"""Letters of each run of an Arabic or Hebrew word by which it is found."""
 
 SINGLE_CHARACTER = 0.4
 """What a single character counts beside the bigrams of a longer question."""
@@ -41,6 +50,8 @@ _STOP = frozenset(
 LONG_STOP_WORDS = tuple(sorted(word for word in _STOP if len(word) > 3))
 """The words left out that a slip can make into a word that nobody wrote."""
 
+MOST_ASKED = 96
+"""Words of a query that are asked for."""
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
 _MOST_STEMS = 200_000
 
@@ -58,6 +69,8 @@ class _Stems(dict[str, str]):
             found = ""
         elif base.isascii():
             found = stem(base)
+        elif _pattern("semitic").match(base):
+            found = _bare(base)
         else:
             found = "".join(f"u{ord(letter):x}" for letter in base) if _pattern("picture").fullmatch(base) else base
         if found and apostrophe and rest not in _CONTRACTED:
@@ -68,6 +81,7 @@ class _Stems(dict[str, str]):
         return found
 
 
+_ARABIC = str.maketrans("أإآٱةى", "ااااهي")
 _stem_of = _Stems().__getitem__
 
 
@@ -100,26 +114,108 @@ def fold(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The tokens of `text`, in order, with repeats; stop words are left out."""
+    return _words_of(text, _runs(text))
+
+
+def index_tokens(text: str) -> list[str]:
+    """The tokens by which a text is found: those of `tokens`, and parts of words where its language bends them."""
     runs = _runs(text)
+    words = _words_of(text, runs)
+    words += _parts_of(text, runs)
+    return words
+
+
+def parts(text: str) -> list[str]:
+    """The parts of words by which a text is found too, each marked by PART; none in English.
+
+    >>> [part[:-1] for part in parts("савунма")]
+    ['сав', 'савун']
+    """
+    return _parts_of(text, _runs(text))
+
+
+def _words_of(text: str, runs: list[str]) -> list[str]:
     if text.isascii():
         return list(filter(None, map(_stem_of, runs)))
     found: list[str] = []
     unspaced = _pattern("unspaced").match
     for run in runs:
         if not run.isascii() and unspaced(run):
-            found.extend(run)
-            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+            found.extend(_pieces(run))
         elif word := _stem_of(run):
             found.append(word)
     return found
 
 
-def query_tokens(text: str, limit: int = 32) -> list[str]:
+def _parts_of(text: str, runs: list[str]) -> list[str]:
+    is_bent = _bends(text, runs)
+    if text.isascii():
+        return [part for run in runs for part in _parts(run)] if is_bent else []
+    found: list[str] = []
+    latin, unspaced = _pattern("latin").match, _pattern("unspaced").match
+    for run in runs:
+        if is_bent if run.isascii() or latin(run) else not unspaced(run):
+            found.extend(_parts(run))
+    return found
+
+
+def is_part(token: str) -> bool:
+    """Whether a token is a part of a word, and no word."""
+    return token[-1:] == PART
+
+
+def _parts(run: str) -> list[str]:
+    if _pattern("semitic").match(run):
+        bare = _bare(run)
+        return [bare[at : at + INSIDE] + PART for at in range(len(bare) - INSIDE + 1)] if len(bare) > INSIDE else []
+    return [run[:length] + PART for length in BEGINNINGS if len(run) > length] if run[0].isalpha() else []
+
+
+def _bare(word: str) -> str:
+    """An Arabic word without its article, in one spelling."""
+    if len(word) > INSIDE + 1:
+        word = _pattern("article").sub("", word)
+    return word.translate(_ARABIC)
+
+
+def _bends(text: str, runs: list[str]) -> bool:
+    """Whether a text in Latin letters is in another language than English, as its small words and letters show."""
+    if not _STOP.isdisjoint(runs):
+        english = sum(run in _STOP for run in runs)
+        if text.isascii() and english >= 2:
+            return False
+    else:
+        english = 0
+    foreign = sum(run in _foreign() for run in runs)
+    if not text.isascii():
+        foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))
+    return foreign >= max(english, 1)
+
+
+@lru_cache(1)
+def _foreign() -> frozenset[str]:
+    """The small words of other languages in Latin letters, folded, that are none in English."""
+    telling = {word for word, codes in tables.table("words").items() if "en" not in codes}
+    small = " ".join((*telling, tables.table("tokens")["small_words"]))
+    return frozenset(run for run in _runs(small) if len(run) > 1) - _STOP
+
+
+def _pieces(run: str) -> list[str]:
+    """A run of a script without spaces as single characters and pairs; of Thai, Lao, Khmer and Burmese as syllables."""
+    if _pattern("southern_letter").match(run):
+        syllables = _pattern("syllable").findall(run)
+        sizes = (1, 2, 3)
+    else:
+        syllables, sizes = list(run), (1, 2)
+    return ["".join(syllables[at : at + size]) for size in sizes for at in range(len(syllables) - size + 1)]
+
+
+def query_tokens(text: str, limit: int = MOST_ASKED) -> list[str]:
     """The distinct tokens of a query; single characters of unspaced scripts only where no bigram holds them."""
     return list(query_words(text, limit))
 
 
-def query_words(text: str, limit: int = 32) -> dict[str, str]:
+def query_words(text: str, limit: int = MOST_ASKED) -> dict[str, str]:
     """The distinct tokens of a query with the word as it was written (folded), in order."""
     words: dict[str, str] = {}
     for run in _query_runs(text):
@@ -127,17 +223,16 @@ def query_words(text: str, limit: int = 32) -> dict[str, str]:
             word = _stem_of(run)
             if word:
                 words.setdefault(word, run)
-        elif len(run) == 1:
-            words.setdefault(run, run)
         else:
-            for i in range(len(run) - 1):
-                words.setdefault(run[i : i + 2], run[i : i + 2])
+            pieces = _pieces(run)
+            for piece in [one for one in pieces if len(one) > 1] or pieces:
+                words.setdefault(piece, piece)
         if len(words) >= limit:
             break
     return dict(list(words.items())[:limit]) if len(words) > limit else words
 
 
-def query_weights(text: str, limit: int = 32) -> dict[str, float]:
+def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
     """The tokens of a query with what each counts: in a longer question of an unspaced script single characters too."""
     words = dict.fromkeys(query_tokens(text, limit), 1.0)
     if text.isascii() or sum(1 for word in words if len(word) == 2 and _is_unspaced(word)) < 3:
@@ -148,6 +243,12 @@ def query_weights(text: str, limit: int = 32) -> dict[str, float]:
         SINGLE_CHARACTER,
     )
     return {**dict(list(singles.items())[:limit]), **words}
+
+
+def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
+    """The tokens of a query with what each counts, and the parts of its words: what is asked of `index_tokens`."""
+    weights = query_weights(text, limit)
+    return {**weights, **dict.fromkeys(parts(text)[: len(BEGINNINGS) * limit], 1.0)}
 
 
 @lru_cache(1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.language.tokens import query_weights, query_words
+from nanomem_tui.language.tokens import is_part, query_words, search_weights
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import trust
 
@@ -55,9 +55,9 @@ def written(question: Question) -> dict[str, str]:
 
 def weighted(question: Question) -> dict[str, float]:
     """The words of a question with their weights; those of the message replied to count less."""
-    words = query_weights(question.text[:MAX_QUERY])
+    words = search_weights(question.text[:MAX_QUERY])
     if question.reply_to:
-        for word, weight in query_weights(question.reply_to[:MAX_QUERY]).items():
+        for word, weight in search_weights(question.reply_to[:MAX_QUERY]).items():
             words.setdefault(word, REPLY_WEIGHT * weight)
     return words
 
@@ -76,7 +76,8 @@ def corrected(
     found: dict[str, float] = {}
     replaced: dict[str, tuple[str, ...]] = {}
     for word, weight in words.items():
-        meant = {word: weight} if known(word) else _meant(word, weight, as_written.get(word, word), nearest, longer)
+        is_known = is_part(word) or known(word)
+        meant = {word: weight} if is_known else _meant(word, weight, as_written.get(word, word), nearest, longer)
         if meant and word not in meant:
             replaced[as_written.get(word, word)] = tuple(meant)
         for other, counts in (meant or {word: weight}).items():

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.language import cues
-from nanomem_tui.language.tokens import query_weights, tokens
+from nanomem_tui.language.tokens import is_part, search_weights, tokens
 from nanomem_tui.memory import fusion
 from nanomem_tui.store.word_index import Vocabulary, WordIndex, nearest, without_common
 
@@ -58,6 +58,10 @@ FAR = 0.8
 """Cosine distance from which on a passage is not near: a turn says less than a fact, and its neighbours say more."""
 
 MOST_MEANINGS = 10_000
+
+SHORT = 60
+"""Words of a passage up to which all of what neighbours give counts, and its length speaks for it: a long answer has
+something of every question."""
 
 AROUND = 2
 """Neighbours on each side of a passage that a hit names: those that give and get."""
@@ -140,6 +144,7 @@ class OrderedRecall:
         self._previous: list[int] = []
         self._shapes: list[int] = []
         self._worth: list[float] = []
+        self._room: list[float] = []
         self._session_of: list[int] = []
         self._speaker_of: list[int] = []
         self._places: list[list[int]] = []
@@ -182,7 +187,9 @@ class OrderedRecall:
         self._shapes.append(cues.shape(passage.text))
         row = str(place)
         self._words.add(self._index.put(row, passage.text, 0))
-        self._worth.append(LENGTH * math.log1p(max(1, self._index.length(row))))
+        length = max(1, self._index.length(row))
+        self._worth.append(LENGTH * math.log1p(min(length, SHORT)))
+        self._room.append(min(1.0, SHORT / length))
 
     def forget(self, session: str) -> None:
         """Find nothing of a session any more; a passage that is added to it later begins it anew.
@@ -259,7 +266,7 @@ class OrderedRecall:
     # -- reading a question -------------------------------------------------------------------------------------
 
     def _asked(self, query: str) -> _Asked:
-        weighted = query_weights(query)
+        weighted = search_weights(query)
         if not query.isascii():
             weighted = without_common(weighted, len(self), self._index.rows_with)
         words = {self._name_meant(word): weight for word, weight in weighted.items()}
@@ -283,6 +290,8 @@ class OrderedRecall:
         if known is not None:
             return known
         index = self._index
+        if is_part(word):
+            return {word: index.idf(word) * share}
         there = word if index.has(word) else self._words.nearest(word, index.rows_with) or word
         weight = index.idf(there) * share
         meaning = {there: weight}
@@ -342,7 +351,7 @@ class OrderedRecall:
     def _spread(self, own: Mapping[int, float]) -> dict[int, float]:
         """The scores with the shares that go to neighbours in the same session."""
         base = dict(own)
-        get, after, before, shapes = base.get, self._next, self._previous, self._shapes
+        get, after, before, shapes, room = base.get, self._next, self._previous, self._shapes, self._room
         least = FAINT * max(own.values(), default=0.0)
         for place, score in own.items():
             if score < least:
@@ -350,16 +359,16 @@ class OrderedRecall:
             near = after[place]
             if near >= 0:
                 share = AFTER + ANSWER if shapes[place] & cues.QUESTION else AFTER
-                base[near] = get(near, 0.0) + share * score
+                base[near] = get(near, 0.0) + room[near] * share * score
                 near = after[near]
                 if near >= 0:
-                    base[near] = get(near, 0.0) + AFTER_2 * score
+                    base[near] = get(near, 0.0) + room[near] * AFTER_2 * score
             near = before[place]
             if near >= 0:
-                base[near] = get(near, 0.0) + BEFORE * score
+                base[near] = get(near, 0.0) + room[near] * BEFORE * score
                 near = before[near]
                 if near >= 0:
-                    base[near] = get(near, 0.0) + BEFORE_2 * score
+                    base[near] = get(near, 0.0) + room[near] * BEFORE_2 * score
         return base
 
     def _weigh(self, base: Mapping[int, float], asked: _Asked, bonus: list[float]) -> dict[int, float]:
@@ -374,7 +383,10 @@ class OrderedRecall:
             other, ours = _factors(waits_for_time)
             for place in range(len(times), len(self._passages)):
                 is_subject = self._speaker_of[place] == subject
-                times.append((ours if is_subject else other)[self._shapes[place]])
+                shape = self._shapes[place]
+                if self._room[place] < 1:  # it tells much, though it asks too
+                    shape &= ~cues.QUESTION
+                times.append((ours if is_subject else other)[shape])
                 more.append(self._worth[place] + SUBJECT_FLAT if is_subject else self._worth[place])
         return times, more
 

@@ -143,16 +143,18 @@ class FullText:
     def _words_like(self, word: str) -> Iterator[tuple[Any, ...]]:
         asked = (
             "SELECT term, doc FROM memory_words"
-            " WHERE term >= :first AND term < :last AND length(term) BETWEEN :a AND :b"
+            " WHERE term >= :first AND term < :last AND length(term) BETWEEN :a AND :b AND substr(term, -1) <> :part"
         )
-        return self._reading.each(asked, first=word[:1], last=word[:1] + _LAST, a=len(word) - 2, b=len(word) + 2)
+        bounds = {"first": word[:1], "last": word[:1] + _LAST, "a": len(word) - 2, "b": len(word) + 2}
+        return self._reading.each(asked, **bounds, part=tokens.PART)
 
     def _words_from(self, beginning: str) -> Iterator[tuple[Any, ...]]:
         asked = (
             "SELECT term, doc FROM memory_words"
-            " WHERE term > :first AND term < :last ORDER BY doc DESC, term LIMIT :most"
+            " WHERE term > :first AND term < :last AND substr(term, -1) <> :part ORDER BY doc DESC, term LIMIT :most"
         )
-        return self._reading.each(asked, first=beginning, last=beginning + _LAST, most=MOST_LONGER)
+        bounds = {"first": beginning, "last": beginning + _LAST}
+        return self._reading.each(asked, **bounds, part=tokens.PART, most=MOST_LONGER)
 
     def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
         if not words:
@@ -179,19 +181,20 @@ class ServerFullText(FullText):
     def _words_like(self, word: str) -> Iterator[tuple[Any, ...]]:
         asked = (
             "SELECT word, ndoc FROM ts_stat('SELECT words FROM memory_entries_fts')"
-            " WHERE starts_with(word, :first) AND length(word) BETWEEN :a AND :b"
+            " WHERE starts_with(word, :first) AND length(word) BETWEEN :a AND :b AND right(word, 1) <> :part"
         )
-        return self._reading.each(asked, first=word[:1], a=len(word) - 2, b=len(word) + 2)
+        return self._reading.each(asked, first=word[:1], a=len(word) - 2, b=len(word) + 2, part=tokens.PART)
 
     def _words_from(self, beginning: str) -> Iterator[tuple[Any, ...]]:
         if not _fits(beginning):
             return iter(())
         asked = (
             "SELECT word, ndoc FROM ts_stat(format('SELECT words FROM memory_entries_fts WHERE words @@ %L::tsquery',"
-            " CAST(:query AS text))) WHERE starts_with(word, :first) AND word <> :first"
+            " CAST(:query AS text))) WHERE starts_with(word, :first) AND word <> :first AND right(word, 1) <> :part"
             ' ORDER BY ndoc DESC, word COLLATE "C" LIMIT :most'
         )
-        return self._reading.each(asked, query=f"{lexeme(beginning)}:*", first=beginning, most=MOST_LONGER)
+        told = {"query": f"{lexeme(beginning)}:*", "first": beginning, "part": tokens.PART}
+        return self._reading.each(asked, **told, most=MOST_LONGER)
 
     def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
         from nanomem_tui.store.word_index import idf
@@ -255,7 +258,7 @@ def add(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
     on_server = connection.dialect.name == "postgresql"
     values = []
     for number, key, text in texts:
-        words = tokens.tokens(text)
+        words = tokens.index_tokens(text)
         held = takes(words) if on_server else " ".join(words)
         values.append({"number": number, "entry": key, "length": len(words), "words": held})
     if values:

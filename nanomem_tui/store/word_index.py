@@ -20,13 +20,17 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.common_words import is_common
-from nanomem_tui.language.tokens import LONG_STOP_WORDS, tokens
+from nanomem_tui.language.tokens import LONG_STOP_WORDS, index_tokens, is_part
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 
-K1, B = 0.9, 0.3
-"""BM25: how soon a repeated word stops to count, and how much a long text is held back (both tuned on dialogues)."""
-LONGEST = 255
+K1 = 0.9
+"""BM25: how soon a repeated word stops to count (tuned on dialogues)."""
+B_SHORT, B_LONG = 0.3, 0.9
+FEW_WORDS, MANY_WORDS = 20, 150
+"""BM25: how much a long text is held back, among texts of so many words on average: a long turn of a dialogue tells
+more, a long answer of an assistant only says more. Between the two by the logarithm (docs/decisions/0110)."""
+LONGEST = 2000
 """Texts of more words count as texts of this many."""
 FEW = 32
 """Words that no more rows hold are added up row by row: quicker than to ask whether they matter."""
@@ -39,9 +43,16 @@ def idf(count: int, rows: int) -> float:
     return math.log(1 + (count - rows + 0.5) / (rows + 0.5))
 
 
+@lru_cache(64)
+def _held_back(mean: float) -> float:
+    share = math.log(max(mean, FEW_WORDS) / FEW_WORDS) / math.log(MANY_WORDS / FEW_WORDS)
+    return B_SHORT + (B_LONG - B_SHORT) * min(1.0, share)
+
+
 def saturated(times: int, length: int, mean: float) -> float:
     """The share of a word's weight that a row of `length` words gets for holding it that many times."""
-    return times * (K1 + 1) / (times + K1 * (1 - B + B * min(length, LONGEST) / mean))
+    b = _held_back(mean)
+    return times * (K1 + 1) / (times + K1 * (1 - b + b * min(length, LONGEST) / mean))
 
 
 @lru_cache(8)
@@ -92,7 +103,7 @@ class WordIndex:
         self._rows: dict[str, array[int]] = {}
         self._times: dict[str, dict[int, int]] = {}
         self._keys: list[str | None] = []
-        self._lengths = bytearray()
+        self._lengths = array("H")
         self._group_of = array("I")
         self._groups: dict[Hashable, int] = {}
         self._place: dict[str, int] = {}
@@ -173,7 +184,7 @@ class WordIndex:
                 self._group_of[place] = number
                 return []
             self.remove(key)
-        words = tokens(text)
+        words = index_tokens(text)
         place = len(self._keys)
         self._place[key] = place
         self._texts[key] = text
@@ -201,7 +212,7 @@ class WordIndex:
         place = self._place.pop(key, None)
         if place is None:
             return
-        for word in set(tokens(self._texts.pop(key))):
+        for word in set(index_tokens(self._texts.pop(key))):
             held = self._rows[word]
             if len(held) == 1:
                 del self._rows[word]
@@ -221,7 +232,7 @@ class WordIndex:
         self._times = {
             word: {moved[place]: times for place, times in counts.items()} for word, counts in self._times.items()
         }
-        self._lengths = bytearray(self._lengths[place] for place in kept)
+        self._lengths = array("H", (self._lengths[place] for place in kept))
         self._group_of = array("I", (self._group_of[place] for place in kept))
         self._keys = [self._keys[place] for place in kept]
         self._place = {key: moved[place] for key, place in self._place.items()}
@@ -344,7 +355,7 @@ def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statis
     total, mean, rows_with = statistics
     found = []
     for item in items:
-        words = tokens(item.text)
+        words = index_tokens(item.text)
         matched = Counter(word for word in words if word in weights)
         shares = ((weights[word] * idf(total, rows_with.get(word, 0)), times) for word, times in matched.items())
         if matched:
@@ -476,7 +487,7 @@ class Vocabulary:
     def add(self, words: Iterable[str]) -> None:
         """Take words up; known ones change nothing."""
         for word in words:
-            if word in self._all:
+            if word in self._all or is_part(word):
                 continue
             self._all.add(word)
             if len(word) >= LEAST and word[:LEAST].isalpha():
