@@ -204,9 +204,10 @@ def _pieces(run: str) -> list[str]:
     """A run of a script without spaces as single characters and pairs; of Thai, Lao, Khmer and Burmese as syllables."""
     if _pattern("southern_letter").match(run):
         syllables = _pattern("syllable").findall(run)
-        sizes = (1, 2, 3)
+        most = 3
     else:
-        syllables, sizes = list(run), (1, 2)
+        syllables, most = list(run), 2
+    sizes = range(1, most + 1)
     return ["".join(syllables[at : at + size]) for size in sizes for at in range(len(syllables) - size + 1)]
 
 
