@@ -39,6 +39,7 @@ _ALSO_SAME = 0.15  # … how likely the sentences say the same, else
 _SAME = 0.6  # how likely a line has to be repeated
 _CHANGES = 0.55  # … changed
 _SURELY = 0.85  # … where the agent did not mark the fact
+_DIFFERENT = 0.9  # how sure it is that a line and a fact have nothing to do with each other
 _TOLD = 2  # words that a line shares with a fact that says which of its values is wrong, and which is right
 _CLEAR = 1.4  # how much likelier than any other line
 _MAYBE = (0.2, 0.55)  # how likely either has to be that a person is asked; where the agent marked the fact
@@ -354,6 +355,8 @@ def _certain(one: Relation, fact: Fact) -> Relation:
     wrong = denied_value(text) or wrong
     if wrong and fold(wrong) in there and stems(said) & stems(line.statement):
         return one._replace(same=0.0, changes=max(one.changes, _CHANGES))
+    if shares_of(line.statement, text)["different"] >= _DIFFERENT:
+        return one._replace(changes=min(one.changes, _CHANGES / 2))
     return one
 
 
