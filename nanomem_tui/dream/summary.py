@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui import clock
+from nanomem_tui.dream import small_talk
 from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
-from nanomem_tui.language import corrections, injection, reader, remembering, secrets, small_talk
+from nanomem_tui.language import corrections, injection, reader, remembering, secrets
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.lines import read as read_line
 from nanomem_tui.language.spoken import ended, without_speaker

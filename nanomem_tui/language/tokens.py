@@ -180,12 +180,9 @@ def _bare(word: str) -> str:
 
 def _bends(text: str, runs: list[str]) -> bool:
     """Whether a text in Latin letters is in another language than English, as its small words and letters show."""
-    if not _STOP.isdisjoint(runs):
-        english = sum(run in _STOP for run in runs)
-        if text.isascii() and english >= 2:
-            return False
-    else:
-        english = 0
+    english = sum(run in _STOP for run in runs)
+    if text.isascii() and english >= 2:
+        return False
     foreign = sum(run in _foreign() for run in runs)
     if not text.isascii():
         foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))

@@ -20,7 +20,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nanomem_tui.language import reader, small_talk, tables  # noqa: E402
+from nanomem_tui.dream import small_talk  # noqa: E402
+from nanomem_tui.language import reader, tables  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACK = ROOT / "nanomem_tui" / "language" / "packs" / "talk.json"
