@@ -15,6 +15,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -113,15 +114,19 @@ class FullTextPorter:
     """SQLite's full-text index with its stemmer, the words joined by OR, stop words left out."""
 
     name = "FTS5 porter"
+    tokenizer = "porter unicode61"
 
     def index(self, items: list[DocumentItem]) -> None:
         self.db = sqlite3.connect(":memory:")
-        self.db.execute("CREATE VIRTUAL TABLE f USING fts5(text, tokenize='porter unicode61')")
+        self.db.execute(f"CREATE VIRTUAL TABLE f USING fts5(text, tokenize='{self.tokenizer}')")
         self.keys = [key for key, _, _ in items]
         self.db.executemany("INSERT INTO f(rowid, text) VALUES (?, ?)", enumerate(text for _, text, _ in items))
 
     def search(self, query: str, k: int) -> list[str]:
-        match = " OR ".join(f'"{word}"' for word in _content(query))
+        return self._found(_content(query), k)
+
+    def _found(self, words: Iterable[str], k: int) -> list[str]:
+        match = " OR ".join(f'"{word}"' for word in words)
         if not match:
             return []
         rows = self.db.execute("SELECT rowid FROM f WHERE f MATCH ? ORDER BY rank LIMIT ?", (match, k))
@@ -132,18 +137,11 @@ class FullTextTrigrams(FullTextPorter):
     """SQLite's full-text index of all runs of three characters."""
 
     name = "FTS5 trigram"
-
-    def index(self, items: list[DocumentItem]) -> None:
-        self.db = sqlite3.connect(":memory:")
-        self.db.execute("CREATE VIRTUAL TABLE f USING fts5(text, tokenize='trigram')")
-        self.keys = [key for key, _, _ in items]
-        self.db.executemany("INSERT INTO f(rowid, text) VALUES (?, ?)", enumerate(text for _, text, _ in items))
+    tokenizer = "trigram"
 
     def search(self, query: str, k: int) -> list[str]:
         runs = dict.fromkeys(query[at : at + 3].lower().replace('"', " ") for at in range(len(query) - 2))
-        match = " OR ".join(f'"{run}"' for run in runs)
-        rows = self.db.execute("SELECT rowid FROM f WHERE f MATCH ? ORDER BY rank LIMIT ?", (match, k)) if match else ()
-        return [self.keys[row] for (row,) in rows]
+        return self._found(runs, k)
 
 
 class Bm25s(FullTextPorter):

@@ -56,15 +56,16 @@ def main() -> int:
             if options.show and half == "open":
                 print(folder.name, *differs, sep="\n  ")
         found[half] = dict(counts)
-        print(f"{half:7} " + "   ".join(told(counts, part) for part in ("duplicates", "conflicts", "asked about")))
+        parts = (format_shares(counts, part) for part in ("duplicates", "conflicts", "asked about"))
+        print(f"{half:7} " + "   ".join(parts))
     if options.json:
         body = {"benchmark": "desk", "seed": 0, "runs": 1, "found": found}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
-def told(counts: Counter[str], part: str) -> str:
-    """The shares of one part in words."""
+def format_shares(counts: Counter[str], part: str) -> str:
+    """Format how much of one part is right and how much is found."""
     right, offered, wanted = (counts[f"{part} {one}"] for one in ("right", "offered", "wanted"))
     return f"{part}: right {right / max(offered, 1):.2f} of {offered}, found {right / max(wanted, 1):.2f} of {wanted}"
 

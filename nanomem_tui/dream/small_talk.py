@@ -1,4 +1,4 @@
-"""What is worth a note in talk between people, most of which keeps the talk going. Learned from labelled messages of
+"""Which sentences of a conversation between people are worth a note: most of them are not. Learned from messages of
 friends (`scripts/language/teach_talk.py`, `packs/talk.json`), on top of what the readers of messages and of lines
 make of a sentence; only marks that every language has are counted beside, so that one pack serves all.
 """

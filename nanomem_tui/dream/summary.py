@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui import clock
@@ -196,10 +197,11 @@ def _is_small_talk(texts: Iterable[str]) -> bool:
     return small_talk.is_small_talk([reading for text in texts for _, reading in _read(text[:MAX_MESSAGE])])
 
 
-def _read(text: str) -> list[tuple[str, reader.Reading]]:
+@lru_cache(1024)  # a message is read to tell what conversation it is of, and again for what it says
+def _read(text: str) -> Sequence[tuple[str, reader.Reading]]:
     """The sentences of a message, and what each is."""
     sentences = remembering.sentences(text)
-    return list(zip(sentences, reader.read(sentences, language_of(text)), strict=True)) if sentences else []
+    return tuple(zip(sentences, reader.read(sentences, language_of(text)), strict=True)) if sentences else ()
 
 
 def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, bool]]:

@@ -308,7 +308,7 @@ def _has_one_value(one: Statement, other: Statement, found: Aligned) -> bool:
 
 
 def _may_be_value(side: Statement, tokens: Sequence[Token]) -> bool:
-    """Whether what stands alone in one of two statements may be a value: a name, or what stands at the end."""
+    """Whether the words that only one of two statements has may be its value: a name, or the last word."""
     return len(tokens) != 1 or tokens[0].is_name or tokens[0] is side.ordered[-1]
 
 

@@ -183,7 +183,7 @@ def _bends(text: str, runs: list[str]) -> bool:
     english = sum(run in _STOP for run in runs)
     if text.isascii() and english >= 2:
         return False
-    foreign = sum(run in _foreign() for run in runs)
+    foreign = sum(map(_foreign().__contains__, runs))
     if not text.isascii():
         foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))
     return foreign >= max(english, 1)
