@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 
 from nanomem_tui.language import tables
 from nanomem_tui.language.stemming import stem
 
-VERSION = 4
+VERSION = 5
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 PART = "\ue000"
@@ -26,6 +27,9 @@ BEGINNINGS = (3, 5)
 """Letters of the beginnings by which a word is found that has more of them."""
 INSIDE = 3
 """Letters of each run of an Arabic or Hebrew word by which it is found."""
+
+PAIR = 0.5
+"""What two neighbours of a question count as one word."""
 
 SINGLE_CHARACTER = 0.4
 """What a single character counts beside the bigrams of a longer question."""
@@ -52,6 +56,17 @@ LONG_STOP_WORDS = tuple(sorted(word for word in _STOP if len(word) > 3))
 
 MOST_ASKED = 96
 """Words of a query that are asked for."""
+LONGEST_JOINED = 40
+"""Letters of a word that is joined of several."""
+NATIONAL = 8
+"""The last digits of a telephone number, by which it is found with and without the number of its country."""
+_APART = re.compile(r"\w[-_.\u2010\u2011]\w|[a-z][A-Z]|\d[ .,'\u2019/()\xa0\u202f-]{1,2}\d|\d{9}|[äöüåøÄÖÜÅØ]|[aouAOU]\u0308")
+_HYPHENED = re.compile(r"[^\W_]*[^\W\d_][^\W_]*(?:[-_.\u2010\u2011][^\W_]+)+|[^\W_]+(?:[-_.\u2010\u2011][^\W_]+){2,}")
+_HUMPED = re.compile(r"\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NUMBER = re.compile(r"(?:\+|\b)\d{1,3}(?:[,.'\u2019 \xa0\u202f_]\d{3})+\b|\+?\(?\d{2,}\)?(?:[ ./-]{1,2}\(?\d{2,}\)?)+|\b\d{9,}\b")
+_UMLAUTED = re.compile(r"\w*[äöüåø]\w*")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
 _MOST_STEMS = 200_000
 
@@ -91,8 +106,16 @@ def _runs(text: str) -> list[str]:
     if folded.isascii():
         read = folded.encode().translate(_PLAIN).decode()
         return _ASCII_WORDS.findall(read) if "'" in read and _ODD.search(read) else read.split()
-    plain = _pattern("accents").sub("", unicodedata.normalize("NFD", folded))
+    plain = _pattern("accents").sub("", unicodedata.normalize("NFD", folded)).translate(_one_spelling())
     return _pattern("word").findall(unicodedata.normalize("NFC", plain))
+
+
+@lru_cache(1)
+def _one_spelling() -> dict[int, str]:
+    """What a letter is read as: `ł` as `l`, a traditional Chinese character as the simplified one."""
+    letters = tables.table("one-spelling")
+    pairs = [pair.split("=") for pair in letters["latin"].split()]
+    return str.maketrans({**dict(pairs), **dict(zip(letters["traditional"], letters["simplified"], strict=True))})
 
 
 def _is_unspaced(run: str) -> bool:
@@ -118,11 +141,35 @@ def tokens(text: str) -> list[str]:
 
 
 def index_tokens(text: str) -> list[str]:
-    """The tokens by which a text is found: those of `tokens`, and parts of words where its language bends them."""
+    """The tokens by which a text is found: those of `tokens`, parts of words where its language bends them, and what is
+    written apart as one word (`joined`)."""
     runs = _runs(text)
     words = _words_of(text, runs)
     words += _parts_of(text, runs)
+    if _APART.search(text):
+        words += joined(text)
     return words
+
+
+def joined(text: str) -> list[str]:
+    """What is written apart or by other letters, as it may be written too: hyphened words and identifiers as one word,
+    the words that capital letters divide, numbers without their separators, `ü` as `ue`.
+
+    >>> joined("wi-fi"), joined("getUser"), joined("1,234,567")
+    (['wifi'], ['get', 'user'], ['1234567'])
+    """
+    found = [_stem_of("".join(_runs(word))) for word in _HYPHENED.findall(text)]
+    found += [_stem_of(word.lower()) for name in _HUMPED.findall(text) for word in _HUMPS.findall(name)]
+    for number in _NUMBER.findall(text):
+        digits = "".join(filter(str.isdigit, number))
+        if len(digits) < len(number):
+            found.append(digits)
+        if len(digits) > NATIONAL:
+            found.append(digits[-NATIONAL:] + PART)
+    if not text.isascii():
+        folded = unicodedata.normalize("NFC", text).casefold()
+        found += [_stem_of("".join(_runs(word.translate(_UMLAUTS)))) for word in _UMLAUTED.findall(folded)]
+    return [word for word in found if 1 < len(word) <= LONGEST_JOINED]
 
 
 def parts(text: str) -> list[str]:
@@ -167,7 +214,7 @@ def is_part(token: str) -> bool:
 def _parts(run: str) -> list[str]:
     if _pattern("semitic").match(run):
         bare = _bare(run)
-        return [bare[at : at + INSIDE] + PART for at in range(len(bare) - INSIDE + 1)] if len(bare) > INSIDE else []
+        return [bare[at : at + INSIDE] + PART for at in range(len(bare) - INSIDE + 1)] if len(bare) >= INSIDE else []
     return [run[:length] + PART for length in BEGINNINGS if len(run) > length] if run[0].isalpha() else []
 
 
@@ -244,9 +291,24 @@ def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
 
 
 def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
-    """The tokens of a query with what each counts, and the parts of its words: what is asked of `index_tokens`."""
+    """The tokens of a query with what each counts, the parts of its words, and two neighbours as one word: what is
+    asked of `index_tokens`."""
     weights = query_weights(text, limit)
-    return {**weights, **dict.fromkeys(parts(text)[: len(BEGINNINGS) * limit], 1.0)}
+    runs = _runs(text)[: limit + 1]
+    pairs = [_stem_of(one + other) for one, other in pairwise(runs) if _may_be_one(one, other)]
+    found = {
+        **dict.fromkeys(pairs, PAIR),
+        **dict.fromkeys((*joined(text), *parts(text)[: len(BEGINNINGS) * limit]), 1.0),
+    }
+    found.pop("", None)
+    return {**found, **weights}
+
+
+def _may_be_one(word: str, after: str) -> bool:
+    """Whether two neighbours in a question may be one word elsewhere, as `vs code` is."""
+    if _is_unspaced(word) or _is_unspaced(after) or (word.isdigit() and after.isdigit()):
+        return False
+    return not (word in _STOP and after in _STOP)
 
 
 @lru_cache(1)
@@ -257,6 +319,16 @@ def _vague() -> frozenset[str]:
 def is_vague(word: str) -> bool:
     """Whether a token tells nothing of what a question is about: `like` of “what is the weather like?”."""
     return word in _vague()
+
+
+@lru_cache(1)
+def _of_talk() -> frozenset[str]:
+    return frozenset(tokens(tables.table("tokens")["of_talk"]))
+
+
+def is_of_talk(word: str) -> bool:
+    """Whether a token is about the conversation itself, like `mention`, and tells nothing of what it was about."""
+    return word in _of_talk()
 
 
 def _query_runs(text: str) -> list[str]:

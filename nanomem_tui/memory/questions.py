@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.language.tokens import is_part, query_words, search_weights
+from nanomem_tui.language.tokens import query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import trust
 
@@ -76,13 +76,23 @@ def corrected(
     found: dict[str, float] = {}
     replaced: dict[str, tuple[str, ...]] = {}
     for word, weight in words.items():
-        is_known = is_part(word) or known(word)
-        meant = {word: weight} if is_known else _meant(word, weight, as_written.get(word, word), nearest, longer)
+        is_known = known(word)
+        if not is_known and word not in as_written:
+            continue  # a part of a word, or words joined that nobody wrote so
+        meant = {word: weight} if is_known else _meant(word, weight, as_written[word], known, nearest, longer)
         if meant and word not in meant:
             replaced[as_written.get(word, word)] = tuple(meant)
         for other, counts in (meant or {word: weight}).items():
             found[other] = max(counts, found.get(other, 0.0))
     return found, replaced
+
+
+def halves(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
+    """The two words that one is made of, both of them known (`vscode`: `vs`, `code`); nothing where there are none. Of
+    several ways the one whose shorter half is longest."""
+    ways = ((word[:at], word[at:]) for at in range(2, len(word) - 1))
+    found = [half for way in ways if len(half := tuple(word for one in way for word in tokens(one))) == 2 and all(map(known, half))]
+    return max(found, key=lambda half: min(map(len, half)), default=())
 
 
 def spelt_out(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
@@ -102,6 +112,7 @@ def _meant(
     word: str,
     weight: float,
     as_written: str,
+    known: Callable[[str], bool],
     nearest: Callable[[str], str | None],
     longer: Callable[[str], Sequence[str]],
 ) -> dict[str, float]:
@@ -111,5 +122,5 @@ def _meant(
     forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
     found = dict.fromkeys(forms, LONGER_WEIGHT * weight)
     if near is None:
-        return found
+        return found or dict.fromkeys(halves(as_written, known), weight)
     return {near: trust(word) * weight, **{form: counts for form, counts in found.items() if form != near}}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.language.tokens import is_vague, query_weights, tokens
+from nanomem_tui.language.tokens import index_tokens, is_part, is_vague, query_weights
 from nanomem_tui.memory import fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -336,9 +336,12 @@ class Recall:
         def find(index: search.FullText, pending: reading.Pending) -> _Pool:
             asked = index.statistics(words)
             terms = without_common(words, asked.total, asked.rows_with.__getitem__)
-            terms, corrected = questions.corrected(
-                terms, written, lambda word: asked.rows_with[word] > 0, index.nearest, index.longer
-            )
+
+            def known(word: str) -> bool:
+                rows = asked.rows_with.get(word)
+                return (index.statistics([word]).rows_with[word] if rows is None else rows) > 0
+
+            terms, corrected = questions.corrected(terms, written, known, index.nearest, index.longer)
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
@@ -403,13 +406,14 @@ class Recall:
 
 def _is_strange(words: Collection[str], has: Callable[[str], bool]) -> bool:
     """Whether a question is about something that nobody spoke of: half of its words or more stand in no row."""
-    return 2 * sum(map(has, words)) <= len(words)
+    whole = [word for word in words if not is_part(word)]
+    return 2 * sum(map(has, whole)) <= len(whole)
 
 
 def _answers(one: Candidate, words: Collection[str]) -> bool:
     """Whether a row may answer a question about something that nobody spoke of: it has more of it than words that
     tell nothing, like `number`."""
-    return not all(map(is_vague, set(tokens((one.of or one.item).text)).intersection(words)))
+    return not all(map(is_vague, set(index_tokens((one.of or one.item).text)).intersection(words)))
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:

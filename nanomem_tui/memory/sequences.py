@@ -16,11 +16,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.language import cues
-from nanomem_tui.language.tokens import is_part, search_weights, tokens
+from nanomem_tui.language.tokens import is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory import fusion
+from nanomem_tui.memory.questions import halves
 from nanomem_tui.store.word_index import Vocabulary, WordIndex, nearest, without_common
 
-AFTER, AFTER_2 = 0.5, 0.4
+AFTER, AFTER_2 = 0.5, 0.2
 BEFORE, BEFORE_2 = 0.3, 0.2
 """The share of a passage's score that its neighbours get: one and two places after it, one and two before."""
 
@@ -48,8 +49,11 @@ DATED = 0.3
 LENGTH = 0.05
 """Longer passages tell more: the weight of the logarithm of their words."""
 
-RELATED = 0.8
+RELATED = 0.6
 """The weight of words that share most of their letters with one of the question (`counselor`, `counseling`)."""
+
+OF_TALK = 0.25
+"""What a word about the conversation itself counts (`mention`)."""
 
 NEAREST = 100
 """Passages that are asked for by meaning."""
@@ -266,7 +270,12 @@ class OrderedRecall:
     # -- reading a question -------------------------------------------------------------------------------------
 
     def _asked(self, query: str) -> _Asked:
-        weighted = search_weights(query)
+        written = query_words(query)
+        weighted = {
+            word: OF_TALK * weight if is_of_talk(word) else weight
+            for word, weight in search_weights(query).items()
+            if word in written or is_part(word) or self._index.has(word)
+        }
         if not query.isascii():
             weighted = without_common(weighted, len(self), self._index.rows_with)
         words = {self._name_meant(word): weight for word, weight in weighted.items()}
@@ -293,6 +302,8 @@ class OrderedRecall:
         if is_part(word):
             return {word: index.idf(word) * share}
         there = word if index.has(word) else self._words.nearest(word, index.rows_with) or word
+        if not index.has(there) and (parts := halves(word, index.has)):
+            return {part: index.idf(part) * share / 2 for part in parts}
         weight = index.idf(there) * share
         meaning = {there: weight}
         for other, alike in self._words.related(there):

@@ -267,7 +267,7 @@ def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws: Workspa
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 def test_a_word_that_nobody_wrote_meets_those_that_begin_like_it(tmp_path: Path, backend: str) -> None:
     home = make_home(tmp_path, items=0)
-    rows = [item("db", "DB: PostgreSQL 16"), item("k", "kubernetes runs it"), item("py", "python3 is used")]
+    rows = [item("db", "DB: postgresql 16"), item("k", "kubernetes runs it"), item("py", "python3 is used")]
     with open_workspace(home) as made:
         fill(made, [*rows, item("tube", "the tube at noon"), item("both", "a deploy and a deployment12")])
     with open_workspace(home) as made:

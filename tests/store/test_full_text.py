@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
-from nanomem_tui.language.tokens import tokens
+from nanomem_tui.language.tokens import index_tokens, tokens
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store import models, reading, search
 from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
@@ -125,7 +125,7 @@ def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store: Store, fo
         assert index is not None
         assert index.nearest("violoncelo") == "violoncello"
         assert index.nearest("piano") is None
-        assert index.longer("grund") == ["grundstuck", "grundstucksverkehr"]
+        assert index.longer("grund") == ["grundstuck", "grundstueck", "grundstucksverkehr"]
         assert index.longer("gru") == []
         assert index.statistics(["grundstuck"]).rows_with == {"grundstuck": 2}
 
@@ -192,7 +192,7 @@ def test_what_the_index_finds_is_what_a_look_at_every_row_finds(
     texts = of_the_samples(samples) if source == "samples" else in_several_languages(2_000)
     items = fill(store, texts)
     assert len(items) > 300
-    words_of = [set(tokens(item.text)) for item in items]
+    words_of = [set(index_tokens(item.text)) for item in items]
     with reading_of(store, folder).open() as read:
         index = search.full_text(read)
         assert index is not None

@@ -1,0 +1,74 @@
+"""Recall of what is written in one way and asked for in another: as one word or two, with or without separators, in
+letters with or without marks, in traditional or simplified characters; from RAM and from the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.recall import Question, Recall
+from nanomem_tui.settings import Settings
+from tests.store.homes import make_home
+
+SHARES_A_HOME = True
+
+ASKED = [
+    ("The wi-fi in the cabin is slow", "wifi"),
+    ("Set up VS Code on the laptop", "vscode"),
+    ("gitlab runs on the box in the attic", "git lab"),
+    ("e-mail goes through mail.example.org", "email"),
+    ("Call get_user_profile_by_id() first", "getUserProfileById"),
+    ("fetchInvoiceTotals() returns cents", "invoice totals"),
+    ("parse-feed-entries drops the year", "parseFeedEntries"),
+    ("Turnover was 1234567 yen", "1,234,567"),
+    ("The loan is 2,450,000 crowns", "2450000"),
+    ("The plumber: +44 20 7946 0958", "+442079460958"),
+    ("The electrician: (020) 7946-0123", "+44 20 7946 0123"),
+    ("the on-call rota", "oncall"),
+    ("The whiteboard pens are in the drawer", "white board"),
+    ("Her note book is green", "notebook"),
+    ("The server is at 192.168.1.10", "192.168.1.10"),
+    ("Łódź is her hometown", "lodz"),
+    ("Søren plays the cello", "soren"),
+    ("Đorđe repairs clocks", "dorde"),
+    ("Frau Müller has the key", "Mueller"),
+    ("Herr Jaeger mows the lawn", "Jäger"),
+    ("他在體育館打羽毛球", "体育馆"),
+    ("周末去图书馆", "圖書館"),
+    ("اشترى الكتاب من دمشق", "كتاب"),
+    ("היא אוהבת את הספר", "ספר"),
+    ("הילדים בגינה", "ילדים"),
+]
+
+
+@pytest.fixture(scope="module")
+def ws(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    workspace = make_home(tmp_path_factory.mktemp("spellings"), items=0)
+    with open_workspace(workspace) as ws:
+        for text, _ in ASKED:
+            ws.items.add(text)
+        ws.flush()
+    with open_workspace(workspace) as made:
+        yield made
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+@pytest.mark.parametrize(("told", "asked"), ASKED)
+def test_what_is_spelt_in_another_way_is_the_first_hit(ws: Any, told: str, asked: str, backend: str) -> None:
+    recall = Recall(ws.store, Settings(recall_backend=backend))
+    if backend == "ram":
+        recall.warm(background=False)
+    recalled = recall.ask(Question(asked))
+    assert recalled.backend == backend
+    assert [hit.item.text for hit in recalled.hits][:1] == [told]
+
+
+def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path, items=0)) as ws:
+        ws.items.add("The garden gate squeaks")
+        found = ws.recall.ask(Question("garden gate"))
+    assert found.words == ("garden", "gate")
+    assert not found.corrected
