@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock
 from nanomem_tui.language.cues import asked_speaker
-from nanomem_tui.language.tokens import query_words, search_weights
+from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory import questions, scoring
 from nanomem_tui.memory.conversations import ROLES
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import Candidate, Vocabulary, WordIndex, without_common
+from nanomem_tui.store.word_index import Candidate, Vocabulary, WordIndex, with_alike, without_common
 
 DocumentItem = tuple[str, str, dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[1]
@@ -97,7 +97,7 @@ class NanomemFacts:
         self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
 
     def search(self, query: str, k: int) -> list[str]:
-        asked = without_common(search_weights(query), len(self.words), self.words.rows_with)
+        asked = without_common(questions.weighted(questions.Question(query)), len(self.words), self.words.rows_with)
         words, _ = questions.corrected(
             asked,
             query_words(query),
@@ -105,6 +105,7 @@ class NanomemFacts:
             lambda word: self.vocabulary.nearest(word, self.words.rows_with),
             lambda word: self.vocabulary.longer(word, self.words.rows_with),
         )
+        words = with_alike(words, len(self.words), self.words.mean, self.words.rows_with)
         found = self.words.search(words, k, slack=0.05)
         rated = [Candidate(self.items[key], score) for score, key in found]
         return [one.item.id for one in scoring.default(rated, k, self.weights, self.today, words)]

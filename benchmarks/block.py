@@ -4,10 +4,11 @@
 
 Each set is the memory of one person, 500 things told over eighteen months on one private chat, and a hundred messages
 as they would type them: of `daily` mostly plain questions, of `hard` many that share no word with what they need, or
-that need several memories. Who wrote them had not seen the code. `all there`: of those, how many got every memory that the answer needs. `useful`: of the
-memories that were given, how many a reader calls needed or useful. `newer first`: where a value was replaced, how often
-the block has the new one and the old one not before it. `nothing`: of messages that need no memory, how many got none.
-`--vectors`: with the extra `vector`; without it the run says so. `--show` prints what differs; never of the sealed half.
+that need several memories. Who wrote them had not seen the code. `all there`: of those messages, how many got every
+memory that the answer needs. `useful`: of the memories that were given, how many a reader calls needed or useful.
+`newer first`: where a value was replaced, how often the block has the new one and the old one not before it.
+`nothing`: of twenty messages that need no memory, how many got none. `--vectors`: with the extra `vector`. `--show`
+prints what differs; never of the sealed half.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "recall"
 HALVES = ("open", "sealed")
 NOW = datetime.fromisoformat("2026-11-29T12:00:00+00:00")
 CHAT = {"channel": "telegram", "chat_id": "7", "sender_id": "7"}
-_KINDS = ((re.compile(r"\b(?:prefers?|likes?|loves?|dislikes?|hates?|never|don't|avoid)\b", re.IGNORECASE), "preference", "user"),
-          (re.compile(r"\b(?:decided|decision|agreed)\b", re.IGNORECASE), "decision", "chat"))  # fmt: skip
+KINDS = (
+    (re.compile(r"\b(?:prefers?|(?:dis)?likes?|hates?|never|don't|avoid)\b", re.IGNORECASE), "preference", "user"),
+    (re.compile(r"\b(?:decided|decision|agreed)\b", re.IGNORECASE), "decision", "chat"),
+    (re.compile(""), "fact", "user"),
+)
+"""What a memory is by its words, and where a turn would keep it."""
 
 
 def rows(name: str, part: str) -> list[dict[str, Any]]:
@@ -80,7 +85,7 @@ def remembered(ws: Workspace, memories: list[dict[str, Any]]) -> dict[str, str]:
     """Remember each row, at its day; the id of its label by its own."""
     names = {}
     for row in memories:
-        kind, scope = next(((kind, scope) for form, kind, scope in _KINDS if form.search(row["text"])), ("fact", "user"))
+        kind, scope = next((kind, scope) for form, kind, scope in KINDS if form.search(row["text"]))
         with clock.at(datetime.fromisoformat(f"{row['said']}T12:00:00+00:00")):
             _, item, _ = ws.items.add(row["text"], kind, scope, **CHAT, source="auto_heuristic")
         names[item.id] = row["id"]
@@ -113,8 +118,8 @@ def _judged(ws: Workspace, name: str, names: dict[str, str], *, show: bool) -> d
         if show and not (complete and len(useful & set(ids)) * 2 >= len(ids)):
             print(f"\n{'ok' if complete else '--'} {row.get('kind', '')}: {row['question']}")
             for one in ids:
-                mark = "+" if one in needed else "~" if one in useful else "o" if one in row.get("outdated", ()) else " "
-                print(f"   {mark} {texts[one]}")
+                marks = {"+": needed, "~": useful, "o": row.get("outdated", ())}
+                print(f"   {next((mark for mark, ids in marks.items() if one in ids), ' ')} {texts[one]}")
             for one in sorted(needed - set(ids)):
                 print(f"   ! {texts[one]}")
     none = [(row["message"], given(ws, row["message"], names)) for row in rows(name, "none")]

@@ -43,7 +43,7 @@ class Settings(NamedTuple):
     recall_max_results: int = 8
     recall_max_prompt_chars: int = 2400
     recall_context_chars: int = 3600
-    recall_user_layer_results: int = 2
+    recall_user_layer_results: int = -1
     recall_global: bool = True
     private_in_groups: tuple[str, ...] = ()
     recall_related_facts: int = 5
@@ -213,7 +213,9 @@ ABOUT: Mapping[str, About] = {
         "characters of what stands beside it: lessons, notes, the last turns, what is pending", least=0
     ),
     "recall_user_layer_results": About(
-        "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
+        "items recalled because they are about the sender (-1: as many as there is room for; 2 with profile seed001)",
+        "memory.recall.userPreferenceLayerResults",
+        -1,
     ),
     "recall_global": About("also recall what belongs to every chat"),
     "private_in_groups": About(

@@ -92,4 +92,14 @@ def asked_speaker(query: str) -> str:
         return ""
     if by_assistant:
         return "assistant"
-    return "user" if by_user or _pattern("of_oneself").search(query) else ""
+    return "user" if by_user or is_of_oneself(query) else ""
+
+
+def is_of_people(text: str) -> bool:
+    """Whether a text speaks of who wrote it, or of somebody whom it does not name: `my`, `she`."""
+    return is_of_oneself(text) or _pattern("of_others").search(text) is not None
+
+
+def is_of_oneself(text: str) -> bool:
+    """Whether a text speaks of who wrote it: `I`, `my`, `our`."""
+    return _pattern("of_oneself").search(text) is not None

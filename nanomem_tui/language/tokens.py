@@ -60,12 +60,6 @@ LONGEST_JOINED = 40
 """Letters of a word that is joined of several."""
 NATIONAL = 8
 """The last digits of a telephone number, by which it is found with and without the number of its country."""
-_APART = re.compile(r"\w[-_.\u2010\u2011]\w|[a-z][A-Z]|\d[ .,'\u2019/()\xa0\u202f-]{1,2}\d|\d{9}|[äöüåøÄÖÜÅØ]|[aouAOU]\u0308")
-_HYPHENED = re.compile(r"[^\W_]*[^\W\d_][^\W_]*(?:[-_.\u2010\u2011][^\W_]+)+|[^\W_]+(?:[-_.\u2010\u2011][^\W_]+){2,}")
-_HUMPED = re.compile(r"\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_NUMBER = re.compile(r"(?:\+|\b)\d{1,3}(?:[,.'\u2019 \xa0\u202f_]\d{3})+\b|\+?\(?\d{2,}\)?(?:[ ./-]{1,2}\(?\d{2,}\)?)+|\b\d{9,}\b")
-_UMLAUTED = re.compile(r"\w*[äöüåø]\w*")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
 _MOST_STEMS = 200_000
@@ -146,7 +140,7 @@ def index_tokens(text: str) -> list[str]:
     runs = _runs(text)
     words = _words_of(text, runs)
     words += _parts_of(text, runs)
-    if _APART.search(text):
+    if _pattern("apart").search(text):
         words += joined(text)
     return words
 
@@ -158,9 +152,10 @@ def joined(text: str) -> list[str]:
     >>> joined("wi-fi"), joined("getUser"), joined("1,234,567")
     (['wifi'], ['get', 'user'], ['1234567'])
     """
-    found = [_stem_of("".join(_runs(word))) for word in _HYPHENED.findall(text)]
-    found += [_stem_of(word.lower()) for name in _HUMPED.findall(text) for word in _HUMPS.findall(name)]
-    for number in _NUMBER.findall(text):
+    found = [_stem_of("".join(_runs(word))) for word in _pattern("hyphened").findall(text)]
+    for name in _pattern("humped").findall(text):
+        found += map(_stem_of, map(str.lower, _pattern("humps").findall(name)))
+    for number in _pattern("number").findall(text):
         digits = "".join(filter(str.isdigit, number))
         if len(digits) < len(number):
             found.append(digits)
@@ -168,7 +163,7 @@ def joined(text: str) -> list[str]:
             found.append(digits[-NATIONAL:] + PART)
     if not text.isascii():
         folded = unicodedata.normalize("NFC", text).casefold()
-        found += [_stem_of("".join(_runs(word.translate(_UMLAUTS)))) for word in _UMLAUTED.findall(folded)]
+        found += [_stem_of("".join(_runs(word.translate(_UMLAUTS)))) for word in _pattern("umlauted").findall(folded)]
     return [word for word in found if 1 < len(word) <= LONGEST_JOINED]
 
 
@@ -234,6 +229,13 @@ def _bends(text: str, runs: list[str]) -> bool:
     if not text.isascii():
         foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))
     return foreign >= max(english, 1)
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is in Latin letters and, as far as its small words show, in English."""
+    runs = _runs(text)
+    latin = sum(run.isascii() for run in runs)
+    return 2 * latin > len(runs) and not _bends(text, runs)
 
 
 @lru_cache(1)
@@ -312,13 +314,22 @@ def _may_be_one(word: str, after: str) -> bool:
 
 
 @lru_cache(1)
-def _vague() -> frozenset[str]:
-    return frozenset(tokens(tables.table("tokens")["vague"]))
+def _light() -> frozenset[str]:
+    return frozenset(tokens(tables.table("tokens")["light"]))
 
 
-def is_vague(word: str) -> bool:
-    """Whether a token tells nothing of what a question is about: `like` of “what is the weather like?”."""
-    return word in _vague()
+def is_light(word: str) -> bool:
+    """Whether a token tells little of what a question is about: `like` of “what is the weather like?”."""
+    return word in _light()
+
+
+def alike(word: str) -> list[str]:
+    """The tokens that a note may have where a question has this one; none but in English.
+
+    >>> alike("kid")[:2]
+    ['child', 'children']
+    """
+    return str(tables.table("alike")["words"].get(word, "")).split()
 
 
 @lru_cache(1)

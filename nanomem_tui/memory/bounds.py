@@ -12,10 +12,11 @@ from nanomem_tui.store.values import Hit
 
 
 class Cut(NamedTuple):
-    """An item that fits the question and is not given, and why."""
+    """An item that fits the question and is not given, and why; `is_unrelated`: it has no bearing on the message."""
 
     hit: Hit
     why: str
+    is_unrelated: bool = False
 
 
 class Bounds(NamedTuple):

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.language.tokens import query_words, search_weights, tokens
+from nanomem_tui.language.tokens import is_light, query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import trust
 
 REPLY_WEIGHT = 0.5
 """What a word counts that stands only in the message replied to."""
+
+LIGHT = 0.5
+"""What a word counts that tells little of what a question is about, beside others."""
 
 LONGER_WEIGHT = 0.6
 """What a word counts that begins like one of the message which no row holds."""
@@ -55,11 +58,18 @@ def written(question: Question) -> dict[str, str]:
 
 def weighted(question: Question) -> dict[str, float]:
     """The words of a question with their weights; those of the message replied to count less."""
-    words = search_weights(question.text[:MAX_QUERY])
+    words = _heavier(search_weights(question.text[:MAX_QUERY]))
     if question.reply_to:
-        for word, weight in search_weights(question.reply_to[:MAX_QUERY]).items():
+        for word, weight in _heavier(search_weights(question.reply_to[:MAX_QUERY])).items():
             words.setdefault(word, REPLY_WEIGHT * weight)
     return words
+
+
+def _heavier(words: Mapping[str, float]) -> dict[str, float]:
+    """The words with those counting less that tell little, where there are others."""
+    if all(map(is_light, words)):
+        return dict(words)
+    return {word: LIGHT * weight if is_light(word) else weight for word, weight in words.items()}
 
 
 def corrected(
@@ -90,9 +100,9 @@ def corrected(
 def halves(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     """The two words that one is made of, both of them known (`vscode`: `vs`, `code`); nothing where there are none. Of
     several ways the one whose shorter half is longest."""
-    ways = ((word[:at], word[at:]) for at in range(2, len(word) - 1))
-    found = [half for way in ways if len(half := tuple(word for one in way for word in tokens(one))) == 2 and all(map(known, half))]
-    return max(found, key=lambda half: min(map(len, half)), default=())
+    ways = (tokens(f"{word[:at]} {word[at:]}") for at in range(2, len(word) - 1))
+    found = [tuple(way) for way in ways if len(way) == 2 and all(map(known, way))]
+    return max(found, key=lambda way: min(map(len, way)), default=())
 
 
 def spelt_out(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:

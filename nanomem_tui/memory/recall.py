@@ -10,14 +10,14 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.language.tokens import index_tokens, is_part, is_vague, query_weights
-from nanomem_tui.memory import fusion, questions, retention, scoring, superseded
+from nanomem_tui.language.tokens import alike, query_weights
+from nanomem_tui.memory import bearing, fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.questions import Question
@@ -27,11 +27,11 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store import reading, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
-from nanomem_tui.store.word_index import Candidate, ItemIndex, without_common
+from nanomem_tui.store.word_index import Candidate, ItemIndex, Statistics, without_common
 
 __all__ = ["Cut", "Question", "Recall", "Recalled"]
 
-SPARE = 4
+SPARE = 5
 """Rows that are ranked beyond those asked for, to be shown as cut."""
 
 NEAREST = 200
@@ -39,6 +39,9 @@ NEAREST = 200
 
 SHORT = 10
 """Characters of a message that is too short to be about anything (seed 003)."""
+
+SEED001_OF_USER, ANY = 2, 1_000_000
+"""Items of the user layer that are given where the settings do not say how many: in seed 001, and in our profile."""
 
 AUDIENCES = 64
 
@@ -59,14 +62,14 @@ class Recalled(NamedTuple):
 
 class _Pool(NamedTuple):
     """What a backend found: candidates, the words it looked for, what was corrected, its name, whether it may have
-    more, and whether half of the words or more stand in no row at all."""
+    more, and what is known of the words."""
 
     candidates: list[Candidate]
     words: Mapping[str, float]
     corrected: dict[str, tuple[str, ...]]
     backend: str
     more: bool
-    is_strange: bool = False
+    statistics: Statistics = Statistics(0, 1.0, {})
 
 
 class Recall:
@@ -124,15 +127,35 @@ class Recall:
         else:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
-        kept, cut = self._bounds(question).cut(hits)
+        unrelated: list[Cut] = []
+        if profile == "default" and not question.whole:
+            hits, unrelated = self._related_to(question, pool, hits, near.distances)
+        kept, cut = self._bounds(question, profile).cut(hits)
         words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
         corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
-        return Recalled(tuple(kept), tuple(cut), MappingProxyType(corrected), words, pool.backend, ms, near.why)
+        return Recalled(tuple(kept), (*cut, *unrelated), MappingProxyType(corrected), words, pool.backend, ms, near.why)
 
-    def related(self, question: Question, known: Collection[str] = ()) -> list[Hit]:
-        """The facts nearest to a message in meaning, nearest first, but the `known` ids (seed 003). None for a short
-        message, and where meaning is not asked for or cannot be."""
+    def _related_to(
+        self, question: Question, pool: _Pool, hits: Sequence[Hit], distances: Mapping[str, float]
+    ) -> tuple[list[Hit], list[Cut]]:
+        """The hits that have a bearing on the message, and those that have none."""
+        written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
+        asked = bearing.message(questions.asked(question), pool.words, written, pool.statistics)
+        of = {one.item.id: one.of or one.item for one in pool.candidates}
+        rows = [(of.get(hit.item.id, hit.item).text, hit.score, distances.get(hit.item.id)) for hit in hits]
+        chances = bearing.chances(asked, rows, by_meaning=bool(distances))
+        least = bearing.least(asked)
+        judged = list(zip(hits, chances, strict=True))
+        why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
+        cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
+        return [hit for hit, chance in judged if chance >= least], cut
+
+    def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
+        """The facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None for a
+        short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on the
+        message and found no room."""
+        known = {hit.item.id for hit in found.hits} if found is not None else set[str]()
         limit = self._settings.recall_related_facts
         if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
             return []
@@ -141,6 +164,9 @@ class Recall:
         distances = self._near(asked, layer_of).distances
         items = self._store.snapshot.items
         rows = [(distance, items[key]) for key, distance in distances.items() if key in items and key not in known]
+        if found is not None and (question.profile or self._settings.recall_profile) == "default":
+            bears = {cut.hit.item.id for cut in found.cut if not cut.is_unrelated}
+            rows = [(distance, row) for distance, row in rows if row.id in bears]
         return [
             Hit(row, 1 - distance, {"distance": distance}, layer)
             for distance, row in sorted(rows, key=lambda one: (one[0], one[1].id))[:limit]
@@ -261,8 +287,6 @@ class Recall:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
             pool = self._pool(question, words, many, layer_of, beside, slack)
             alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
-            if pool.is_strange and not question.whole:
-                alive = [one for one in alive if _answers(one, pool.words)]
             alive += fusion.unspoken(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
@@ -278,7 +302,7 @@ class Recall:
         if question.whole or question.audience.is_owner:
             return len(alive)
         of_user = sum(1 for one in alive if layer_of(one.item) == "user")
-        return len(alive) - of_user + min(of_user, self._settings.recall_user_layer_results)
+        return len(alive) - of_user + min(of_user, self._most_of_user("default"))
 
     def _pool(
         self,
@@ -305,17 +329,17 @@ class Recall:
                 words, corrected = questions.corrected(
                     words, questions.written(question), index.has, self.index.nearest, self.index.longer
                 )
-            is_strange = _is_strange(words, index.has)
-            statistics = index.statistics(words) if beside else None
+            words = word_index.with_alike(words, len(index), index.mean, index.rows_with)
+            statistics = index.statistics(words)
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
             items = store.snapshot.items
             found_rows = superseded.in_their_place(
                 found_rows, lambda ids: {key: items[key] for key in ids if key in items}
             )
-        if statistics is not None:
+        if beside:
             found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
-        return _Pool(found_rows, words, corrected, "ram", more, is_strange)
+        return _Pool(found_rows, words, corrected, "ram", more, statistics)
 
     def _in_ram(self) -> bool:
         """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
@@ -342,15 +366,15 @@ class Recall:
                 return (index.statistics([word]).rows_with[word] if rows is None else rows) > 0
 
             terms, corrected = questions.corrected(terms, written, known, index.nearest, index.longer)
-            statistics = index.statistics(terms) if corrected else asked
+            statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
+            terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
             rated = superseded.in_their_place(
                 word_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
-            is_strange = _is_strange(terms, lambda word: statistics.rows_with[word] > 0)
-            return _Pool(rated, terms, corrected, "sqlite_fts", more=False, is_strange=is_strange)
+            return _Pool(rated, terms, corrected, "sqlite_fts", more=False, statistics=statistics)
 
         return reading.full_text(self._store, find)
 
@@ -379,7 +403,7 @@ class Recall:
             key=lambda one: (-one[1], one[0].updated_at),
             reverse=True,
         )
-        limit, of_user = self._limit(question), self._settings.recall_user_layer_results
+        limit, of_user = self._limit(question), self._most_of_user(profile)
         if not question.whole:
             user = [one for one in rated if layer_of(one[0]) == "user"][:of_user]
             chat = [one for one in rated if layer_of(one[0]) != "user"][:limit]
@@ -399,21 +423,14 @@ class Recall:
     def _limit(self, question: Question) -> int:
         return self._settings.recall_max_results if question.limit is None else max(0, question.limit)
 
-    def _bounds(self, question: Question) -> Bounds:
+    def _most_of_user(self, profile: str) -> int:
+        """So many of the user layer are given at most: as the settings say, else two in seed 001, and any in ours."""
+        most = self._settings.recall_user_layer_results
+        return most if most >= 0 else SEED001_OF_USER if profile == "seed001" else ANY
+
+    def _bounds(self, question: Question, profile: str) -> Bounds:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
-        return Bounds(self._limit(question), budget, self._settings.recall_user_layer_results, question.whole)
-
-
-def _is_strange(words: Collection[str], has: Callable[[str], bool]) -> bool:
-    """Whether a question is about something that nobody spoke of: half of its words or more stand in no row."""
-    whole = [word for word in words if not is_part(word)]
-    return 2 * sum(map(has, whole)) <= len(whole)
-
-
-def _answers(one: Candidate, words: Collection[str]) -> bool:
-    """Whether a row may answer a question about something that nobody spoke of: it has more of it than words that
-    tell nothing, like `number`."""
-    return not all(map(is_vague, set(index_tokens((one.of or one.item).text)).intersection(words)))
+        return Bounds(self._limit(question), budget, self._most_of_user(profile), question.whole)
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:

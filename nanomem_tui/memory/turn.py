@@ -174,7 +174,7 @@ class Engine:
     def _block(self, turn: str, given: TurnInput, question: Question) -> Begun:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         found = self._recall.ask(question)
-        related = self._recall.related(question, {hit.item.id for hit in found.hits})
+        related = self._recall.related(question, found)
         rows = list(self._store.snapshot.lessons.values())
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = self._earlier(given) if given.session_key else ()

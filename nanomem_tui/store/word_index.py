@@ -20,7 +20,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.common_words import is_common
-from nanomem_tui.language.tokens import LONG_STOP_WORDS, index_tokens, is_part
+from nanomem_tui.language.tokens import LONG_STOP_WORDS, alike, index_tokens, is_part
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 
@@ -34,6 +34,10 @@ LONGEST = 2000
 """Texts of more words count as texts of this many."""
 FEW = 32
 """Words that no more rows hold are added up row by row: quicker than to ask whether they matter."""
+ALIKE = 0.3
+"""What a word counts that may stand for one of the question."""
+LONG = 60
+"""Rows that have more words on average are long."""
 _ROUNDING = 1e-9
 """Sums of the same numbers in another order differ by less."""
 
@@ -74,6 +78,22 @@ def without_common(weights: Mapping[str, float], total: int, rows_with: Callable
     time and tell nothing."""
     most = max(50, total // 50)
     return {word: weight for word, weight in weights.items() if len(word) > 1 or weight >= 1 or rows_with(word) <= most}
+
+
+def with_alike(
+    weights: Mapping[str, float], total: int, mean: float, rows_with: Callable[[str], int]
+) -> dict[str, float]:
+    """The weighted words of a query with those that a row may have in their place: these count a share, and never more
+    than the word that was asked for. Not where rows are long: they have something of everything."""
+    found = dict(weights)
+    if mean > LONG:
+        return found
+    for word, weight in weights.items():
+        for other in alike(word):
+            if other not in weights and (rows := rows_with(other)):
+                worth = ALIKE * weight * min(1.0, idf(total, rows_with(word)) / idf(total, rows))
+                found[other] = max(worth, found.get(other, 0.0))
+    return found
 
 
 class Found(NamedTuple):

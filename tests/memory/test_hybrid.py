@@ -119,7 +119,7 @@ def test_what_is_far_is_not_recalled_and_why_not_tells_the_distance(ws: Workspac
 def test_equal_ones_come_in_the_order_of_their_ids(ws: Workspace) -> None:
     fill(ws, [item(key, "a cat") for key in ("z", "b", "q")])
     found = hybrid(ws).ask(Question("some animal"))
-    assert ids(found) == ["b", "i2", "q", "z"]
+    assert [key for key in ids(found) if key != "i2"] == ["b", "q", "z"]
     assert scores(found) == scores(hybrid(ws).ask(Question("some animal")))
 
 

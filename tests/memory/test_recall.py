@@ -157,7 +157,7 @@ def test_every_cut_has_its_reason(ws: Workspace) -> None:
         ],
     )
     ws.items.delete(["u3"])
-    recall = recall_of(ws)
+    recall = recall_of(ws, recall_user_layer_results=2)
     question = Question("tea", "", CHAT, limit=5, max_chars=700)
     recalled = recall.ask(question)
     assert len(recalled.hits) == 4

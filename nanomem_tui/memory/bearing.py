@@ -1,0 +1,195 @@
+"""Which of the ranked memories have a bearing on a message: one that shares only small words with it has none.
+
+Owns the chance that a reader would call a memory needed or useful there: how much of the message it covers, how rare
+what it covers is in this very memory, how it stands beside the best, how near it is in meaning, and whether the message
+is about the person at all. What each of these counts is learned (`scripts/language/teach_bearing.py`). Pure functions
+over values; a few numbers, no model.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui.language import cues, tables
+from nanomem_tui.language.tokens import (
+    alike,
+    index_tokens,
+    is_english,
+    is_light,
+    is_part,
+    query_words,
+    search_weights,
+    tokens,
+)
+from nanomem_tui.store.word_index import Statistics, idf
+
+LEAST = 0.18
+"""A memory with less of a chance is not given."""
+
+LEAST_ELSEWHERE = 0.05
+"""The same in other languages than English, of which it was not learned."""
+
+LEAST_ASKED = 0.15
+"""A message with less of a chance to need any memory gets none."""
+
+MOST = 0.5
+"""A memory that covers so much of what a message is about has a bearing on it, whatever else is learned."""
+
+FEW = 50
+"""In a memory of fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
+
+ALIKE = 0.7
+"""How much of a word a memory has that has another in its place."""
+
+FAR = 0.8
+"""Cosine distance from which on a memory is not near."""
+NEAR = 0.55
+"""Cosine distance up to which the nearest memory has a bearing on a message that needs some."""
+
+_NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
+
+
+class Message(NamedTuple):
+    """What a message asks for, as the judge looks at it.
+
+    `worth`: what each word counts that is looked for. `subjects`: the words that tell what it is about, each with what
+    it counts and the tokens that it may mean; `joined`: what is joined of them, or a part of one. `total`: what all its
+    words count together, `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in
+    words. `names`: the tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it
+    speaks of the person, or of somebody they mean.
+    """
+
+    worth: Mapping[str, float]
+    subjects: tuple[tuple[float, tuple[str, ...]], ...]
+    joined: frozenset[str]
+    total: float
+    unknown: float
+    most: float
+    rows: int
+    length: int
+    names: frozenset[str]
+    strange: float
+    of_people: bool
+    is_english: bool
+
+
+def message(
+    text: str, words: Mapping[str, float], written: Mapping[str, tuple[str, ...]], known: Statistics
+) -> Message:
+    """The message `text`, which is looked for by `words`, each with what it counts; `written`: its own words, each with
+    the tokens that it may mean."""
+    total = max(1, known.total)
+    worth = {word: weight * idf(total, known.rows_with.get(word, 0)) for word, weight in words.items()}
+    meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
+    values = [(max(worth[token] for token in one), one) for one in meant]
+    names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
+    return Message(
+        worth,
+        tuple((1.0 if total < FEW else value, one) for value, one in values if not all(map(is_light, one))),
+        frozenset(search_weights(text)).difference(query_words(text)),
+        sum(value for value, _ in values) or 1.0,
+        sum(value for value, one in values if not any(known.rows_with.get(token) for token in one)),
+        max(idf(total, 1), 1e-9),
+        total,
+        len(values),
+        names,
+        sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
+        cues.is_of_people(text),
+        is_english(text),
+    )
+
+
+def features(
+    asked: Message, text: str, rank: int, share: float, distance: float | None, nearest: float | None
+) -> list[float]:
+    """What the judge knows of one memory. `share`: its score beside that of the best; `rank` from 0 on; `distance` in
+    meaning, and that of the nearest (None: far, or nobody was asked)."""
+    held = asked.worth.keys() & set(index_tokens(text))
+    worth = [asked.worth[word] for word in held if not is_part(word)] or [0.0]
+    strong = [asked.worth[word] for word in held if not is_light(word) and not is_part(word)]
+    parts = sum(asked.worth[word] for word in held if is_part(word))
+    cover = min(1.5, max(sum(worth), parts / 3) / asked.total)
+    near = max(0.0, FAR - distance) if distance is not None else 0.0
+    best = max(0.0, FAR - nearest) if nearest is not None else 0.0
+    return [
+        share,
+        math.log1p(rank),
+        cover,
+        max(worth) / asked.most,
+        math.log1p(sum(worth) / asked.most),
+        math.log1p(len(strong)),
+        asked.unknown / asked.total,
+        math.log1p(asked.length),
+        float(asked.of_people),
+        float(bool(asked.names)),
+        asked.strange,
+        float(not asked.names.isdisjoint(held)),
+        cover * float(asked.of_people or bool(asked.names)),
+        near,
+        best - near,
+        near * cover,
+        math.log10(asked.rows),
+    ]
+
+
+def chances(asked: Message, hits: Sequence[tuple[str, float, float | None]], *, by_meaning: bool) -> list[float]:
+    """The chance of each hit, best first: its text, its score and its distance. All are 0 where the message needs no
+    memory, as the best of them shows: that was learned of English messages alone."""
+    known = looked_at(asked, hits)
+    weights = "by meaning" if by_meaning else "by words"
+    sure = [covers(asked, text) >= MOST for text, _, _ in hits]
+    if asked.is_english and known and not any(sure) and _chance(_weights(weights, "message"), known[0]) < LEAST_ASKED:
+        return [0.0] * len(known)
+    nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
+    return [
+        1.0 if is_sure or distance == nearest < NEAR else _chance(_weights(weights, "memory"), values)
+        for values, is_sure, (_, _, distance) in zip(known, sure, hits, strict=True)
+    ]
+
+
+def covers(asked: Message, text: str) -> float:
+    """How much a memory has of the words that tell what a message is about, 0 to 1: of a word that is written
+    otherwise there (`vs code`, `vscode`), or stands there in another form, as much as they have in common."""
+    held = asked.worth.keys() & set(index_tokens(text))
+    total = sum(worth for worth, _ in asked.subjects)
+    shares = (worth * max(_share(word, held, asked.joined) for word in words) for worth, words in asked.subjects)
+    return sum(shares) / total if total and held else 0.0
+
+
+def _share(word: str, held: AbstractSet[str], joined: AbstractSet[str]) -> float:
+    if word in held:
+        return 1.0
+    found = [len(part) / (len(word) + 1) for part in held if is_part(part) and part[:-1] in word]
+    found += [1.0 for other in held & joined if len(word) > 1 and word in other]
+    found += [ALIKE for other in alike(word) if other in held]
+    return max(found, default=0.0)
+
+
+def least(asked: Message) -> float:
+    """The chance that a memory has at least to be given for that message."""
+    return LEAST if asked.is_english else LEAST_ELSEWHERE
+
+
+def looked_at(asked: Message, hits: Sequence[tuple[str, float, float | None]]) -> list[list[float]]:
+    """The `features` of each hit, best first."""
+    best = max((score for _, score, _ in hits), default=0.0) or 1.0
+    nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
+    return [
+        features(asked, text, rank, score / best, distance, nearest)
+        for rank, (text, score, distance) in enumerate(hits)
+    ]
+
+
+def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
+    return 1 / (1 + math.exp(-weights[0] - sum(w * value for w, value in zip(weights[1:], values, strict=True))))
+
+
+@lru_cache(4)
+def _weights(name: str, of: str) -> tuple[float, ...]:
+    """First what nothing of it counts, then a weight for each of `features`."""
+    return tuple(tables.table("bearing")[name][of])
