@@ -152,7 +152,8 @@ def joined(text: str) -> list[str]:
     >>> joined("wi-fi"), joined("getUser"), joined("1,234,567")
     (['wifi'], ['get', 'user'], ['1234567'])
     """
-    found = [_stem_of("".join(_runs(word))) for word in _pattern("hyphened").findall(text)]
+    words = (word for word in _pattern("hyphened").findall(text) if len(word) <= 2 * LONGEST_JOINED)
+    found = [_stem_of("".join(runs)) for word in words if len(runs := _runs(word)) > 2 or not word[0].isdigit()]
     for name in _pattern("humped").findall(text):
         found += map(_stem_of, map(str.lower, _pattern("humps").findall(name)))
     for number in _pattern("number").findall(text):

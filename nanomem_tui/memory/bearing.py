@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
@@ -109,7 +109,7 @@ def features(
 ) -> list[float]:
     """What the judge knows of one memory. `share`: its score beside that of the best; `rank` from 0 on; `distance` in
     meaning, and that of the nearest (None: far, or nobody was asked)."""
-    held = asked.worth.keys() & set(index_tokens(text))
+    held = asked.worth.keys() & _tokens(text)
     worth = [asked.worth[word] for word in held if not is_part(word)] or [0.0]
     strong = [asked.worth[word] for word in held if not is_light(word) and not is_part(word)]
     parts = sum(asked.worth[word] for word in held if is_part(word))
@@ -155,10 +155,32 @@ def chances(asked: Message, hits: Sequence[tuple[str, float, float | None]], *, 
 def covers(asked: Message, text: str) -> float:
     """How much a memory has of the words that tell what a message is about, 0 to 1: of a word that is written
     otherwise there (`vs code`, `vscode`), or stands there in another form, as much as they have in common."""
-    held = asked.worth.keys() & set(index_tokens(text))
+    held = asked.worth.keys() & _tokens(text)
     total = sum(worth for worth, _ in asked.subjects)
     shares = (worth * max(_share(word, held, asked.joined) for word in words) for worth, words in asked.subjects)
     return sum(shares) / total if total and held else 0.0
+
+
+def newer_first(asked: Message, rows: Sequence[tuple[str, str]]) -> list[int]:
+    """The places of rows (their text, and when they were said last), best first, in the order in which they are given:
+    of two of which the newer has all that the other has of the message, the newer first; it may be another value."""
+    said = [frozenset(_subjects(asked, text)) for text, _ in rows]
+    order: list[int] = []
+    for place, (_, at) in enumerate(rows):
+        older = (
+            index
+            for index, other in enumerate(order)
+            if said[other] and said[other] <= said[place] and rows[other][1] < at
+        )
+        order.insert(next(older, len(order)), place)
+    return order
+
+
+def _subjects(asked: Message, text: str) -> Iterator[int]:
+    held = asked.worth.keys() & _tokens(text)
+    for place, (_, words) in enumerate(asked.subjects):
+        if max(_share(word, held, asked.joined) for word in words) >= ALIKE:
+            yield place
 
 
 def _share(word: str, held: AbstractSet[str], joined: AbstractSet[str]) -> float:
@@ -183,6 +205,11 @@ def looked_at(asked: Message, hits: Sequence[tuple[str, float, float | None]]) -
         features(asked, text, rank, score / best, distance, nearest)
         for rank, (text, score, distance) in enumerate(hits)
     ]
+
+
+@lru_cache(4096)
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(index_tokens(text))
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:

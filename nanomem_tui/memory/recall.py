@@ -22,7 +22,7 @@ from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
-from nanomem_tui.memory.scoring import PROFILES, Scored
+from nanomem_tui.memory.scoring import PROFILES, Parts, Scored
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import reading, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
@@ -146,10 +146,15 @@ class Recall:
         rows = [(of.get(hit.item.id, hit.item).text, hit.score, distances.get(hit.item.id)) for hit in hits]
         chances = bearing.chances(asked, rows, by_meaning=bool(distances))
         least = bearing.least(asked)
-        judged = list(zip(hits, chances, strict=True))
+        judged = [
+            (hit._replace(parts=hit.parts.judged(chance)) if isinstance(hit.parts, Parts) else hit, chance)
+            for hit, chance in zip(hits, chances, strict=True)
+        ]
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
         cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
-        return [hit for hit, chance in judged if chance >= least], cut
+        kept = [hit for hit, chance in judged if chance >= least]
+        said = [(of.get(hit.item.id, hit.item).text, hit.item.updated_at) for hit in kept]
+        return [kept[place] for place in bearing.newer_first(asked, said)], cut
 
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
         """The facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None for a

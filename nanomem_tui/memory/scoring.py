@@ -85,7 +85,7 @@ class Parts(Mapping[str, Any]):
     Values only: it says the same whenever it is asked.
     """
 
-    __slots__ = ("_asked", "_distance", "_item", "_lexical", "_made", "_of", "_vector")
+    __slots__ = ("_asked", "_bearing", "_distance", "_item", "_lexical", "_made", "_of", "_vector")
 
     def __init__(
         self,
@@ -101,7 +101,14 @@ class Parts(Mapping[str, Any]):
         meaning, and how far that is from the question."""
         self._item, self._lexical, self._asked = item, lexical, asked
         self._vector, self._distance, self._of = vector, distance, of
+        self._bearing: float | None = None
         self._made: dict[str, Any] | None = None
+
+    def judged(self, chance: float) -> Parts:
+        """The same with the chance that the item has a bearing on the message: it is no part of the score."""
+        found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
+        found._bearing = chance
+        return found
 
     def _parts(self) -> dict[str, Any]:
         if self._made is None:
@@ -116,6 +123,7 @@ class Parts(Mapping[str, Any]):
                 "recency": recency,
                 "hits": hits,
                 **({} if self._distance is None else {"distance": self._distance}),
+                **({} if self._bearing is None else {"bearing": self._bearing}),
             }
         return self._made
 

@@ -96,6 +96,8 @@ def _parts(row: RecallRow, signs: Glyphs) -> Iterator[Block]:
     yield Body(how if signs.eighths else how.replace("×", "x"), "dim")
     if "distance" in hit.parts:
         yield Field("distance", f"{hit.parts['distance']:.3f} in meaning, 0 is the same")
+    if "bearing" in hit.parts:
+        yield Field("bearing", f"chance {hit.parts['bearing']:.2f} that it has to do with the message")
 
 
 def injected_field(turns: Sequence[Injected]) -> Field:
