@@ -37,11 +37,12 @@ LEAST_ELSEWHERE = 0.05
 LEAST_ASKED = 0.15
 """A message with less of a chance to need any memory gets none."""
 
-MOST = 0.5
-"""A memory that covers so much of what a message is about has a bearing on it, whatever else is learned."""
+MOST, MOST_OF_FEW = 0.5, 0.3
+"""A memory that covers so much of what a message is about has a bearing on it, whatever else is learned; the second
+among few rows."""
 
 FEW = 50
-"""In a memory of fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
+"""Among fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
 
 ALIKE = 0.7
 """How much of a word a memory has that has another in its place."""
@@ -142,7 +143,8 @@ def chances(asked: Message, hits: Sequence[tuple[str, float, float | None]], *, 
     memory, as the best of them shows: that was learned of English messages alone."""
     known = looked_at(asked, hits)
     weights = "by meaning" if by_meaning else "by words"
-    sure = [covers(asked, text) >= MOST for text, _, _ in hits]
+    most = MOST_OF_FEW if asked.rows < FEW else MOST
+    sure = [covers(asked, text) >= most for text, _, _ in hits]
     if asked.is_english and known and not any(sure) and _chance(_weights(weights, "message"), known[0]) < LEAST_ASKED:
         return [0.0] * len(known)
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)

@@ -29,7 +29,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with a database, which is the default one."""
     found = make_home(tmp_path)
     with open_workspace(found) as ws:
-        ws.items.add("the first of all")
+        ws.items.add("the first train of all")
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
     return found
 
@@ -93,11 +93,11 @@ def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_read_only_home_still_gives_the_block(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     unwritable(monkeypatch)
-    give(monkeypatch, {**ANA, "text": "the first of all"})
+    give(monkeypatch, {**ANA, "text": "the first train of all"})
     begun = run("turn", "begin")
     told = json.loads(begun.out)
     assert begun.code == 0
-    assert "the first of all" in told["block"]
+    assert "the first train of all" in told["block"]
     assert "no permission while writing" in told["problem"]
     assert begun.err == f"Note: {told['problem']}\n"
     give(monkeypatch, {"turn": told["turn"], "assistant": "Yes."})
@@ -134,11 +134,11 @@ def test_a_change_that_the_agent_s_file_could_not_take_is_saved_and_told(
 def test_what_is_too_long_is_read_in_part_and_said_so(
     workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = {**ANA, "text": "the first of all " + "x" * 600_000}
+    begun = {**ANA, "text": "the first train of all " + "x" * 600_000}
     give(monkeypatch, begun)
     told = run("turn", "begin").json
     assert told["clipped"] == {"text": 500_000}
-    assert "the first of all" in told["block"]
+    assert "the first train of all" in told["block"]
     give(monkeypatch, {**ANA, "text": "I prefer window seats.", "assistant": "y" * 600_000})
     ended = run("turn").json
     assert ended["clipped"] == {"assistant": 500_000}

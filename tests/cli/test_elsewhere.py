@@ -72,11 +72,11 @@ def test_a_home_without_a_workspace_is_imported_by_the_command_it_names(
 
 def test_words_that_were_read_as_others_are_told(home: Home, run: Run) -> None:
     home("nb035")
-    run("memory", "add", "--text", "DB: PostgreSQL 16")
+    run("memory", "add", "--text", "DB: Postgresql 16")
     assert "Read as: postgres → postgresql" in run("recall", "postgres").out
     assert run("recall", "postgres", "--json").json["corrected"] == {"postgres": "postgresql"}
     found = run("memory", "search", "--query", "postgres")
-    assert "PostgreSQL 16" in found.out
+    assert "Postgresql 16" in found.out
     assert "Read as: postgres → postgresql" in found.err
     assert run("memory", "search", "--query", "postgresql").err == ""
 

@@ -12,7 +12,7 @@ from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, settle, turn
 from tests.store.homes import make_home
 
-ASK = "which allergy and which sorting of answers?"
+ASK = "which allergy, and which sorting do I prefer?"
 FACT, WISH = "My allergy is penicillin", "I prefer answers with a sorting by date"
 
 

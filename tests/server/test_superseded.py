@@ -23,7 +23,7 @@ from tests.server.grpc_serving import Served
 from tests.store.homes import Agent, make_home
 
 OLD, NEW, OFF = "User lives in Berlin", "User lives in Munich", "User lives in a house in Graz"
-ASKED = "where does the user live: Berlin, Munich or a house in Graz"
+ASKED = "does the user live in Berlin, Munich or a house in Graz"
 KINDS = "goal task tool-call agent-state decision pattern procedure incident config-change".split()
 ANSWERS: dict[str, Callable[[MemoryServiceStub], object]] = {
     "GetRecentEvents": lambda stub: stub.GetRecentEvents(pb.GetRecentRequest()),
