@@ -27,6 +27,7 @@ class Run(NamedTuple):
 
 
 QUICK = {
+    "block": ["--half", "open"],
     "cli_start": ["--runs", "7"],
     "conflicts": ["--n", "5000"],
     "console": ["--items", "1000", "--runs", "2"],

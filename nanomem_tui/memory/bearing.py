@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,12 +18,9 @@ from typing import NamedTuple
 from nanomem_tui.language import cues, tables
 from nanomem_tui.language.tokens import (
     alike,
-    index_tokens,
     is_english,
     is_light,
     is_part,
-    query_words,
-    search_weights,
     tokens,
 )
 from nanomem_tui.store.word_index import Statistics, idf
@@ -55,19 +52,23 @@ NEAR = 0.55
 _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
 
 
+Found = tuple[AbstractSet[str], float, float | None]
+"""What was found: the words that it holds of those looked for, its score, its distance in meaning (None: far)."""
+
+
 class Message(NamedTuple):
     """What a message asks for, as the judge looks at it.
 
-    `worth`: what each word counts that is looked for. `subjects`: the words that tell what it is about, each with what
-    it counts and the tokens that it may mean; `joined`: what is joined of them, or a part of one. `total`: what all its
+    `worth`: what each word counts that is looked for. `subjects`: what each of the words counts that tell what it is
+    about; `covers`: by token, the places of those of which it says something, each with how much. `total`: what all its
     words count together, `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in
     words. `names`: the tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it
     speaks of the person, or of somebody they mean.
     """
 
     worth: Mapping[str, float]
-    subjects: tuple[tuple[float, tuple[str, ...]], ...]
-    joined: frozenset[str]
+    subjects: tuple[float, ...]
+    covers: Mapping[str, Sequence[tuple[int, float]]]
     total: float
     unknown: float
     most: float
@@ -89,10 +90,11 @@ def message(
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
     values = [(max(worth[token] for token in one), one) for one in meant]
     names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
+    about = [(value, one) for value, one in values if not all(map(is_light, one))]
     return Message(
         worth,
-        tuple((1.0 if total < FEW else value, one) for value, one in values if not all(map(is_light, one))),
-        frozenset(search_weights(text)).difference(query_words(text)),
+        tuple(1.0 if total < FEW else value for value, _ in about),
+        _covering(worth, {token for one in meant for token in one}, [one for _, one in about]),
         sum(value for value, _ in values) or 1.0,
         sum(value for value, one in values if not any(known.rows_with.get(token) for token in one)),
         max(idf(total, 1), 1e-9),
@@ -106,11 +108,11 @@ def message(
 
 
 def features(
-    asked: Message, text: str, rank: int, share: float, distance: float | None, nearest: float | None
+    asked: Message, held: AbstractSet[str], rank: int, share: float, distance: float | None, nearest: float | None
 ) -> list[float]:
-    """What the judge knows of one memory. `share`: its score beside that of the best; `rank` from 0 on; `distance` in
-    meaning, and that of the nearest (None: far, or nobody was asked)."""
-    held = asked.worth.keys() & _tokens(text)
+    """What the judge knows of one memory. `held`: the words that it has of those that are looked for; `share`: its
+    score beside that of the best; `rank` from 0 on; `distance` in meaning, and that of the nearest (None: far, or
+    nobody was asked)."""
     worth = [asked.worth[word] for word in held if not is_part(word)] or [0.0]
     strong = [asked.worth[word] for word in held if not is_light(word) and not is_part(word)]
     parts = sum(asked.worth[word] for word in held if is_part(word))
@@ -138,13 +140,13 @@ def features(
     ]
 
 
-def chances(asked: Message, hits: Sequence[tuple[str, float, float | None]], *, by_meaning: bool) -> list[float]:
-    """The chance of each hit, best first: its text, its score and its distance. All are 0 where the message needs no
-    memory, as the best of them shows: that was learned of English messages alone."""
+def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool) -> list[float]:
+    """The chance of each hit, best first. All are 0 where the message needs no memory, as the best of them shows: that
+    was learned of English messages alone."""
     known = looked_at(asked, hits)
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    sure = [covers(asked, text) >= most for text, _, _ in hits]
+    sure = [covers(asked, held) >= most for held, _, _ in hits]
     if asked.is_english and known and not any(sure) and _chance(_weights(weights, "message"), known[0]) < LEAST_ASKED:
         return [0.0] * len(known)
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
@@ -154,19 +156,18 @@ def chances(asked: Message, hits: Sequence[tuple[str, float, float | None]], *, 
     ]
 
 
-def covers(asked: Message, text: str) -> float:
-    """How much a memory has of the words that tell what a message is about, 0 to 1: of a word that is written
-    otherwise there (`vs code`, `vscode`), or stands there in another form, as much as they have in common."""
-    held = asked.worth.keys() & _tokens(text)
-    total = sum(worth for worth, _ in asked.subjects)
-    shares = (worth * max(_share(word, held, asked.joined) for word in words) for worth, words in asked.subjects)
-    return sum(shares) / total if total and held else 0.0
+def covers(asked: Message, held: AbstractSet[str]) -> float:
+    """How much a memory has of the words that tell what a message is about, 0 to 1."""
+    shares = _shares(asked, held)
+    found = sum(asked.subjects[place] * share for place, share in shares.items())
+    return found / sum(asked.subjects) if shares else 0.0
 
 
-def newer_first(asked: Message, rows: Sequence[tuple[str, str]]) -> list[int]:
-    """The places of rows (their text, and when they were said last), best first, in the order in which they are given:
-    of two of which the newer has all that the other has of the message, the newer first; it may be another value."""
-    said = [frozenset(_subjects(asked, text)) for text, _ in rows]
+def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) -> list[int]:
+    """The places of rows, best first, in the order in which they are given: of two of which the newer has all that the
+    other has of the message, the newer first; it may be another value. Of each row: the words of those looked for that
+    it holds, and when it was said last."""
+    said = [frozenset(place for place, share in _shares(asked, held).items() if share >= ALIKE) for held, _ in rows]
     order: list[int] = []
     for place, (_, at) in enumerate(rows):
         older = (
@@ -178,20 +179,41 @@ def newer_first(asked: Message, rows: Sequence[tuple[str, str]]) -> list[int]:
     return order
 
 
-def _subjects(asked: Message, text: str) -> Iterator[int]:
-    held = asked.worth.keys() & _tokens(text)
-    for place, (_, words) in enumerate(asked.subjects):
-        if max(_share(word, held, asked.joined) for word in words) >= ALIKE:
-            yield place
+def _shares(asked: Message, held: AbstractSet[str]) -> dict[int, float]:
+    """By the place of a subject, how much of it a memory has; those that it has nothing of are left out."""
+    found: dict[int, float] = {}
+    for token in held & asked.covers.keys():
+        for place, share in asked.covers[token]:
+            found[place] = max(share, found.get(place, 0.0))
+    return found
 
 
-def _share(word: str, held: AbstractSet[str], joined: AbstractSet[str]) -> float:
-    if word in held:
-        return 1.0
-    found = [len(part) / (len(word) + 1) for part in held if is_part(part) and part[:-1] in word]
-    found += [1.0 for other in held & joined if len(word) > 1 and word in other]
-    found += [ALIKE for other in alike(word) if other in held]
-    return max(found, default=0.0)
+def _covering(
+    looked_for: Iterable[str], written: AbstractSet[str], subjects: Sequence[tuple[str, ...]]
+) -> dict[str, list[tuple[int, float]]]:
+    """By token, the subjects of which it says something, and how much: all of a word that is itself, or is joined of it
+    and its neighbour (`vs code`, `vscode`); of one that stands for it, and of a part, a share."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place, words in enumerate(subjects):
+        for word in words:
+            found.setdefault(word, []).append((place, 1.0))
+            for other in alike(word):
+                found.setdefault(other, []).append((place, ALIKE))
+    for token in looked_for:
+        if token in written or token in found:
+            continue
+        for place, words in enumerate(subjects):
+            share = max(_share_of(token, word) for word in words)
+            if share:
+                found.setdefault(token, []).append((place, share))
+    return found
+
+
+def _share_of(token: str, word: str) -> float:
+    """How much of a word a part of it has, or what is joined of it and its neighbour."""
+    if is_part(token):
+        return len(token) / (len(word) + 1) if token[:-1] in word else 0.0
+    return 1.0 if len(word) > 1 and word in token else 0.0
 
 
 def least(asked: Message) -> float:
@@ -199,19 +221,14 @@ def least(asked: Message) -> float:
     return LEAST if asked.is_english else LEAST_ELSEWHERE
 
 
-def looked_at(asked: Message, hits: Sequence[tuple[str, float, float | None]]) -> list[list[float]]:
+def looked_at(asked: Message, hits: Sequence[Found]) -> list[list[float]]:
     """The `features` of each hit, best first."""
     best = max((score for _, score, _ in hits), default=0.0) or 1.0
     nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
     return [
-        features(asked, text, rank, score / best, distance, nearest)
-        for rank, (text, score, distance) in enumerate(hits)
+        features(asked, held, rank, score / best, distance, nearest)
+        for rank, (held, score, distance) in enumerate(hits)
     ]
-
-
-@lru_cache(4096)
-def _tokens(text: str) -> frozenset[str]:
-    return frozenset(index_tokens(text))
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:

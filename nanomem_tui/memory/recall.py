@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.language.tokens import alike, query_weights
+from nanomem_tui.language.tokens import alike, index_tokens, query_weights
 from nanomem_tui.memory import bearing, fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -142,8 +142,9 @@ class Recall:
         """The hits that have a bearing on the message, and those that have none."""
         written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
         asked = bearing.message(questions.asked(question), pool.words, written, pool.statistics)
-        of = {one.item.id: one.of or one.item for one in pool.candidates}
-        rows = [(of.get(hit.item.id, hit.item).text, hit.score, distances.get(hit.item.id)) for hit in hits]
+        of = {one.item.id: one.of for one in pool.candidates if one.of is not None}
+        held = self._held([of.get(hit.item.id, hit.item) for hit in hits], pool)
+        rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
         chances = bearing.chances(asked, rows, by_meaning=bool(distances))
         least = bearing.least(asked)
         judged = [
@@ -152,9 +153,17 @@ class Recall:
         ]
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
         cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
-        kept = [hit for hit, chance in judged if chance >= least]
-        said = [(of.get(hit.item.id, hit.item).text, hit.item.updated_at) for hit in kept]
-        return [kept[place] for place in bearing.newer_first(asked, said)], cut
+        kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
+        said = [(words, hit.item.updated_at) for hit, words in kept]
+        return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
+
+    def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
+        """The words of those looked for that each row holds."""
+        if pool.backend == "ram" and self.ready:
+            with self._store.snapshot.lock:
+                known = self.index.current().terms((row.id for row in rows), pool.words)
+            return [frozenset(known[row.id]) if row.id in known else _words_of(row, pool) for row in rows]
+        return [_words_of(row, pool) for row in rows]
 
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
         """The facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None for a
@@ -436,6 +445,10 @@ class Recall:
     def _bounds(self, question: Question, profile: str) -> Bounds:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         return Bounds(self._limit(question), budget, self._most_of_user(profile), question.whole)
+
+
+def _words_of(row: Item, pool: _Pool) -> frozenset[str]:
+    return frozenset(pool.words.keys() & set(index_tokens(row.text)))
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
