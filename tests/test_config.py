@@ -243,7 +243,11 @@ def agent_says(paths: Paths, body: object) -> config.Loaded:
 def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them_is_known(paths: Paths) -> None:
     loaded = agent_says(paths, {"memory": SEED_001, "agents": SEED_000})
     assert loaded.problems == ()
-    other = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
+    other = {
+        "recall_backend": "sqlite_fts",
+        "memory_db_path": "~/.nanobot/memory/longterm.db",
+        "recall_user_layer_results": 2,  # ours gives as many as there is room for
+    }
     embedding = {"embedding_enabled": False, "embedding_backend": "reserved_hybrid"}  # ours searches where it can
     assert loaded.settings == Settings(**other, **embedding)  # type: ignore[arg-type]
     given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key}
