@@ -100,7 +100,7 @@ def _judged(ws: Workspace, name: str, names: dict[str, str], *, show: bool) -> d
     counts, kinds, times, parts = Counter[str](), Counter[str](), [], []
     for row in rows(name, "questions"):
         started = time.perf_counter()
-        ids = given(ws, row["question"], names)
+        ids = labels_given(ws, row["question"], names)
         times.append(time.perf_counter() - started)
         needed = set(row["evidence"])
         complete = needed <= set(ids)
@@ -122,7 +122,7 @@ def _judged(ws: Workspace, name: str, names: dict[str, str], *, show: bool) -> d
                 print(f"   {next((mark for mark, ids in marks.items() if one in ids), ' ')} {texts[one]}")
             for one in sorted(needed - set(ids)):
                 print(f"   ! {texts[one]}")
-    none = [(row["message"], given(ws, row["message"], names)) for row in rows(name, "none")]
+    none = [(row["message"], labels_given(ws, row["message"], names)) for row in rows(name, "none")]
     if show:
         for message, ids in none:
             print("\nnone:", message, *(f"\n     {texts[one]}" for one in ids) if ids else "")
@@ -139,7 +139,7 @@ def _judged(ws: Workspace, name: str, names: dict[str, str], *, show: bool) -> d
     }
 
 
-def given(ws: Workspace, message: str, names: dict[str, str]) -> list[str]:
+def labels_given(ws: Workspace, message: str, names: dict[str, str]) -> list[str]:
     """The labels of what a turn with that message gets, in the order of its block."""
     begun = ws.engine.preview(TurnInput("telegram:7", **CHAT, text=message))
     return [names[hit.item.id] for hit in (*begun.hits, *begun.related)]

@@ -297,11 +297,11 @@ def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
     """The tokens of a query with what each counts, the parts of its words, and two neighbours as one word: what is
     asked of `index_tokens`."""
     weights = query_weights(text, limit)
-    runs = _runs(text)[: limit + 1]
-    pairs = [_stem_of(one + other) for one, other in pairwise(runs) if _may_be_one(one, other)]
+    runs = _runs(text)
+    pairs = [_stem_of(one + other) for one, other in pairwise(runs[: limit + 1]) if _may_be_one(one, other)]
     found = {
         **dict.fromkeys(pairs, PAIR),
-        **dict.fromkeys((*joined(text), *parts(text)[: len(BEGINNINGS) * limit]), 1.0),
+        **dict.fromkeys((*joined(text), *_parts_of(text, runs)[: len(BEGINNINGS) * limit]), 1.0),
     }
     found.pop("", None)
     return {**found, **weights}
@@ -314,14 +314,14 @@ def _may_be_one(word: str, after: str) -> bool:
     return not (word in _STOP and after in _STOP)
 
 
-@lru_cache(1)
-def _light() -> frozenset[str]:
-    return frozenset(tokens(tables.table("tokens")["light"]))
+@lru_cache(2)
+def _listed(name: str) -> frozenset[str]:
+    return frozenset(tokens(tables.table("tokens")[name]))
 
 
 def is_light(word: str) -> bool:
     """Whether a token tells little of what a question is about: `like` of “what is the weather like?”."""
-    return word in _light()
+    return word in _listed("light")
 
 
 def alike(word: str) -> list[str]:
@@ -333,14 +333,9 @@ def alike(word: str) -> list[str]:
     return str(tables.table("alike")["words"].get(word, "")).split()
 
 
-@lru_cache(1)
-def _of_talk() -> frozenset[str]:
-    return frozenset(tokens(tables.table("tokens")["of_talk"]))
-
-
 def is_of_talk(word: str) -> bool:
     """Whether a token is about the conversation itself, like `mention`, and tells nothing of what it was about."""
-    return word in _of_talk()
+    return word in _listed("of_talk")
 
 
 def _query_runs(text: str) -> list[str]:

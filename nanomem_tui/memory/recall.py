@@ -375,11 +375,11 @@ class Recall:
             asked = index.statistics(words)
             terms = without_common(words, asked.total, asked.rows_with.__getitem__)
 
-            def known(word: str) -> bool:
+            def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
                 return (index.statistics([word]).rows_with[word] if rows is None else rows) > 0
 
-            terms, corrected = questions.corrected(terms, written, known, index.nearest, index.longer)
+            terms, corrected = questions.corrected(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
             terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
             rows = pending(index.candidates(terms, accept))

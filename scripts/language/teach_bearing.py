@@ -60,12 +60,13 @@ def _found(name: str, size: int, backend: str, asked: list[tuple[str, Any]]) -> 
     """By message, the memories that were found, each with what the judge knows of it."""
     seen: list[list[float]] = []
 
-    def look(message: bearing.Message, hits: Any, *, by_meaning: bool) -> list[float]:
+    def record(message: bearing.Message, hits: Any, *, by_meaning: bool) -> list[float]:
         del by_meaning
         seen[:] = bearing.looked_at(message, hits)
         return [1.0] * len(hits)
 
-    bearing.chances = look
+    bearing.chances = record
+    bearing.newer_first = lambda _, hits: [*range(len(hits))]  # labelled in the order in which they were judged
     os.environ["NANOMEM_RECALL_BACKEND"] = backend
     chosen = _some(name, size)
     with tempfile.TemporaryDirectory() as place:
