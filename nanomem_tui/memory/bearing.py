@@ -9,6 +9,7 @@ over values; a few numbers, no model.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -59,14 +60,17 @@ Found = tuple[AbstractSet[str], float, float | None]
 class Message(NamedTuple):
     """What a message asks for, as the judge looks at it.
 
-    `worth`: what each word counts that is looked for. `subjects`: what each of the words counts that tell what it is
-    about; `covers`: by token, the places of those of which it says something, each with how much. `total`: what all its
-    words count together, `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in
-    words. `names`: the tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it
-    speaks of the person, or of somebody they mean.
+    `words`: what each word counts that is looked for, `parts`: the same of parts of words; `heavy`: those of the words
+    that tell what a message is about. `subjects`: what each of its own words counts that does; `covers`: by token, the
+    places of those of which it says something, each with how much. `total`: what all its words count together,
+    `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in words. `names`: the
+    tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it speaks of the person, or
+    of somebody they mean.
     """
 
-    worth: Mapping[str, float]
+    words: Mapping[str, float]
+    parts: Mapping[str, float]
+    heavy: frozenset[str]
     subjects: tuple[float, ...]
     covers: Mapping[str, Sequence[tuple[int, float]]]
     total: float
@@ -91,8 +95,11 @@ def message(
     values = [(max(worth[token] for token in one), one) for one in meant]
     names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
     about = [(value, one) for value, one in values if not all(map(is_light, one))]
+    whole = {word: value for word, value in worth.items() if not is_part(word)}
     return Message(
-        worth,
+        whole,
+        {word: value for word, value in worth.items() if word not in whole},
+        frozenset(word for word in whole if not is_light(word)),
         tuple(1.0 if total < FEW else value for value, _ in about),
         _covering(worth, {token for one in meant for token in one}, [one for _, one in about]),
         sum(value for value, _ in values) or 1.0,
@@ -113,19 +120,19 @@ def features(
     """What the judge knows of one memory. `held`: the words that it has of those that are looked for; `share`: its
     score beside that of the best; `rank` from 0 on; `distance` in meaning, and that of the nearest (None: far, or
     nobody was asked)."""
-    worth = [asked.worth[word] for word in held if not is_part(word)] or [0.0]
-    strong = [asked.worth[word] for word in held if not is_light(word) and not is_part(word)]
-    parts = sum(asked.worth[word] for word in held if is_part(word))
-    cover = min(1.5, max(sum(worth), parts / 3) / asked.total)
+    worth = [asked.words[word] for word in held if word in asked.words]
+    said, most = sum(worth), max(worth, default=0.0) / asked.most
+    parts = sum([asked.parts[word] for word in held if word in asked.parts]) if asked.parts else 0.0
+    cover = min(1.5, max(said, parts / 3) / asked.total)
     near = max(0.0, FAR - distance) if distance is not None else 0.0
     best = max(0.0, FAR - nearest) if nearest is not None else 0.0
     return [
         share,
         math.log1p(rank),
         cover,
-        max(worth) / asked.most,
-        math.log1p(sum(worth) / asked.most),
-        math.log1p(len(strong)),
+        most,
+        math.log1p(said / asked.most),
+        math.log1p(len(asked.heavy & held)),
         asked.unknown / asked.total,
         math.log1p(asked.length),
         float(asked.of_people),
@@ -143,17 +150,22 @@ def features(
 def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool) -> list[float]:
     """The chance of each hit, best first. All are 0 where the message needs no memory, as the best of them shows: that
     was learned of English messages alone."""
-    known = looked_at(asked, hits)
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    sure = [covers(asked, held) >= most for held, _, _ in hits]
-    if asked.is_english and known and not any(sure) and _chance(_weights(weights, "message"), known[0]) < LEAST_ASKED:
-        return [0.0] * len(known)
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
-    return [
-        1.0 if is_sure or distance == nearest < NEAR else _chance(_weights(weights, "memory"), values)
-        for values, is_sure, (_, _, distance) in zip(known, sure, hits, strict=True)
+    has_words = [covers(asked, held) >= most for held, _, _ in hits]
+    if asked.is_english and hits and not any(has_words):
+        (best,) = looked_at(asked, hits, (0,))
+        if _chance(_weights(weights, "message"), best) < LEAST_ASKED:
+            return [0.0] * len(hits)
+    chances = [1.0] * len(hits)
+    unsure = [
+        place for place, (_, _, far) in enumerate(hits) if not (has_words[place] or (far == nearest and nearest < NEAR))
     ]
+    of_memory = _weights(weights, "memory")
+    for place, known in zip(unsure, looked_at(asked, hits, unsure), strict=True):
+        chances[place] = _chance(of_memory, known)
+    return chances
 
 
 def covers(asked: Message, held: AbstractSet[str]) -> float:
@@ -221,18 +233,19 @@ def least(asked: Message) -> float:
     return LEAST if asked.is_english else LEAST_ELSEWHERE
 
 
-def looked_at(asked: Message, hits: Sequence[Found]) -> list[list[float]]:
-    """The `features` of each hit, best first."""
+def looked_at(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
+    """The `features` of the hits at some places; `hits` are all, best first."""
     best = max((score for _, score, _ in hits), default=0.0) or 1.0
     nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
     return [
-        features(asked, held, rank, score / best, distance, nearest)
-        for rank, (held, score, distance) in enumerate(hits)
+        features(asked, held, place, score / best, distance, nearest)
+        for place in places
+        for held, score, distance in (hits[place],)
     ]
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
-    return 1 / (1 + math.exp(-weights[0] - sum(w * value for w, value in zip(weights[1:], values, strict=True))))
+    return 1 / (1 + math.exp(-weights[0] - math.fsum(map(operator.mul, weights[1:], values))))
 
 
 @lru_cache(4)

@@ -282,7 +282,10 @@ class WordIndex:
             if least and left < least - _ROUNDING:
                 bound = least - left - _ROUNDING
                 scores = {place: score for place, score in scores.items() if score >= bound}
-                held = [place for place in scores if _holds(term.rows, place)]
+                rows, many = term.rows, len(term.rows)
+                held = [
+                    place for place in scores if (at := bisect_left(rows, place)) < many and rows[at] == place
+                ]
                 self._add(term.value, held, term.times, scores)
             else:
                 visible = term.rows if shown is None else [place for place in term.rows if shown[groups[place]]]

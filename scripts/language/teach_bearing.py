@@ -62,7 +62,7 @@ def _found(name: str, size: int, backend: str, asked: list[tuple[str, Any]]) -> 
 
     def record(message: bearing.Message, hits: Any, *, by_meaning: bool) -> list[float]:
         del by_meaning
-        seen[:] = bearing.looked_at(message, hits)
+        seen[:] = bearing.looked_at(message, hits, range(len(hits)))
         return [1.0] * len(hits)
 
     bearing.chances = record
