@@ -365,4 +365,6 @@ def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
 def _part(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
+    if isinstance(value, dict):
+        return " ".join(f"{one} for {other}" for one, other in value.items())
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

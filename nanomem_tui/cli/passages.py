@@ -95,7 +95,10 @@ def parts(values: dict[str, Any]) -> str:
     """The parts of a score in a line: the words first, then numbers."""
     told = []
     for name, value in values.items():
-        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        if isinstance(value, dict):
+            text = ", ".join(f"{one} for {other}" for one, other in value.items())
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         told.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {text}")
     return "; ".join(told)
 

@@ -18,6 +18,9 @@ QUESTION, TIME, TIMES = 1, 2, 4
 SHAPES = 8
 """How many shapes there are."""
 
+LONGEST_GREETING = 80
+"""Characters of a message that may be a greeting alone."""
+
 _pattern = tables.patterns("questions")
 
 
@@ -93,6 +96,15 @@ def asked_speaker(query: str) -> str:
     if by_assistant:
         return "assistant"
     return "user" if by_user or is_of_oneself(query) else ""
+
+
+def only_greets(text: str) -> bool:
+    """Whether a message greets, thanks or takes leave, and says nothing else.
+
+    >>> only_greets("Good morning!"), only_greets("good morning, what is on today?")
+    (True, False)
+    """
+    return len(text) <= LONGEST_GREETING and _pattern("greets").fullmatch(text) is not None
 
 
 def is_of_people(text: str) -> bool:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
 from nanomem_tui.language import tables
 from nanomem_tui.language.stemming import stem
 
-VERSION = 5
+VERSION = 6
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 PART = "\ue000"
@@ -26,13 +27,18 @@ PART = "\ue000"
 BEGINNINGS = (3, 5)
 """Letters of the beginnings by which a word is found that has more of them."""
 INSIDE = 3
-"""Letters of each run of an Arabic or Hebrew word by which it is found."""
+"""Letters of each run of an Arabic or Hebrew word by which it is found; its borders count as letters."""
+BORDER = "\ue001"
+"""What stands for the border of a word in such a run; SQLite takes it for a letter."""
 
 PAIR = 0.5
 """What two neighbours of a question count as one word."""
 
 SINGLE_CHARACTER = 0.4
 """What a single character counts beside the bigrams of a longer question."""
+
+SYLLABLES = (SINGLE_CHARACTER, 1.0, 0.5)
+"""What one, two and three syllables of Thai, Lao, Khmer and Burmese count that follow each other in a question."""
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _PLAIN = bytes(
@@ -117,11 +123,25 @@ def _is_unspaced(run: str) -> bool:
 
 
 def shown(token: str) -> str:
-    """A token as a person reads it: a pictograph as itself."""
+    """A token as a person reads it: a pictograph as itself, a part of a word as its letters."""
+    if is_part(token):
+        return token[:-1].strip(BORDER)
     if _pattern("spelt").fullmatch(token) is None:
         return token
     picture = "".join(chr(int(code, 16)) for code in token[1:].split("u"))
     return picture if _pattern("picture").fullmatch(picture) else token
+
+
+def readable(found: Iterable[str]) -> list[str]:
+    """Tokens that were found, as a person reads them, each once: a part of a word only where no word has it.
+
+    >>> readable(["u1f355", "савунма", "сав" + PART, "мас" + PART])
+    ['савунма', '🍕', 'мас']
+    """
+    held = set(found)
+    words = {token for token in held if not is_part(token)}
+    parts = set(map(shown, held - words))
+    return [*sorted(map(shown, words)), *sorted(part for part in parts if not any(part in word for word in words))]
 
 
 def fold(text: str) -> str:
@@ -210,7 +230,8 @@ def is_part(token: str) -> bool:
 def _parts(run: str) -> list[str]:
     if _pattern("semitic").match(run):
         bare = _bare(run)
-        return [bare[at : at + INSIDE] + PART for at in range(len(bare) - INSIDE + 1)] if len(bare) >= INSIDE else []
+        within = f"{BORDER}{bare}{BORDER}"
+        return [within[at : at + INSIDE] + PART for at in range(len(bare))] if len(bare) > 1 else []
     return [run[:length] + PART for length in BEGINNINGS if len(run) > length] if run[0].isalpha() else []
 
 
@@ -283,6 +304,8 @@ def query_words(text: str, limit: int = MOST_ASKED) -> dict[str, str]:
 def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
     """The tokens of a query with what each counts: in a longer question of an unspaced script single characters too."""
     words = dict.fromkeys(query_tokens(text, limit), 1.0)
+    if _pattern("southern_letter").search(text):
+        return {word: _of_syllables(word) for word in words}
     if text.isascii() or sum(1 for word in words if len(word) == 2 and _is_unspaced(word)) < 3:
         return words
     particles = tables.table("tokens")["particles"]
@@ -291,6 +314,13 @@ def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
         SINGLE_CHARACTER,
     )
     return {**dict(list(singles.items())[:limit]), **words}
+
+
+def _of_syllables(word: str) -> float:
+    """What a word of a question in Thai, Lao, Khmer or Burmese counts, by its syllables; 1 for any other."""
+    if _pattern("southern_letter").match(word) is None:
+        return 1.0
+    return SYLLABLES[min(len(_pattern("syllable").findall(word)), len(SYLLABLES)) - 1]
 
 
 def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
@@ -328,7 +358,7 @@ def alike(word: str) -> list[str]:
     """The tokens that a note may have where a question has this one; none but in English.
 
     >>> alike("kid")[:2]
-    ['child', 'children']
+    ['child', 'son']
     """
     return str(tables.table("alike")["words"].get(word, "")).split()
 

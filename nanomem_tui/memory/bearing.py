@@ -65,7 +65,7 @@ class Message(NamedTuple):
     places of those of which it says something, each with how much. `total`: what all its words count together,
     `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in words. `names`: the
     tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it speaks of the person, or
-    of somebody they mean.
+    of somebody they mean. `greets`: it does nothing else.
     """
 
     words: Mapping[str, float]
@@ -82,6 +82,7 @@ class Message(NamedTuple):
     strange: float
     of_people: bool
     is_english: bool
+    greets: bool
 
 
 def message(
@@ -111,6 +112,7 @@ def message(
         sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
         cues.is_of_people(text),
         is_english(text),
+        cues.only_greets(text),
     )
 
 
@@ -148,8 +150,10 @@ def features(
 
 
 def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool) -> list[float]:
-    """The chance of each hit, best first. All are 0 where the message needs no memory, as the best of them shows: that
-    was learned of English messages alone."""
+    """The chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the best of
+    them shows it, which was learned of English messages alone."""
+    if asked.greets:
+        return [0.0] * len(hits)
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)

@@ -17,7 +17,7 @@ from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language.cues import asked_speaker
-from nanomem_tui.language.tokens import shown
+from nanomem_tui.language.tokens import readable
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
@@ -351,7 +351,7 @@ def _told(source: str, hit: PassageHit) -> Told:
         at=hit.passage.at,
         text=hit.passage.text,
         score=hit.score,
-        parts={"terms": [shown(term) for term in hit.terms], **hit.parts},
+        parts={"terms": readable(hit.terms), **hit.parts},
         before=tuple(_neighbour(source, passage) for passage in hit.before),
         after=tuple(_neighbour(source, passage) for passage in hit.after),
         place=hit.passage.key,

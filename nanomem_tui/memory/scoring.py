@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.language.tokens import shown, tokens
+from nanomem_tui.language.tokens import alike, index_tokens, readable, shown
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate
 
@@ -114,8 +114,11 @@ class Parts(Mapping[str, Any]):
         if self._made is None:
             weights, today, words = self._asked
             importance, recency, hits = shares(self._item, weights, today)
+            held = set(words).intersection(index_tokens((self._of or self._item).text))
+            stand_for = {shown(other): shown(word) for word in words for other in alike(word) if other in held}
             self._made = {
-                "terms": sorted(map(shown, set(words).intersection(tokens((self._of or self._item).text)))),
+                "terms": readable(held),
+                **({"alike": stand_for} if stand_for else {}),
                 **({} if self._of is None else {"replaced": self._of.id}),
                 "lexical": self._lexical,
                 **({} if self._vector is None else {"vector": self._vector}),

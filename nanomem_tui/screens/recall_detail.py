@@ -66,6 +66,8 @@ def _item(row: RecallRow, turns: Sequence[Injected], signs: Glyphs) -> Iterator[
         yield from _parts(row, signs)
         seen = dict.fromkeys(text.casefold() for text, tone in spans if tone) or terms
         yield Field("matched", ", ".join(map(str, seen)) or "no word")
+        if alike := hit.parts.get("alike"):
+            yield Field("which stand for", ", ".join(f"{asked} ({held})" for held, asked in alike.items()))
         if "replaced" in hit.parts:
             yield Field("matched in", f"{hit.parts['replaced']}, in whose place it stands")
         yield Field("layer", hit.layer)

@@ -66,6 +66,36 @@ def test_what_is_spelt_in_another_way_is_the_first_hit(ws: Any, told: str, asked
     assert [hit.item.text for hit in recalled.hits][:1] == [told]
 
 
+@pytest.mark.parametrize(
+    ("asked", "terms"),
+    [
+        ("wifi", ["wifi"]),
+        ("get user profile by id", ["get", "id", "profil", "user"]),
+        ("أين كتابي", ["كتاب"]),
+    ],
+)
+def test_what_was_found_is_told_in_words_that_a_person_reads(ws: Any, asked: str, terms: list[str]) -> None:
+    found = Recall(ws.store, Settings(recall_backend="ram")).ask(Question(asked, whole=True)).hits
+    assert found[0].parts["terms"] == terms
+    assert "alike" not in found[0].parts
+
+
+def test_a_word_that_stands_for_another_is_told_with_it(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path, items=0)) as ws:
+        ws.items.add("We bought a cot for the daughter")
+        (hit,) = ws.recall.ask(Question("where does my kid sleep?")).hits
+    assert (hit.parts["terms"], hit.parts["alike"]) == (["daughter"], {"daughter": "kid"})
+
+
+@pytest.mark.parametrize("greeting", ["Good morning!", "早上好！", "Guten Morgen", "thanks so much 🙏", "доброе утро"])
+def test_a_greeting_brings_no_memory_with_it(tmp_path: Path, greeting: str) -> None:
+    with open_workspace(make_home(tmp_path, items=0)) as ws:
+        ws.items.add("Yoga every morning, early; thanks to Ines. 早上好喝咖啡。 Morgen ist Yoga. Доброе утро с йогой")
+        found = ws.recall.ask(Question(greeting))
+        assert not found.hits
+        assert all(cut.is_unrelated for cut in found.cut)
+
+
 def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -> None:
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         ws.items.add("The garden gate squeaks")
