@@ -164,8 +164,10 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             mirrors.catch_up()
 
     def checkpoint_if_due(self) -> CheckpointResult | None:
-        """A checkpoint when one of seed 000's triggers asks for it, else None. What happened long ago ages too."""
+        """A checkpoint when one of seed 000's triggers asks for it, else None. What happened long ago ages too, and an
+        index of an older version is made anew, a part each time."""
         self._age_if_due()
+        self.store.renew_index()
         return self.store.checkpoint() if self.store.due() else None
 
     def _age_if_due(self) -> None:

@@ -93,6 +93,7 @@ class MemoryStore:
         copy, or taken over."""
         self._first_edition: tuple[Problem, ...] | None = None
         self._reading: Reading | None = None
+        self._index_is_whole = False
         self.shows_copy = False
         """Whether the memory is of the first edition or an older schema, and what is shown is a private copy's."""
         self._until_closed = contextlib.ExitStack()
@@ -737,6 +738,18 @@ class MemoryStore:
             self.writer.remember(search.make_anew)
         return self.index_state()
 
+    def renew_index(self) -> bool:
+        """Go on with an index that another version's tokenizer made: a part of it, for a program that stays and asks
+        again. Return whether nothing is left to do. Raises the store's errors."""
+        if self._index_is_whole:
+            return True
+        with self._lock:
+            is_ours = self.loaded and self.has_database and not self.shows_copy
+            with self.reading.open() if is_ours else contextlib.nullcontext() as reading:
+                waits = reading is not None and search.full_text(reading) is None
+            self._index_is_whole = self.writer.renew_index() if waits else is_ours
+            return self._index_is_whole or not is_ours
+
     def damages(self) -> list[Problem]:
         """List what is wrong with the database: every page, index and row is looked at."""
         with contextlib.suppress(CorruptDatabase):  # what is damaged is looked at all the same
@@ -835,6 +848,10 @@ PAUSE = 10.0
 """Seconds without another try after one that failed; `degraded` says why until one succeeds."""
 
 
+AT_ONCE = 0.05
+"""Seconds until the next look while an index is made anew: others write in between."""
+
+
 class Checkpointer(Repeating):
     """The thread that makes them. The last checkpoint is the one that closing the store makes."""
 
@@ -850,6 +867,8 @@ class Checkpointer(Repeating):
             self._store.see_others()
             if self._store.due():
                 self._store.checkpoint()
+            if not self._store.renew_index():
+                return AT_ONCE
         except NanomemError:
             return PAUSE
         return LOOK

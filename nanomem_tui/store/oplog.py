@@ -247,7 +247,6 @@ def _oldest_first(entries: Iterable[LogEntry]) -> list[LogEntry]:
     return [e for e in reversed(found) if e.operation.id not in failed and e.operation.kind != "void"]
 
 
-
 # -- what one console or program changed ------------------------------------------------------------------------------
 
 MOST = 10_000

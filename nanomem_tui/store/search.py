@@ -7,6 +7,7 @@ rates them (`word_index.rate`). Must not import SQLAlchemy for who only asks.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,6 +58,11 @@ _DELETE = {
 }
 
 Accept = Callable[[Item], bool]
+
+AT_ONCE = 2_000
+"""Texts that one change takes into an index that is made anew: a tenth of a second."""
+_AFTER = " after "
+"""Stands in the marker of an index that is being made between its version and the last row that it has."""
 
 
 class IndexState(NamedTuple):
@@ -277,30 +283,59 @@ def drop_removed(connection: Connection) -> None:
 
 
 def renew(connection: Connection) -> bool:
-    """Make the index anew where another version's tokenizer made the present one; return whether it was."""
-    if reading.markers(reading.within(connection)).get(MARKER) == str(tokens.VERSION):
-        return False
-    make_anew(connection)
-    return True
+    """Go on with making the index anew where another version's tokenizer made the present one; return whether it is
+    whole.
+
+    Each change takes some rows into it. Until it has all, nobody asks it (`full_text`); what a change writes or takes
+    out is in step already, wherever the making has come to."""
+    made = reading.markers(reading.within(connection)).get(MARKER, "")
+    if made == str(tokens.VERSION):
+        return True
+    version, _, last = made.partition(_AFTER)
+    if version != str(tokens.VERSION):
+        _empty(connection)
+        last = "0"
+    return _take_in(connection, int(last))
 
 
 def make_anew(connection: Connection) -> None:
-    """Make the index anew from the rows."""
-    from sqlalchemy import select
+    """Make the whole index anew from the rows."""
+    _empty(connection)
+    _take_in(connection, 0, at_once=sys.maxsize)
 
-    from nanomem_tui.store import leases, models
 
-    items = models.table(models.MemoryEntry)
+def _empty(connection: Connection) -> None:
+    from nanomem_tui.store import leases
+
     leases.act_as_owner(connection)
     if connection.dialect.name == "sqlite":
         _execute(connection, "DROP TABLE IF EXISTS memory_words")
     _execute(connection, "DROP TABLE IF EXISTS memory_entries_fts")
     make_index(connection)
+
+
+def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
+    """Take the texts of the rows after number `last` into the index, of so many at most; return whether that were all.
+    What a change wrote there meanwhile is written once more."""
+    from sqlalchemy import select
+
+    from nanomem_tui.store import models, rows
+
+    items = models.table(models.MemoryEntry)
     columns = select(items.c.number, items.c.id, items.c.content).where(items.c.is_deleted == 0)
-    last = 0
-    while part := connection.execute(columns.where(items.c.number > last).order_by(items.c.number).limit(_CHUNK)).all():
-        add(connection, ((number, key, reading.unescaped(content)) for number, key, content in part))
-        last = part[-1].number
+    while at_once > 0:
+        size = min(_CHUNK, at_once)
+        part = connection.execute(columns.where(items.c.number > last).order_by(items.c.number).limit(size)).all()
+        if part:
+            last = part[-1].number
+            _execute(connection, _DELETE[connection.dialect.name], [{"number": number} for number, *_ in part])
+            add(connection, ((number, key, reading.unescaped(content)) for number, key, content in part))
+        if len(part) < size:
+            rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
+            return True
+        at_once -= size
+    rows.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
+    return False
 
 
 def takes(words: Iterable[str]) -> list[str]:

@@ -311,6 +311,13 @@ class Store:
             connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
         return meta.revision
 
+    def renew_index(self) -> bool:
+        """Go on with an index that is being made anew, in a change of its own; return whether it is whole."""
+        if not self._index_is_new:
+            with self._transaction(durable=False, notify=False):
+                pass
+        return self._index_is_new
+
     def checkpoint(self) -> int:
         """Save the counters, complete the log beside the database, move the WAL into the file, and copy it once a day.
         Return how many counters were saved."""
@@ -347,10 +354,9 @@ class Store:
             refuse_moved(meta, on_server=connection.dialect.name == "postgresql")
             if meta.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), meta.revision - 1)
-            if not self._index_is_new:
-                search.renew(connection)
+            is_whole = self._index_is_new or search.renew(connection)
             yield connection, meta
-        self._index_is_new = True
+        self._index_is_new = is_whole
 
     def _again(self, transact: Callable[[], T]) -> T:
         """Do a transaction; where the database was replaced since it was loaded, load it and do it once more."""

@@ -283,9 +283,7 @@ class WordIndex:
                 bound = least - left - _ROUNDING
                 scores = {place: score for place, score in scores.items() if score >= bound}
                 rows, many = term.rows, len(term.rows)
-                held = [
-                    place for place in scores if (at := bisect_left(rows, place)) < many and rows[at] == place
-                ]
+                held = [place for place in scores if (at := bisect_left(rows, place)) < many and rows[at] == place]
                 self._add(term.value, held, term.times, scores)
             else:
                 visible = term.rows if shown is None else [place for place in term.rows if shown[groups[place]]]

@@ -3,6 +3,9 @@ letters with or without marks, in traditional or simplified characters; from RAM
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.settings import Settings
+from nanomem_tui.store.search import AT_ONCE
 from tests.store.homes import make_home
 
 SHARES_A_HOME = True
@@ -102,3 +106,32 @@ def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -
         found = ws.recall.ask(Question("garden gate"))
     assert found.words == ("garden", "gate")
     assert not found.corrected
+
+
+KEY = "The cellar key hangs behind the boiler"
+
+
+@pytest.mark.sqlite
+def test_an_index_of_an_older_version_is_made_anew_in_the_background_and_recall_answers_meanwhile(
+    tmp_path: Path,
+) -> None:
+    workspace = make_home(tmp_path, items=AT_ONCE + 200)
+    with open_workspace(workspace) as ws:
+        ws.items.add(KEY)
+        ws.flush()
+        file = ws.paths.database
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE memory_meta SET value = '1' WHERE key = 'tokens'")
+    with open_workspace(workspace) as ws:
+        before = ws.store.journal.count()
+        ws.start_checkpoints()
+        assert [hit.item.text for hit in ws.recall.ask(Question("where is the cellar key?")).hits] == [KEY]
+        until = time.monotonic() + 60
+        while not ws.store.index_state().current and time.monotonic() < until:
+            time.sleep(0.05)
+        assert ws.store.index_state() == (AT_ONCE + 201, AT_ONCE + 201, True)
+        assert ws.store.journal.count() == before
+    with open_workspace(workspace) as ws:
+        recalled = ws.recall.ask(Question("where is the cellar key?"))
+    assert [hit.item.text for hit in recalled.hits] == [KEY]
+    assert recalled.backend == "sqlite_fts"

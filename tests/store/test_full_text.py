@@ -148,6 +148,26 @@ def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it
     assert search.state(read) == (2, 2, True)
 
 
+def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_between_the_changes(
+    store: Store, folder: Path, again: Callable[[], Store]
+) -> None:
+    many = 2 * search.AT_ONCE + 500
+    fill(store, [f"tea number {number}" for number in range(many)])
+    marker = models.table(models.Marker)
+    with store.database.writing(durable=True) as connection:
+        connection.execute(update(marker).where(marker.c.key == search.MARKER).values(value="0"))
+    read, writer = reading_of(store, folder), again()
+    edit(writer, "a_4400", text="rum of the first change")
+    assert search.state(read) == (many, search.AT_ONCE + 1, False)
+    assert reading.full_text(Memory(store, read), lambda *_: "found") is None
+    edit(writer, "a_0001", text="rum of the second change")
+    delete(writer, "a_4401")
+    assert search.state(read) == (many - 1, many - 1, True)
+    assert sorted(found(store, folder, "rum")) == ["a_0001", "a_4400"]
+    assert found(store, folder, "4400") == found(store, folder, "4401") == []
+    assert found(store, folder, "4402") == ["a_4402"]
+
+
 def test_where_the_agents_files_changed_the_index_is_not_asked(store: Store, folder: Path) -> None:
     add(store, "a", "likes green tea")
     memory = Memory(store, reading_of(store, folder), database_is_all=False)
