@@ -134,6 +134,13 @@ class FullTextPorter:
         return [self.keys[row] for (row,) in rows]
 
 
+class FullTextUnicode(FullTextPorter):
+    """SQLite's full-text index as it comes: words as they are written, without marks and case."""
+
+    name = "FTS5 unicode61"
+    tokenizer = "unicode61"
+
+
 class FullTextTrigrams(FullTextPorter):
     """SQLite's full-text index of all runs of three characters."""
 
@@ -146,7 +153,7 @@ class FullTextTrigrams(FullTextPorter):
 
 
 class Bm25s(FullTextPorter):
-    """bm25s with the stemmer of the language, where it has one."""
+    """bm25s with the stemmer of the language; words as they are written where it has none."""
 
     name = "bm25s, stemmed"
     stemmer = "english"
@@ -155,7 +162,8 @@ class Bm25s(FullTextPorter):
         import bm25s
         import Stemmer
 
-        self.keys, self.library, stems = [key for key, _, _ in items], bm25s, Stemmer.Stemmer(self.stemmer)
+        self.keys, self.library = [key for key, _, _ in items], bm25s
+        stems = Stemmer.Stemmer(self.stemmer) if self.stemmer else None
         self.cut = lambda texts: bm25s.tokenize(texts, stopwords=[], stemmer=stems, show_progress=False)
         self.bm25 = bm25s.BM25()
         self.bm25.index(self.cut([text for _, text, _ in items]), show_progress=False)
@@ -178,17 +186,21 @@ class FullTextBigrams(FullTextPorter):
 
 
 class Tantivy:
-    """tantivy with its English stemmer."""
+    """tantivy with the stemmer of the language; words as they are written where it has none."""
 
-    name = "tantivy en_stem"
+    name = "tantivy, stemmed"
+    stemmer = "english"
 
     def index(self, items: list[DocumentItem]) -> None:
         import tantivy
 
         schema = tantivy.SchemaBuilder()
-        schema.add_text_field("body", stored=False, tokenizer_name="en_stem")
+        schema.add_text_field("body", stored=False, tokenizer_name="of_language")
         schema.add_unsigned_field("number", stored=True, fast=True)
         self.index_ = tantivy.Index(schema.build())
+        words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+        stems = words.filter(tantivy.Filter.stemmer(self.stemmer)) if self.stemmer else words
+        self.index_.register_tokenizer("of_language", stems.build())
         writer = self.index_.writer(heap_size=50_000_000, num_threads=1)
         for number, (_, text, _) in enumerate(items):
             document = tantivy.Document()
@@ -281,7 +293,19 @@ class Mem0(Peer):
     folder, variable, program, name = "mem0", "NANOMEM_MEM0", "mem0_peer.py", "mem0, MiniLM"
 
 
-ENGINES = (Nanomem, NanomemFacts, FullTextPorter, FullTextBigrams, Tantivy, RankBm25, Taosmd, Mem0)
+ENGINES = (
+    Nanomem,
+    NanomemFacts,
+    FullTextPorter,
+    FullTextUnicode,
+    FullTextTrigrams,
+    FullTextBigrams,
+    Bm25s,
+    Tantivy,
+    RankBm25,
+    Taosmd,
+    Mem0,
+)
 
 
 def _content(text: str) -> list[str]:

@@ -36,9 +36,11 @@ from adapters import (
     DocumentItem,
     FullTextPorter,
     FullTextTrigrams,
+    FullTextUnicode,
     Nanomem,
     NanomemChats,
     NanomemFacts,
+    Tantivy,
 )
 
 EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
@@ -237,12 +239,13 @@ def more(path: Path, left_out: dict[str, str]) -> dict[str, Any]:
         if not language:
             chats.append({"documents": documents, "queries": queries})
             continue
-        stemmed = type("Stemmed", (Bm25s,), {"stemmer": STEMMERS[language]}) if language in STEMMERS else None
-        engines = (NanomemFacts, FullTextPorter, FullTextTrigrams, *([stemmed] if stemmed else []))
+        stemmer = {"stemmer": STEMMERS.get(language, "")}
+        peers: list[Any] = [type(one.__name__, (one,), stemmer) for one in (Bm25s, Tantivy)]
+        engines = (NanomemFacts, FullTextPorter, FullTextUnicode, FullTextTrigrams, *peers)
         facts = [{"documents": documents, "queries": queries}]
         found[name] = compare(f"{name}, single facts", facts, columns, left_out, engines=engines)
     if chats:
-        engines = (NanomemChats, NanomemFacts, FullTextPorter, Bm25s)
+        engines = (NanomemChats, NanomemFacts, FullTextPorter, FullTextUnicode, FullTextTrigrams, Bm25s, Tantivy)
         found["chats"] = compare("chats of a person and an agent", chats, columns, left_out, engines=engines)
     return found
 
