@@ -28,6 +28,9 @@ from nanomem_tui.store.word_index import Statistics, idf
 LEAST = 0.18
 """A memory with less of a chance is not given."""
 
+LEAST_BY_MEANING = 0.26
+"""The same where meaning was asked: what stands out in meaning is given anyway."""
+
 LEAST_ELSEWHERE = 0.05
 """The same in other languages than English, of which it was not learned."""
 
@@ -140,9 +143,9 @@ def features(
     ]
 
 
-def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool) -> list[float]:
+def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()) -> list[float]:
     """The chance of each hit, best first. All are 0 where the message needs no memory, as the best of them shows: that
-    was learned of English messages alone."""
+    was learned of English messages alone. `clear`: whether each stands out of all the others in meaning."""
     known = looked_at(asked, hits)
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
@@ -151,8 +154,8 @@ def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool) -> list[
         return [0.0] * len(known)
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
     return [
-        1.0 if is_sure or distance == nearest < NEAR else _chance(_weights(weights, "memory"), values)
-        for values, is_sure, (_, _, distance) in zip(known, sure, hits, strict=True)
+        1.0 if is_sure or is_clear or distance == nearest < NEAR else _chance(_weights(weights, "memory"), values)
+        for values, is_sure, is_clear, (_, _, distance) in zip(known, sure, clear or sure, hits, strict=True)
     ]
 
 
@@ -216,9 +219,9 @@ def _share_of(token: str, word: str) -> float:
     return 1.0 if len(word) > 1 and word in token else 0.0
 
 
-def least(asked: Message) -> float:
+def least(asked: Message, *, by_meaning: bool) -> float:
     """The chance that a memory has at least to be given for that message."""
-    return LEAST if asked.is_english else LEAST_ELSEWHERE
+    return (LEAST_BY_MEANING if by_meaning else LEAST) if asked.is_english else LEAST_ELSEWHERE
 
 
 def looked_at(asked: Message, hits: Sequence[Found]) -> list[list[float]]:
