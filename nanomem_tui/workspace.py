@@ -283,6 +283,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             self.stop_checkpoints()
             if "collector" in self.__dict__:
                 self.collector.stop()
+            if "recall" in self.__dict__:
+                self.recall.by_meaning.close()
             parts = ("lifecycle", "passage_vectors", "record_meaning", "meaning", "tier_database")
             for part in filter(None, map(self.__dict__.get, parts)):
                 part.close()

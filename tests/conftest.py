@@ -139,7 +139,14 @@ def clean_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ours = ("NANOMEM_WORKSPACE", "NANOMEM_CONFIG", "NANOMEM_AGENT_CONFIG", "NANOMEM_DATABASE_URL")
         for name in (*settings_of_a_machine, *ours):
             patch.delenv(name, raising=False)
+        patch.setenv("NANOMEM_RECALL_BACKEND", "ram")  # with and without the extra `vector` the same is tested
         yield home
+
+
+@pytest.fixture
+def recall_as_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What finds items is what a test's settings say, `auto` where they say nothing."""
+    monkeypatch.delenv("NANOMEM_RECALL_BACKEND")
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,8 @@ from nanomem_tui.paths import Paths, locate, user_settings
 from nanomem_tui.settings import Settings
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.usefixtures("recall_as_set")
+
 
 @pytest.fixture
 def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:

@@ -126,7 +126,7 @@ class MemorySearch:
         self._meaning = meaning
         self._shown: dict[tuple[scopes.Audience, bool], _Shown] = {}
         self._by_meaning = ByMeaning(meaning, settings)
-        self._by_meaning.wanted = True  # whatever recall is to do: here it is what was asked for
+        self._by_meaning.wanted = self._by_meaning.is_chosen = True  # whatever recall is to do: here it was asked for
 
     def __call__(
         self,

@@ -29,6 +29,9 @@ from nanomem_tui.store.word_index import Statistics, idf
 LEAST = 0.18
 """A memory with less of a chance is not given."""
 
+LEAST_BY_MEANING = 0.26
+"""The same where meaning was asked: what stands out in meaning is given anyway."""
+
 LEAST_ELSEWHERE = 0.05
 """The same in other languages than English, of which it was not learned."""
 
@@ -149,23 +152,26 @@ def features(
     ]
 
 
-def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool) -> list[float]:
+def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()) -> list[float]:
     """The chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the best of
-    them shows it, which was learned of English messages alone."""
+    them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the others in
+    meaning."""
     if asked.greets:
         return [0.0] * len(hits)
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
     has_words = [covers(asked, held) >= most for held, _, _ in hits]
     if asked.is_english and hits and not any(has_words):
         (best,) = looked_at(asked, hits, (0,))
         if _chance(_weights(weights, "message"), best) < LEAST_ASKED:
             return [0.0] * len(hits)
-    chances = [1.0] * len(hits)
-    unsure = [
-        place for place, (_, _, far) in enumerate(hits) if not (has_words[place] or (far == nearest and nearest < NEAR))
+    nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
+    is_sure = [
+        has or is_clear or distance == nearest < NEAR
+        for has, is_clear, (_, _, distance) in zip(has_words, clear or has_words, hits, strict=True)
     ]
+    chances = [1.0] * len(hits)
+    unsure = [place for place, sure in enumerate(is_sure) if not sure]
     of_memory = _weights(weights, "memory")
     for place, known in zip(unsure, looked_at(asked, hits, unsure), strict=True):
         chances[place] = _chance(of_memory, known)
@@ -232,9 +238,9 @@ def _share_of(token: str, word: str) -> float:
     return 1.0 if len(word) > 1 and word in token else 0.0
 
 
-def least(asked: Message) -> float:
+def least(asked: Message, *, by_meaning: bool) -> float:
     """The chance that a memory has at least to be given for that message."""
-    return LEAST if asked.is_english else LEAST_ELSEWHERE
+    return (LEAST_BY_MEANING if by_meaning else LEAST) if asked.is_english else LEAST_ELSEWHERE
 
 
 def looked_at(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:

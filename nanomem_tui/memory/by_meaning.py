@@ -1,7 +1,7 @@
 """What is near a question in meaning, for recall: asked in time, or not at all, with the reason in one line.
 
-Owns how long a question waits, and what becomes of the answer where a model cannot read it. Whatever goes wrong here
-leaves recall by words. Must not decide who sees an item: it is told which there are.
+Owns whether recall asks for meaning, how long a question waits, and what becomes of the answer where a model cannot
+read it. Whatever goes wrong here leaves recall by words. Must not decide who sees an item: it is told which there are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.vectors.embedders import share_read
+from nanomem_tui.vectors.embedders import PLAIN, is_installed, share_read
 
 if TYPE_CHECKING:
     from nanomem_tui.settings import Settings
@@ -21,11 +21,25 @@ if TYPE_CHECKING:
 HYBRID = frozenset({"hybrid", "reserved_hybrid"})
 """The backends that ask for meaning; the second name is one that seed 001 reserved."""
 
+AUTO = "auto"
+"""The backend that asks for meaning where a model of this machine is installed."""
+
 FIRST_WAIT, WAIT = 20.0, 2.0
 """Seconds that the first question waits, for which a model of this machine is loaded, and that all others do."""
 
+FIRST_WAIT_OF_AUTO = 3.0
+"""The first of them where nobody chose meaning: the bundled model is loaded within a second."""
+
 SLOW, PAUSE = 0.5, 30.0
 """Seconds after which a failure is a slow one, and for which nobody is asked after such a one."""
+
+
+def is_wanted(settings: Settings) -> bool:
+    """Whether recall asks for meaning too: where it was chosen, and with `auto` where a model of this machine is
+    installed and items are ranked our own way. Loads nothing; an endpoint is sent questions only by choice."""
+    if settings.recall_backend in HYBRID:
+        return True
+    return settings.recall_backend == AUTO and settings.recall_profile == "default" and is_installed(settings)
 
 
 class Near(NamedTuple):
@@ -51,6 +65,14 @@ class NearestItems(Protocol):
     def nearest(self, text: str, limit: int, within: Container[str] | None = None) -> Sequence[tuple[str, float]]:
         """Ids of items with their cosine distance, nearest first."""
 
+    @property
+    def scale(self) -> float:
+        """What a distance of the model is multiplied by, so that models can be compared."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether nearly all items have a vector."""
+
     def start(self) -> None:
         """Embed in the background what has no vector, and what comes."""
 
@@ -61,32 +83,45 @@ class ByMeaning:
     def __init__(self, meaning: Callable[[], NearestItems] | None, settings: Settings, wait: float = WAIT) -> None:
         """`meaning`: gives what is asked, once that is needed; None: there is nothing to ask."""
         self._meaning = meaning
-        self.wanted = meaning is not None and settings.recall_backend in HYBRID
+        self.wanted = meaning is not None and is_wanted(settings)
         """Whether the settings want it."""
+        self.is_chosen = settings.recall_backend != AUTO
+        """Whether somebody chose it, who is told where it has no part in an answer."""
         self._wait = wait
-        self._now = wait if settings.embedding_backend == "endpoint" else max(FIRST_WAIT, wait)
+        first = FIRST_WAIT if self.is_chosen else FIRST_WAIT_OF_AUTO
+        self._now = wait if settings.embedding_backend == "endpoint" else max(first, wait)
         self._asking: threading.Thread | None = None
         self._silent_until = 0.0
         self._why = ""
 
     def warm(self) -> None:
-        """Begin to embed what has no vector, where meaning is wanted."""
-        if self.wanted and self._meaning is not None:
-            self._meaning().start()
+        """Begin to embed what has no vector, where meaning is wanted. Where nobody chose it the model is loaded too:
+        questions are answered by words until that is done."""
+        if not self.wanted or self._meaning is None:
+            return
+        self._meaning().start()
+        if not self.is_chosen and self._asking is None:
+            self._asking = self._started(PLAIN, 1, None, [])
 
     def near(self, text: str, limit: int, within: Container[str] | None = None) -> Near:
         """What is near a text, at most `limit` of `within`."""
         if not self.wanted or not text.strip():
             return Near({})
+        near = self._in_time(text, limit, within)
+        return near if self.is_chosen else near._replace(why="")
+
+    def close(self) -> None:
+        """Wait for a question that is still asked: a process must not end while a model is loaded."""
+        if self._asking is not None:
+            self._asking.join(self._wait)
+
+    def _in_time(self, text: str, limit: int, within: Container[str] | None) -> Near:
         if self._asking is not None and self._asking.is_alive():
             return Near({}, why="the embedding model does not answer in time")
         if time.monotonic() < self._silent_until:
             return Near({}, why=self._why)
         answer: list[Near | BaseException] = []
-        thread = threading.Thread(
-            target=self._ask, args=(text, limit, within, answer), name="nanomem-question", daemon=True
-        )
-        thread.start()
+        thread = self._started(text, limit, within, answer)
         thread.join(self._now)
         if not answer:
             self._asking = thread
@@ -95,6 +130,16 @@ class ByMeaning:
         if isinstance(found, BaseException):
             raise found
         return found
+
+    def _started(
+        self, text: str, limit: int, within: Container[str] | None, answer: list[Near | BaseException]
+    ) -> threading.Thread:
+        """A thread that asks, and puts what it gets into `answer`."""
+        thread = threading.Thread(
+            target=self._ask, args=(text, limit, within, answer), name="nanomem-question", daemon=True
+        )
+        thread.start()
+        return thread
 
     def _ask(self, text: str, limit: int, within: Container[str] | None, answer: list[Near | BaseException]) -> None:
         started = time.monotonic()
@@ -119,4 +164,7 @@ class ByMeaning:
             return Near({}, why=f"{meaning.model} reads no word of this language")
         found: Found = list(meaning.nearest(text, limit, within))
         self._now = self._wait
-        return Near(dict(found), read)
+        if not self.is_chosen and not meaning.is_ready:
+            return Near({}, why="items are still being embedded")
+        scale = meaning.scale
+        return Near({key: distance * scale for key, distance in found}, read)

@@ -1,10 +1,13 @@
-"""Words and meaning joined into one score: what a distance counts beside the best that words found.
+"""Words and meaning joined into one score: how much of the question a row covers, and how clearly it is near.
 
-Pure functions over values: min-max of both, the distance cut off. Must not embed anything or know an index.
+Pure functions over values. Words count by the share of the question that they cover, and meaning by how far a distance
+stands out of all the others, so that meaning decides where words cover little. Must not embed anything or know an
+index.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TypeVar
@@ -15,14 +18,23 @@ from nanomem_tui.store.word_index import Candidate
 
 K = TypeVar("K", bound=Hashable)
 
-WEIGHT = 0.4
-"""The weight of meaning; words have the rest."""
+WEIGHT = 0.34
+"""The weight of meaning; words have the rest. Learned on the open sets of `benchmarks/block.py`."""
 
 FAR = 0.7
-"""Cosine distance from which on a fact is not near (seed 003)."""
+"""Cosine distance from which on a record of work is not near (seed 003)."""
 
-SPREAD = 0.2
-"""The least distance between near and far: where everything is far, the nearest is not near."""
+CLEAR = 6.0
+"""Standard deviations by which what is certainly near stands out of the rest."""
+
+OBVIOUS = 0.54
+"""How near a fact is that has a bearing on a question whatever its words are."""
+
+UNRELATED, DEVIATION = 0.93, 0.08
+"""Mean and standard deviation of the distances of texts that have nothing to do with each other (all-MiniLM-L6-v2)."""
+
+ALIKE = 10
+"""So many unrelated texts are thought of beside those that were found: a few distances tell little of the rest."""
 
 
 def weights_of(profile: str, *, by_meaning: bool) -> dict[str, float]:
@@ -30,13 +42,19 @@ def weights_of(profile: str, *, by_meaning: bool) -> dict[str, float]:
     return {**({"vector": WEIGHT} if by_meaning and profile == "default" else {}), **PROFILES[profile]}
 
 
-def shares(found: Iterable[tuple[K, float]], far: float = FAR) -> dict[K, float]:
-    """By key, how near it is: 1 for the nearest, falling to 0 at the distance `far`, beyond which nothing is told."""
-    near = [(key, distance) for key, distance in found if distance < far]
-    if not near:
-        return {}
-    span = max(far - min(distance for _, distance in near), SPREAD)
-    return {key: (far - distance) / span for key, distance in near}
+def shares(found: Iterable[tuple[K, float]], far: float = math.inf) -> dict[K, float]:
+    """By key, how near it is, 0 to 1; nothing from the distance `far` on.
+
+    A distance counts by how many standard deviations it is below the mean of all that were found: models differ in how
+    near they call texts that have nothing in common, and so do questions.
+    """
+    distances = dict(found)
+    count = len(distances) + ALIKE
+    mean = (sum(distances.values()) + ALIKE * UNRELATED) / count
+    squares = sum((one - mean) ** 2 for one in distances.values())
+    deviation = math.sqrt((squares + ALIKE * (DEVIATION**2 + (UNRELATED - mean) ** 2)) / count)
+    clear = CLEAR * deviation
+    return {key: min(1.0, (mean - one) / clear) for key, one in distances.items() if one < far and one < mean}
 
 
 def nearness(distance: float | None) -> float:
@@ -45,7 +63,7 @@ def nearness(distance: float | None) -> float:
 
 
 def unspoken(
-    found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float = FAR
+    found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float
 ) -> list[Candidate]:
     """What is near in meaning and shares no word with the question, as candidates."""
     known = {one.item.id for one in found}
@@ -60,19 +78,20 @@ def ranked(
     weights: Weights,
     today: date,
     words: Iterable[str],
-    far: float = FAR,
+    total: float,
+    far: float,
 ) -> list[Scored]:
     """The `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small shares).
 
-    Words count (1 - w) for the best of them, meaning w for the nearest, w being the weight `vector`.
+    Words count (1 - w) for the whole question, meaning w for what is certainly near, w being the weight `vector`.
+    `total`: what all words of the question count together.
     """
     weight = min(1.0, max(0.0, weights["vector"]))
     near, growth_of = shares(distances.items(), far), growth(weights, today)
-    most = max((one.score for one in candidates), default=0.0) or 1.0
     asked = (weights, today, tuple(words))
     rated = []
     for one in candidates:
-        lexical, vector = (1 - weight) * one.score / most, weight * near.get(one.item.id, 0.0)
+        lexical, vector = (1 - weight) * one.score / total, weight * near.get(one.item.id, 0.0)
         rated.append((-(lexical + vector) * growth_of(one.item), one.item.id, one, lexical, vector))
     rated.sort(key=lambda row: row[:2])
     return [

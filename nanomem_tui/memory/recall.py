@@ -140,13 +140,14 @@ class Recall:
         self, question: Question, pool: _Pool, hits: Sequence[Hit], distances: Mapping[str, float]
     ) -> tuple[list[Hit], list[Cut]]:
         """The hits that have a bearing on the message, and those that have none."""
-        written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
-        asked = bearing.message(questions.asked(question), pool.words, written, pool.statistics)
+        asked = self._message(question, pool)
         of = {one.item.id: one.of for one in pool.candidates if one.of is not None}
         held = self._held([of.get(hit.item.id, hit.item) for hit in hits], pool)
         rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
-        chances = bearing.chances(asked, rows, by_meaning=bool(distances))
-        least = bearing.least(asked)
+        near = fusion.shares(distances.items())
+        clear = [near.get(hit.item.id, 0.0) >= fusion.OBVIOUS for hit in hits]
+        chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
+        least = bearing.least(asked, by_meaning=bool(distances))
         judged = [
             (hit._replace(parts=hit.parts.judged(chance)) if isinstance(hit.parts, Parts) else hit, chance)
             for hit, chance in zip(hits, chances, strict=True)
@@ -156,6 +157,10 @@ class Recall:
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
         said = [(words, hit.item.updated_at) for hit, words in kept]
         return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
+
+    def _message(self, question: Question, pool: _Pool) -> bearing.Message:
+        written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
+        return bearing.message(questions.asked(question), pool.words, written, pool.statistics)
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
         """The words of those looked for that each row holds."""
@@ -269,8 +274,8 @@ class Recall:
 
     def _near(self, question: Question, layer_of: LayerOf) -> Near:
         """What is near the question, of what it may see: that is decided before anything is cut."""
-        if not self.by_meaning.wanted:
-            return Near({})
+        if not self.by_meaning.wanted or (question.whole and not self.by_meaning.is_chosen):
+            return Near({})  # a person who searches looks for words, unless they chose otherwise
         snapshot, moment = self._store.load("item"), clock.iso(clock.now())
         with snapshot.lock:
             if self.ready:
@@ -308,7 +313,8 @@ class Recall:
         if not near.distances:
             return _hits(scoring.default(alive, wanted, weights, today, tuple(pool.words)), layer_of), pool
         weights = {**weights, "vector": weights["vector"] * near.read}
-        scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), far)
+        total = self._message(question, pool).total
+        scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), total, far)
         return _hits(scored, layer_of), pool._replace(backend="hybrid")
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:

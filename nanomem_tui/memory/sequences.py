@@ -55,10 +55,16 @@ RELATED = 0.6
 OF_TALK = 0.25
 """What a word about the conversation itself counts (`mention`)."""
 
-NEAREST = 100
+NEAREST = 200
 """Passages that are asked for by meaning."""
 
-FAR = 0.8
+MEANT = 0.6
+"""The weight of meaning beside that of words, which have the rest."""
+
+PASSED_ON = 0.7
+"""How much of what a passage gets for its meaning counts for its neighbours too: less than what words give."""
+
+FAR = 0.9
 """Cosine distance from which on a passage is not near: a turn says less than a fact, and its neighbours say more."""
 
 MOST_MEANINGS = 10_000
@@ -341,10 +347,12 @@ class OrderedRecall:
             own = {place: score for place, score in own.items() if session_at(place) not in self._forgotten}
         meant: dict[int, float] = {}
         if near:
-            most = fusion.WEIGHT * max(own.values(), default=1.0)
+            most = MEANT * max(own.values(), default=1.0)
             meant = {place: most * share for place, share in near.items()}
-            own = {place: (1 - fusion.WEIGHT) * score for place, score in own.items()}
-        base = self._spread({**own, **{place: own.get(place, 0.0) + score for place, score in meant.items()}})
+            own = {place: (1 - MEANT) * score for place, score in own.items()}
+        base = self._spread({**own, **{place: own.get(place, 0.0) + PASSED_ON * meant[place] for place in meant}})
+        for place, score in meant.items():
+            base[place] += (1 - PASSED_ON) * score
         if asked.waits.months:
             self._add_dated(asked.waits, base, bonus)
         return _Scores(own, meant, base, self._weigh(base, asked, bonus), bonus)

@@ -14,7 +14,7 @@ from textual import on
 from textual.app import ComposeResult
 
 from nanomem_tui.conditions import Context
-from nanomem_tui.memory.by_meaning import HYBRID
+from nanomem_tui.memory.by_meaning import is_wanted
 from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_bar import AskBar
 from nanomem_tui.screens.recall_rows import (
@@ -73,7 +73,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         """The message and who asks stand above the panes; it begins with the profile of the settings."""
         settings = self.console.opening.loaded.settings
         profile = settings.recall_profile if settings.recall_profile in PROFILES else "default"
-        self._asked = self._asked._replace(profile=profile, by_meaning=settings.recall_backend in HYBRID)
+        self._asked = self._asked._replace(profile=profile, by_meaning=is_wanted(settings))
         self._weight = next(iter(self._asked.usual))
         parts = iter(super().compose())
         yield next(parts)

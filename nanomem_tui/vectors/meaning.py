@@ -57,6 +57,8 @@ PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
 WORTH = 100
 """Missing vectors up to which it is worth to wait for the thread that makes them."""
+READY = 0.9
+"""The share of items with a vector from which on what is near tells something of all."""
 LOOK, PAUSE, BREATH = 1.0, 30.0, 0.005
 """Seconds between two looks of the thread, after a failure, and between two batches, in which others get their turn."""
 LEAVE = 5.0
@@ -559,6 +561,17 @@ class Meaning(Search):
     def model(self) -> str:
         """The name of the embedding model; empty while there is none."""
         return self._maker.name if self._maker is not None else ""
+
+    @property
+    def scale(self) -> float:
+        """What a distance of the model is multiplied by, so that models can be compared. Raises as `nearest`."""
+        return self.maker().scale
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether so many items have a vector that those which have none may be left to words."""
+        done, total = self._items.counts() if self._items is not None else (0, 0)
+        return done >= READY * total
 
     def maker(self) -> Maker:
         """The embedder, which checks what it makes. Raises why there is none."""

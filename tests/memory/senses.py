@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,6 +33,7 @@ class Senses:
         self.asked: list[str] = []
         self.broken: Exception | None = None
         self.hold: threading.Event | None = None
+        self.slow = 0.0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self.hold is not None:
@@ -39,6 +41,7 @@ class Senses:
         if self.broken is not None:
             raise self.broken
         self.asked += texts
+        time.sleep(self.slow)
         return np.array([self._vector(text) for text in texts], np.float32).reshape(len(texts), self.dimension)
 
     def _vector(self, text: str) -> list[float]:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from nanomem_tui.errors import MissingExtra
-from nanomem_tui.memory import fusion
 from nanomem_tui.memory.conversations import Conversations
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.vectors import collection as kept
@@ -45,9 +44,9 @@ def test_a_passage_without_a_common_word_is_found_by_its_meaning() -> None:
 
     assert "0" not in [hit.passage.key for hit in recall.search("which vehicle did Bob mention?")[:1]]
     best = recall.search("which vehicle did Ann's friend drive?", nearest=nearest)
-    assert asked == [("which vehicle did friend drive?", 100)]  # who speaks counts by itself
+    assert asked == [("which vehicle did friend drive?", 200)]  # who speaks counts by itself
     assert best[0].passage.key == "0"
-    assert best[0].parts["vector"] == pytest.approx(fusion.WEIGHT)
+    assert best[0].parts["vector"] > best[0].parts["words"]
     for hit in best:
         assert hit.score == pytest.approx(sum(hit.parts.values()))
     assert "vector" not in recall.search("tea")[0].parts
@@ -85,7 +84,8 @@ def test_vectors_are_kept_in_a_file_and_made_once(tmp_path: Path) -> None:
     second = vectors_of(tmp_path, again)
     assert second.wanting(["new", *texts]) == ["new"]
     assert second.nearest("auto", ["new", *texts], 9)[0][0] == 1
-    assert again.asked == ["auto"]
+    assert again.asked[0] == "auto"
+    assert not {*texts} & {*again.asked}
     assert vectors_of(tmp_path, Senses("another")).wanting(texts) == texts[::-1]
 
 

@@ -20,6 +20,8 @@ from tests.memory.senses import Senses, meaning_of
 from tests.memory.turns import begin, end, settle
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.usefixtures("recall_as_set")
+
 VEHICLES = ["Ana has a Skoda", "the second car is blue", "an auto of the company", "one vehicle is sold", "a car"]
 
 

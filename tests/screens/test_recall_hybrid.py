@@ -11,6 +11,8 @@ from tests.memory.turns import settle
 from tests.screens.console import console
 from tests.screens.test_recall import ask, everything, given
 
+pytestmark = pytest.mark.usefixtures("recall_as_set")
+
 
 @pytest.mark.slow
 async def test_meaning_has_a_bar_a_weight_and_a_distance(demo: Path) -> None:
@@ -25,16 +27,16 @@ async def test_meaning_has_a_bar_a_weight_and_a_distance(demo: Path) -> None:
         parts = on.screen.table.rows[0].hit.parts
         assert parts["vector"] > 0.1
         assert "Lexic. Vec Imp Rec Hit" in on.text
-        assert "[vector 0.400]" in on.text
+        assert "[vector 0.340]" in on.text
         told = everything(on)
         assert f"{parts['distance']:.3f} in meaning" in told
         assert "score = (lexical + vector)" in told
         assert "hybrid in " in told
         assert "Related facts (" in told
         await on.press("less_than_sign")
-        assert "[vector 0.350* was 0.400]" in on.text
+        assert "[vector 0.290* was 0.340]" in on.text
         await on.press("P", "P", "P")
-        assert "[vector 0.400]" in on.text
+        assert "[vector 0.340]" in on.text
 
 
 @pytest.mark.slow

@@ -95,6 +95,7 @@ def test_no_tool_tells_it(tmp_path: Path, name: str, whose: Audience) -> None:
             assert is_silent(tools.call(name, {GIVEN[name]: ASKED}))
 
 
+@pytest.mark.usefixtures("recall_as_set")
 def test_nothing_near_in_meaning_tells_it(tmp_path: Path) -> None:
     home = make_home(tmp_path, items=0)
     settle(home, recall_backend="hybrid", recall_max_results=1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nanomem_tui.errors import BadAnswer, BadInput, NanomemError
+from nanomem_tui.errors import BadAnswer, BadInput, MissingExtra, NanomemError
 from nanomem_tui.vectors.embedding_models import onnx_model
 from tests.vectors.onnx_files import INT32, INT64, WORDS, table, write_folder, write_model
 
@@ -179,8 +180,6 @@ def _more_layers(folder: Path) -> None:
         (_empty, "this is no ONNX model"),
         (_pictures, "this model takes pixel_values: it is none for texts"),
         (_few_rows, "the model cannot be run"),
-        (_tokenizer("BPE"), "the model cuts texts by BPE"),
-        (_tokenizer("Unigram"), "the model cuts texts by Unigram"),
         (_broken_settings, "a file of the embedding model is no JSON"),
         (_pooled_otherwise, "the model pools by lasttoken"),
         (_more_layers, "the model has a layer Dense"),
@@ -195,6 +194,21 @@ def test_what_cannot_be_used_is_said_in_one_line(
     assert said in line
     assert str(folder) in line
     assert capfd.readouterr() == ("", "")  # the library would write over a screen
+
+
+@pytest.mark.parametrize("kind", ["BPE", "Unigram"])
+def test_a_model_with_another_tokenizer_says_which_library_reads_it(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)  # as if it were not installed
+    folder = write_folder(tmp_path / "small")
+    _tokenizer(kind)(folder)
+    with pytest.raises(MissingExtra) as caught:
+        onnx_model(folder)
+    line = caught.value.line()
+    assert f"the model cuts texts by {kind}, and the library tokenizers is not installed: {folder}" in line
+    assert "tokenizers" in caught.value.fix
+    assert "endpoint" in caught.value.fix
 
 
 def test_a_path_that_is_not_there_is_said(tmp_path: Path) -> None:
