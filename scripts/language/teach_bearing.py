@@ -60,8 +60,7 @@ def _found(name: str, size: int, backend: str, asked: list[tuple[str, Any]]) -> 
     """By message, the memories that were found, each with what the judge knows of it."""
     seen: list[list[float]] = []
 
-    def record(message: bearing.Message, hits: Any, *, by_meaning: bool) -> list[float]:
-        del by_meaning
+    def record(message: bearing.Message, hits: Any, **_: Any) -> list[float]:
         seen[:] = bearing.looked_at(message, hits, range(len(hits)))
         return [1.0] * len(hits)
 
