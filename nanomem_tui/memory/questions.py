@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.language.times_asked import Span
 from nanomem_tui.language.tokens import is_light, query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import trust
@@ -17,6 +18,9 @@ REPLY_WEIGHT = 0.5
 
 LIGHT = 0.5
 """What a word counts that tells little of what a question is about, beside others."""
+
+FAINT = 0.2
+"""What a word counts that tells the time that is asked for: `yesterday` is no word that a memory of then must hold."""
 
 LONGER_WEIGHT = 0.6
 """What a word counts that begins like one of the message which no row holds."""
@@ -29,7 +33,7 @@ class Question(NamedTuple):
     """What is asked: a message, what it replies to, for whom, and within which bounds (None: those of the settings).
 
     `whole`: a search by a person, without the budget of a prompt and the cap on the user layer. `session_key`: the
-    session within the chat of the audience.
+    session within the chat of the audience. `within`: only memories that were said in these days, or are about them.
     """
 
     text: str
@@ -43,6 +47,7 @@ class Question(NamedTuple):
     weights: Mapping[str, float] | None = None
     whole: bool = False
     session_key: str = ""
+    within: Span | None = None
 
 
 def asked(question: Question) -> str:
@@ -56,9 +61,13 @@ def written(question: Question) -> dict[str, str]:
     return query_words(asked(question))
 
 
-def weighted(question: Question) -> dict[str, float]:
-    """The words of a question with their weights; those of the message replied to count less."""
+def weighted(question: Question, rest: str | None = None) -> dict[str, float]:
+    """The words of a question with their weights; those of the message replied to count less. `rest`: its text without
+    the words that name a time, which count little."""
     words = _heavier(search_weights(question.text[:MAX_QUERY]))
+    if rest is not None:
+        telling = search_weights(rest)
+        words = {word: weight if word in telling else FAINT * weight for word, weight in words.items()}
     if question.reply_to:
         for word, weight in _heavier(search_weights(question.reply_to[:MAX_QUERY])).items():
             words.setdefault(word, REPLY_WEIGHT * weight)
