@@ -29,10 +29,12 @@ LONGEST_TEXT = 2_000
 _FAR = 20_000  # days: beyond it a number is no time that somebody lived through
 _NUMBERS = re.compile(r"(?:19|20)\d\d|\d[./-]\d|\b\d{1,2}[dw]\b")
 _WORD = re.compile(r"[^\W\d_]+")
+_WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _ENGLISH_SURE = frozenset("january february july september october november december".split())
 """Names of months that are nothing else."""
 _OTHER_WORDS = frozenset("may march mar april apr june jun august aug jan dec sep mai mars март".split())
 """Those that are other words, or names of people, so that `from April` is no time."""
+_IN = ("in ", "during ", "im ", "en ", "em ", "nel ", "в ")
 _YEAR_2 = 2000
 _MONTH = 31
 
@@ -139,7 +141,7 @@ def asked(text: str, today: date) -> TimeAsked | None:
         rest = f"{rest[: one.start]} {rest[one.end :]}"
     spans = tuple(dict.fromkeys(span for one in found for span in one.spans))
     is_now = all(span.since <= today <= span.until for span in spans)
-    return TimeAsked(spans, said, " ".join(rest.split()), _tells_nothing(rest), is_now, _way(text))
+    return TimeAsked(spans, said, " ".join(rest.split()), tells_nothing(rest), is_now, _way(text))
 
 
 def given(text: str, today: date) -> Span:
@@ -205,16 +207,16 @@ def _nothing() -> tuple[frozenset[str], re.Pattern[str]]:
     return tables.words("time-words", "nothing"), re.compile("|".join(map(re.escape, inside)))
 
 
-def _tells_nothing(rest: str) -> bool:
-    """Whether what is left of a question has no word that tells what it is about, and asks for something at all."""
+def tells_nothing(rest: str) -> bool:
+    """Whether what is left of a question has no word that tells what it is about.
+
+    >>> tells_nothing("what did I say?"), tells_nothing("what did I say about tea?")
+    (True, False)
+    """
     words, inside = _nothing()
-    left = _nothing()[1].sub(" ", rest.casefold()) if not rest.isascii() else rest.casefold()
-    left_words = _WORD.findall(left) + re.findall(r"\d+", left)
-    if not all(word in words for word in left_words):
-        return False
-    return (
-        not left_words or "?" in rest or "？" in rest or not words.isdisjoint(left_words) or bool(inside.search(rest))
-    )
+    left = rest.casefold()
+    left = left if left.isascii() else inside.sub(" ", left)
+    return all(word in words for word in _WORD_OR_NUMBER.findall(left))
 
 
 @lru_cache(None)
@@ -385,12 +387,9 @@ class _Reader:
     def eastern_year(self, found: re.Match[str]) -> _Found:
         return _of(found, _year(int(found["year"])))
 
-    def year_alone(self, found: re.Match[str]) -> _Found:
-        start = (
-            found.start()
-            if found[0].casefold().startswith(("in ", "during ", "im ", "en ", "em ", "nel ", "в "))
-            else found.start("year")
-        )
+    def year_alone(self, found: re.Match[str]) -> _Found | None:
+        is_in = found[0].casefold().startswith(_IN)
+        start = found.start() if is_in else found.start("year")
         return _Found(start, found.end(), (_year(int(found["year"])),))
 
     def month_name(self, found: re.Match[str]) -> _Found | None:
@@ -429,35 +428,24 @@ class _Reader:
         at = _moved(self.today, unit, -many)
         return _Found(found.start(), found.end(), (Span(_around(first, unit).since, _around(last, unit).until),), at)
 
-    def stretch(self, found: re.Match[str]) -> _Found:
+    def stretch(self, found: re.Match[str]) -> _Found | None:
         from nanomem_tui.language.dates import number_of
 
-        many = (
-            _normal(found["many"]).removeprefix("a ")
-            if "couple" in found["many"] or "few" in found["many"]
-            else found["many"]
-        )
-        count = {"couple of": 2, "few": 4, "several": 5}.get(_normal(many)) or number_of(_normal(many))
-        unit = found["unit"].casefold()
+        many, unit = _normal(found["many"]).removeprefix("a "), found["unit"].casefold()
+        count = {"couple of": 2, "few": 4, "several": 5}.get(many) or number_of(many)
         if found["way"].casefold() in ("next", "coming"):
             return _of(found, Span(self.today, _moved(self.today, unit, count)))
         return _of(found, Span(_moved(self.today, unit, -count), self.today))
 
-    def turn(self, found: re.Match[str]) -> _Found:
-        turn, unit = found["way"].casefold(), found["unit"].casefold()
+    def turn(self, found: re.Match[str]) -> _Found | None:
+        way, unit = found["way"].casefold(), found["unit"].casefold()
+        turn = {"last": -1, "past": -1, "previous": -1, "this": 0}.get(way, 1)
         if unit in tables.meanings("times", "season_months"):
-            return _of(
-                found, _season(self.today, unit, -1 if turn in ("last", "past", "previous") else int(turn != "this"))
-            )
-        if turn == "past":
-            return _of(
-                found,
-                Span(
-                    _moved(self.today, "month" if unit == "quarter" else unit, -3 if unit == "quarter" else -1),
-                    self.today,
-                ),
-            )
-        return _of(found, _away(self.today, unit, {"last": -1, "previous": -1, "this": 0}.get(turn, 1)))
+            return _of(found, _season(self.today, unit, turn))
+        if way == "past":
+            first = _moved(self.today, "month", -3) if unit == "quarter" else _moved(self.today, unit, -1)
+            return _of(found, Span(first, self.today))
+        return _of(found, _away(self.today, unit, turn))
 
     def weekend(self, found: re.Match[str]) -> _Found:
         past = _away(self.today, "weekend", 0 if self.today.weekday() >= 5 else -1)

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, tzinfo
 
 from nanomem_tui import clock
+from nanomem_tui.errors import BadInput
 from nanomem_tui.language import times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.memory import said_on
 from nanomem_tui.memory.scoring import Parts, Scored, growth
 from nanomem_tui.paths import Paths
 from nanomem_tui.store.values import Item
+from nanomem_tui.text import quoted
 
 WEIGHT = 0.5
 """What a memory of the time that is asked for gains, as a share of the best score of the words."""
@@ -32,6 +34,29 @@ _KNOWN = 200_000
 def today(paths: Paths) -> date:
     """Return the day that it is in the agent's zone."""
     return date.fromisoformat(said_on.day_of(clock.iso(clock.now()), said_on.zone(paths)))
+
+
+def within(paths: Paths, since: str, until: str) -> Span | None:
+    """Return the days of `--since` and `--until` as a person wrote them; None where neither is given. Raises BadInput.
+
+    `last week` is its Monday for the one, and its Sunday for the other.
+    """
+    if not since and not until:
+        return None
+    day = today(paths)
+    first = _given(since, "--since", day).since if since else date.min
+    last = _given(until, "--until", day).until if until else date.max
+    if first > last:
+        raise BadInput(f"{first} is after {last}", "--since", "give a day that is not after that of --until")
+    return Span(first, last)
+
+
+def _given(text: str, where: str, day: date) -> Span:
+    try:
+        return times_asked.given(text, day)
+    except ValueError as error:
+        way = "give 2026-03-02, 2026-03, yesterday, last tuesday or 2 weeks ago"
+        raise BadInput(f"{quoted(text)}: {error}", where, way) from None
 
 
 def day_of(at: str, zone: tzinfo | None) -> date | None:
