@@ -111,7 +111,7 @@ def followed(exact: list[str], near: Sequence[Told], listed: str = "") -> list[s
     word."""
     if not near:
         return exact or ["Nothing found."]
-    title = listed or "Nearest to that:" if exact else "Nothing holds all of that. Nearest to it:"
+    title = listed or ("Nearest to that:" if exact else "Nothing holds all of that. Nearest to it:")
     return [*exact, *([""] if exact else []), title, "", *lines(near)]
 
 

@@ -144,6 +144,12 @@ def asked(text: str, today: date) -> TimeAsked | None:
     return TimeAsked(spans, said, " ".join(rest.split()), tells_nothing(rest), is_now, _way(text))
 
 
+@lru_cache(64)
+def names_time(text: str) -> bool:
+    """Whether a text names a time, whatever day it is."""
+    return asked(text, date(_YEAR_2, 1, 3)) is not None
+
+
 def given(text: str, today: date) -> Span:
     """Return the days that a person means who gives a date to an option: `2026-03-02`, `2026-03`, `yesterday`,
     `last tuesday`, `2 weeks ago`, `march`, `3d`. What has no year is past. Raises ValueError, which says why not.
@@ -165,7 +171,7 @@ def given(text: str, today: date) -> Span:
         if len(found) == 1 and found[0].spans:
             spans, at = found[0].spans, found[0].at
             if len(spans) > 1:
-                raise ValueError(f"may be {' or '.join(map(in_words, spans))}")
+                raise ValueError(f"a date that may be {' or '.join(map(in_words, spans))}")
             return Span(at, at) if at is not None else spans[0]
     raise ValueError("no date")
 

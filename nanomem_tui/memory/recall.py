@@ -344,7 +344,7 @@ class Recall:
 
     def _near(self, question: Question, layer_of: LayerOf) -> Near:
         """What is near the question, of what it may see: that is decided before anything is cut."""
-        if not self.by_meaning.wanted:
+        if not self.by_meaning.wanted or (question.within is not None and not question.text.strip()):
             return Near({})
         snapshot, moment = self._store.load("item"), clock.iso(clock.now())
         with snapshot.lock:
@@ -390,19 +390,21 @@ class Recall:
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
-        last, wanted = wanted, wanted if asked_time is None else len(alive)
+        last, wanted = wanted, wanted if asked_time is None and question.within is None else len(alive)
         if not near.distances:
             scored = scoring.default(alive, wanted, weights, today, tuple(pool.words))
         else:
             weights = {**weights, "vector": weights["vector"] * near.read}
             scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), far)
             pool = pool._replace(backend="hybrid")
+        if question.within is not None and not pool.words:  # nothing else was asked
+            scored.sort(key=lambda one: (one.item.updated_at, one.item.id), reverse=True)
         if asked_time is not None:
             from nanomem_tui.memory import times
 
             spans = asked_time.spans
-            scored = times.ranked(scored, asked_time, lambda row: self.times.holds(spans, row), weights, today)[:last]
-        return _hits(scored, layer_of), pool
+            scored = times.ranked(scored, asked_time, lambda row: self.times.holds(spans, row), weights, today)
+        return _hits(scored[:last], layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
         """How many of the candidates may be given: of the user layer only so many."""

@@ -56,7 +56,7 @@ def _given(text: str, where: str, day: date) -> Span:
         return times_asked.given(text, day)
     except ValueError as error:
         way = "give 2026-03-02, 2026-03, yesterday, last tuesday or 2 weeks ago"
-        raise BadInput(f"{quoted(text)}: {error}", where, way) from None
+        raise BadInput(f"{error}: {quoted(text)}", where, way) from None
 
 
 def day_of(at: str, zone: tzinfo | None) -> date | None:
