@@ -328,6 +328,9 @@ def _opened(text: str, one: _Found, before: str, behind: str, today: date) -> _F
     first = one.at or min(span.since for span in one.spans)
     last = one.at or max(span.until for span in one.spans)
     own = text[one.start : one.end]
+    lead = re.match(r"(?:before|after)\s", own, re.IGNORECASE)  # a month has its preposition in it
+    if (beside := _pattern("beside").search(before + (lead[0] if lead else ""))) is not None:
+        return _Found(one.start - (len(before) - beside.start()), one.end, (_beside(beside, first, last),))
 
     def found(way: str) -> tuple[int, int] | None:
         if match := _pattern(f"{way}_before").search(before):
@@ -349,6 +352,19 @@ def _opened(text: str, one: _Found, before: str, behind: str, today: date) -> _F
     if place := found("before"):
         return _Found(*place, (Span(date.min, first - timedelta(days=1)),))
     return one
+
+
+def _beside(found: re.Match[str], first: date, last: date) -> Span:
+    """`the week before` a day, `two days after` it, `the week of` it."""
+    from nanomem_tui.language.dates import number_of
+
+    unit, way = found["unit"].casefold(), found["way"].casefold()
+    count = number_of(found["many"]) if found["many"] else 1
+    if unit == "weekend" or way == "of":
+        return _away(first, unit, {"before": -1, "of": 0}.get(way, 1) * count)
+    if way != "before":
+        return Span(last + timedelta(days=1), _moved(last, unit, count))
+    return Span(_moved(first, unit, -count), first - timedelta(days=1))
 
 
 # -- what each form means ---------------------------------------------------------------------------------------------

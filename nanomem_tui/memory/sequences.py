@@ -47,7 +47,7 @@ WHEN = 0.4
 DATED = 0.3
 """What a passage gains when the day of its session is that of the question."""
 
-TIMED, ONLY_TIMED = 0.5, 2.0
+TIMED, ONLY_TIMED = 0.3, 2.0
 """What a passage gains that is of the time that the question names, as a share of the best score; the second where
 nothing but a time is asked."""
 
