@@ -325,8 +325,7 @@ def _hull(one: _Found, after: _Found) -> tuple[Span, ...]:
 
 def _opened(text: str, one: _Found, before: str, behind: str, today: date) -> _Found:
     """An expression that is the beginning or the end of a time: `since March`, `before 2026`."""
-    first = one.at or min(span.since for span in one.spans)
-    last = one.at or max(span.until for span in one.spans)
+    first, last = one.at or one.spans[0].since, one.at or one.spans[0].until  # of two readings the past one
     own = text[one.start : one.end]
     lead = re.match(r"(?:before|after)\s", own, re.IGNORECASE)  # a month has its preposition in it
     if (beside := _pattern("beside").search(before + (lead[0] if lead else ""))) is not None:

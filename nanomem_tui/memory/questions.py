@@ -5,13 +5,13 @@ Pure functions over values. Must not know an index: what is there is told by fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.language.tokens import is_light, query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store.word_index import trust
+from nanomem_tui.store.word_index import idf, trust
 
 REPLY_WEIGHT = 0.5
 """What a word counts that stands only in the message replied to."""
@@ -61,17 +61,26 @@ def written(question: Question) -> dict[str, str]:
     return query_words(asked(question))
 
 
-def weighted(question: Question, rest: str | None = None) -> dict[str, float]:
-    """The words of a question with their weights; those of the message replied to count less. `rest`: its text without
-    the words that name a time, which count little."""
+def weighted(question: Question) -> dict[str, float]:
+    """The words of a question with their weights; those of the message replied to count less."""
     words = _heavier(search_weights(question.text[:MAX_QUERY]))
-    if rest is not None:
-        telling = search_weights(rest)
-        words = {word: weight if word in telling else FAINT * weight for word, weight in words.items()}
     if question.reply_to:
         for word, weight in _heavier(search_weights(question.reply_to[:MAX_QUERY])).items():
             words.setdefault(word, REPLY_WEIGHT * weight)
     return words
+
+
+def timeless(
+    words: Mapping[str, float], telling: Collection[str] | None, total: int, rows_with: Callable[[str], int]
+) -> Mapping[str, float]:
+    """The words with those counting little that only name a time: all but the `telling` ones (None: no time is named),
+    and never more than a share of the best of these, however rare they are."""
+    if telling is None:
+        return words
+    worth = {word: idf(total, rows_with(word)) for word in words}
+    best = max((words[word] * worth[word] for word in words if word in telling and rows_with(word)), default=0.0)
+    most = {word: FAINT * best / worth[word] if best and worth[word] else weight for word, weight in words.items()}
+    return {word: weight if word in telling else min(FAINT * weight, most[word]) for word, weight in words.items()}
 
 
 def _heavier(words: Mapping[str, float]) -> dict[str, float]:

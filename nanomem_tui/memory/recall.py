@@ -10,7 +10,7 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.language import cues, times_asked
 from nanomem_tui.language.times_asked import TimeAsked
-from nanomem_tui.language.tokens import alike, index_tokens, query_weights
+from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
 from nanomem_tui.memory import bearing, fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -375,13 +375,14 @@ class Recall:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
-        words = questions.weighted(question, asked_time.rest if asked_time is not None else None)
+        words = questions.weighted(question)
+        telling = None if asked_time is None else search_weights(f"{asked_time.rest} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
         while True:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
             many = ANY if asked_time is not None else many
-            pool = self._pool(question, words, many, layer_of, beside, slack)
+            pool = self._pool(question, words, many, layer_of, beside, slack, telling)
             of_time = self._of_time(question, asked_time, pool, layer_of, beside)
             alive = [one for one in (*pool.candidates, *of_time) if not self._expired(one.item, moment)]
             if question.within is not None:
@@ -421,10 +422,12 @@ class Recall:
         layer_of: LayerOf,
         beside: Sequence[Item],
         slack: float,
+        telling: Collection[str] | None = None,
     ) -> _Pool:
-        """What the backend finds: every row that may be among the `wanted` best once its small shares are added."""
+        """What the backend finds: every row that may be among the `wanted` best once its small shares are added.
+        `telling`: the words that do not only name a time (None: it names none)."""
         if not self._in_ram():
-            found = self._full_text(words, questions.written(question), layer_of, beside)
+            found = self._full_text(words, questions.written(question), layer_of, beside, telling)
             if found is not None:
                 return found
         store = self._store
@@ -432,6 +435,7 @@ class Recall:
         self.index.build()  # before the lock is held: it may have to wait for the thread that builds
         with store.snapshot.lock:
             index = self.index.current()
+            words = questions.timeless(words, telling, len(index), index.rows_with)
             words = without_common(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
@@ -459,7 +463,12 @@ class Recall:
         return self._store.loaded and len(self._store.snapshot.items) <= 2000
 
     def _full_text(
-        self, words: Mapping[str, float], written: Mapping[str, str], layer_of: LayerOf, beside: Sequence[Item]
+        self,
+        words: Mapping[str, float],
+        written: Mapping[str, str],
+        layer_of: LayerOf,
+        beside: Sequence[Item],
+        telling: Collection[str] | None = None,
     ) -> _Pool | None:
         """What the database's index finds, with what waits to be written to it; None where there is no such index."""
 
@@ -468,7 +477,8 @@ class Recall:
 
         def find(index: search.FullText, pending: reading.Pending) -> _Pool:
             asked = index.statistics(words)
-            terms = without_common(words, asked.total, asked.rows_with.__getitem__)
+            known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
+            terms = without_common(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
