@@ -34,7 +34,9 @@ _DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave":
 @click.command("crystallize", cls=Command)
 @click.option("--extractor", type=click.Choice(["rules", "model"]), help="Who finds facts, if not as set.")
 @click.option("--session", type=Words(), metavar="KEY", help="Read this session alone, of whatever channel.")
-@click.option("--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, yesterday, or 3d, 12h.")
+@click.option(
+    "--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, yesterday, or 3d, 12h."
+)
 @click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: crystallize_messages).")
 @click.option("--all", "everything", is_flag=True, help="Read every message of every session.")
 @click.option("--ask-again", is_flag=True, help="Ask the model also about messages that it has read.")

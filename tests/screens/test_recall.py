@@ -144,7 +144,6 @@ async def test_a_time_in_the_message_is_a_part_of_the_score(demo: Path) -> None:
         await ask(on, "what did I buy today?")
         assert "Bought a red bicycle" in given(on)
         assert "Hit Tim" in on.text, "the bars have one for the time"
-        await on.press("enter")
         assert "(lexical + time)" in everything(on)
         assert "today (" in everything(on)
 
