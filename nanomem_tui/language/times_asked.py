@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.language import tables
@@ -28,6 +28,10 @@ LONGEST_TEXT = 2_000
 
 _FAR = 20_000  # days: beyond it a number is no time that somebody lived through
 _NUMBERS = re.compile(r"(?:19|20)\d\d|\d[./-]\d|\b\d{1,2}[dw]\b")
+_YEARS = re.compile(r"\b(?:un an|l.an|\w+ ans)\b", re.IGNORECASE)  # `an` alone is an English word
+_PLAIN_ISO = re.compile(r"(?<![\w./-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1\d|2[0-8]))?(?![\w]|[./-]\w)")
+_MARKS = re.compile("[`\"'“‘«「『《/\\\\]")
+"""What a text has in which a date may stand in quotes, in code or in an address."""
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _ENGLISH_SURE = frozenset("january february july september october november december".split())
@@ -118,7 +122,7 @@ def _may_name(text: str) -> bool:
 
 def _has_words(text: str) -> bool:
     known, inside = _telling()
-    if not known.isdisjoint(_WORD.findall(text.casefold())):
+    if not known.isdisjoint(_WORD.findall(text.casefold())) or _YEARS.search(text):
         return True
     return not text.isascii() and any(part in text for part in inside)
 
@@ -183,9 +187,18 @@ def about(text: str, said_on: date) -> tuple[Span, ...]:
     (Span(since=datetime.date(2026, 3, 1), until=datetime.date(2026, 3, 1)),)
     """
     text = text[:LONGEST_TEXT]
-    if not _may_name(text):
-        return ()
+    if not _has_words(text):
+        if _NUMBERS.search(text) is None:
+            return ()
+        rest = _PLAIN_ISO.sub(" ", text)
+        if _NUMBERS.search(rest) is None and _MARKS.search(text) is None:  # as most memories tell a day
+            return tuple(dict.fromkeys(_plain_iso(found[0]) for found in _PLAIN_ISO.finditer(text)))
     return tuple(dict.fromkeys(span for one in _expressions(text, said_on, as_they_are=True) for span in one.spans))
+
+
+def _plain_iso(text: str) -> Span:
+    year, month, *day = map(int, text.split("-"))
+    return _one_day(year, month, day[0]) if day else _month(year, month)
 
 
 def in_words(span: Span) -> str:
@@ -248,13 +261,10 @@ def _expressions(text: str, today: date, *, is_past: bool = False, as_they_are: 
     from nanomem_tui.language import dates
 
     shown = dates.pattern("kept_files").sub(lambda one: "\0" * len(one[0]), text)
-    if dates.pattern("routine").search(shown):
-        return []
-    way = -1 if is_past else _way(shown)
-    has_words, reader = _has_words(text), _Reader(today, way)
+    has_words, is_ascii, reader = _has_words(text), text.isascii(), _Reader(today, shown, is_past=is_past)
     found: list[_Found] = []
     for name, meaning in _FORMS.items():
-        if not has_words and name not in _OF_NUMBERS:
+        if (not has_words and name not in _OF_NUMBERS) or (is_ascii and name in _OF_OTHER_SCRIPTS):
             continue
         pattern = _pattern(name) if name != "relative" else dates.pattern(name)
         for match in pattern.finditer(shown):
@@ -264,6 +274,8 @@ def _expressions(text: str, today: date, *, is_past: bool = False, as_they_are: 
                 continue
             if one is not None and one.spans:
                 found.append(one)
+    if not found or dates.pattern("routine").search(shown):
+        return []
     found.sort(key=lambda one: (-(one.end - one.start), one.start))
     kept: list[_Found] = []
     for one in found:
@@ -370,10 +382,15 @@ def _beside(found: re.Match[str], first: date, last: date) -> Span:
 
 
 class _Reader:
-    """What each form means on a day, in a text that looks back (-1), ahead (1), or neither."""
+    """What each form means on a day, in a text. `is_past`: of two readings the past one."""
 
-    def __init__(self, today: date, way: int) -> None:
-        self.today, self.way = today, way
+    def __init__(self, today: date, text: str, *, is_past: bool) -> None:
+        self.today, self._text, self._is_past = today, text, is_past
+
+    @cached_property
+    def way(self) -> int:
+        """Whether the text looks back (-1), ahead (1), or neither."""
+        return -1 if self._is_past else _way(self._text)
 
     def iso(self, found: re.Match[str]) -> _Found:
         return _on(found, date(int(found["year"]), int(found["month"]), int(found["day"])))
@@ -576,6 +593,8 @@ _FORMS: dict[str, Callable[[_Reader, re.Match[str]], _Found | None]] = {
 
 _OF_NUMBERS = frozenset(("iso", "iso_month", "local", "german_day", "year"))
 """Those that hold no word of `packs/time-words.json`."""
+
+_OF_OTHER_SCRIPTS = frozenset(("eastern", "eastern_year", "eastern_weekday", "thai"))
 
 
 # -- days -------------------------------------------------------------------------------------------------------------

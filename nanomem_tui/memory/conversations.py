@@ -112,7 +112,7 @@ class Conversations:
         self, sessions: Sessions, history: History, notes: Notes, vectors: Callable[[], PassageVectors] | None = None
     ) -> None:
         """`vectors`: gives those of passages; None: words alone find them."""
-        self._days: dict[tuple[str, str], tuple[Span, ...]] = {}
+        self._days: dict[int, tuple[Span, ...]] = {}
         self._vectors = vectors
         self.patience = PATIENCE
         self._sessions = sessions
@@ -177,11 +177,12 @@ class Conversations:
             days.clear()
 
         def fits(passage: Passage) -> bool:
-            spans = days.get((passage.at, passage.text))
+            mark = hash((passage.at, passage.text))
+            spans = days.get(mark)
             if spans is None:
                 day = times.day_of(passage.at, zone)
                 spans = times.days_of(passage.text, day.isoformat() if day is not None else "")
-                days[passage.at, passage.text] = spans
+                days[mark] = spans
             return any(own.holds(one) for one in spans for own in asked.spans)
 
         return Timed(fits, asked.rest, asked.only)

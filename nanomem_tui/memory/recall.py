@@ -7,6 +7,7 @@ caps and budget with the reason of every cut. Reads only: that an item was recal
 from __future__ import annotations
 
 import contextlib
+import heapq
 import threading
 import time
 from collections import OrderedDict
@@ -243,7 +244,7 @@ class Recall:
             return "disabled"
         if self._expired(row, clock.iso(clock.now())):
             return "expired"
-        if question.within is not None and not self.times.holds((question.within,), row):
+        if question.within is not None and not self.times.test([question.within])(row):
             return f"neither said in these days nor about them: {times_asked.in_words(question.within)}"
         profile = question.profile or self._settings.recall_profile
         if question.kinds and row.kind not in question.kinds:
@@ -280,7 +281,8 @@ class Recall:
         of_kind = (lambda item: layer_of(item) if item.kind in kinds else None) if kinds else layer_of
         if within is None:
             return of_kind
-        return lambda item: of_kind(item) if self.times.holds((within,), item) else None
+        is_within = self.times.test([within])
+        return lambda item: of_kind(item) if is_within(item) else None
 
     def _shown_groups(self, question: Question, layer_of: LayerOf) -> list[bool] | None:
         """By group of the index, whether the question may see it; None: everything. Kept for the next question."""
@@ -324,10 +326,10 @@ class Recall:
             spans = (question.within,)
         else:
             return []
-        known, holds = {one.item.id for one in pool.candidates}, self.times.holds
+        known, is_of_it = {one.item.id for one in pool.candidates}, self.times.test(spans)
 
         def is_wanted(row: Item) -> bool:
-            return row.enabled and row.id not in known and layer_of(row) is not None and holds(spans, row)
+            return row.enabled and row.id not in known and layer_of(row) is not None and is_of_it(row)
 
         found = None
         if not self._store.loaded:
@@ -391,6 +393,9 @@ class Recall:
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
+        is_of_time = self.times.test(asked_time.spans) if asked_time is not None else None
+        if is_of_time is not None:
+            alive = _best_of_both(alive, is_of_time, max(NEAREST, SPARE * wanted))
         last, wanted = wanted, wanted if asked_time is None and question.within is None else len(alive)
         if not near.distances:
             scored = scoring.default(alive, wanted, weights, today, tuple(pool.words))
@@ -400,11 +405,10 @@ class Recall:
             pool = pool._replace(backend="hybrid")
         if question.within is not None and not pool.words:  # nothing else was asked
             scored.sort(key=lambda one: (one.item.updated_at, one.item.id), reverse=True)
-        if asked_time is not None:
+        if asked_time is not None and is_of_time is not None:
             from nanomem_tui.memory import times
 
-            spans = asked_time.spans
-            scored = times.ranked(scored, asked_time, lambda row: self.times.holds(spans, row), weights, today)
+            scored = times.ranked(scored, asked_time, is_of_time, weights, today)
         return _hits(scored[:last], layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
@@ -550,6 +554,14 @@ class Recall:
     def _bounds(self, question: Question, profile: str) -> Bounds:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         return Bounds(self._limit(question), budget, self._most_of_user(profile), question.whole)
+
+
+def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool], many: int) -> list[Candidate]:
+    """The best by words of those of a time, and of those that are not: nobody sees more of either."""
+    parts: tuple[list[Candidate], list[Candidate]] = ([], [])
+    for one in found:
+        parts[is_of_time(one.item)].append(one)
+    return [one for part in parts for one in heapq.nlargest(many, part, key=lambda one: one.score)]
 
 
 def _timely(question: Question, asked_time: TimeAsked | None) -> bool:

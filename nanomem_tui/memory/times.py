@@ -6,7 +6,7 @@ configuration, as everywhere (`said_on`). The words of a question are read by `l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, tzinfo
 
 from nanomem_tui import clock
@@ -79,31 +79,32 @@ class Times:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._known: dict[str, tuple[str, str, str, tuple[Span, ...]]] = {}
+        self._known: dict[str, tuple[int, tuple[Span, ...]]] = {}  # no words: what is forgotten is not held here
         self._zone: tzinfo | None = None
 
     def today(self) -> date:
         """Return the day that it is in the agent's zone."""
         return today(self._paths)
 
-    def of(self, item: Item) -> tuple[Span, ...]:
-        """Return the day on which an item was said, and the days that it is about."""
+    def test(self, asked: Sequence[Span]) -> Callable[[Item], bool]:
+        """Return what tells whether an item was said in one of some spans, or is about a day of them."""
         zone = said_on.zone(self._paths)
         if zone != self._zone:
             self._known.clear()
             self._zone = zone
-        text, created, meta, spans = self._known.get(item.id, ("", "", "", ()))
-        if spans and (text, created, meta) == (item.text, item.created_at, item.meta_json):
+        of = self._of
+        return lambda item: any(span.holds(own) for own in of(item, zone) for span in asked)
+
+    def _of(self, item: Item, zone: tzinfo | None) -> tuple[Span, ...]:
+        """The day on which an item was said, and the days that it is about."""
+        mark, (known, spans) = hash((item.text, item.created_at, item.meta_json)), self._known.get(item.id, (0, ()))
+        if known == mark:
             return spans
         spans = days_of(item.text, said_on.day_said(item, zone))
         if len(self._known) >= _KNOWN:
             self._known.clear()
-        self._known[item.id] = (item.text, item.created_at, item.meta_json, spans)
+        self._known[item.id] = (mark, spans)
         return spans
-
-    def holds(self, asked: Iterable[Span], item: Item) -> bool:
-        """Whether an item was said in one of these spans, or is about a day of them."""
-        return any(span.holds(own) for own in self.of(item) for span in asked)
 
 
 def days_of(text: str, said: str) -> tuple[Span, ...]:

@@ -292,8 +292,8 @@ def test_no_words_no_limit_and_no_workspace_of_that_kind_find_nothing(home: Home
     shutil.rmtree(home.sessions)
     with home.open() as ws:
         assert ws.conversations.recall("").hits == ()
-        assert ws.conversations.recall("zebra", limit=0) == ((), ())
-        assert ws.conversations.recall("zebra") == ((), ())
+        assert ws.conversations.recall("zebra", limit=0).hits == ()
+        assert ws.conversations.recall("zebra").hits == ()
 
 
 # -- what follows an exact search --------------------------------------------------------------------------------------
