@@ -67,7 +67,8 @@ class TimeAsked(NamedTuple):
 
     `spans`: the days that are meant, each a reading or a part of them. `said`: the words that say so; `rest`: the
     question without these. `only`: it asks for nothing else (`what did I say yesterday?`). `is_now`: for today, or what
-    today is part of. `looks`: back (-1), ahead (1), or neither.
+    today is part of. `looks`: back (-1), ahead (1), or neither. `again`: the weekdays that it names where it does not
+    look back: what is so every Friday has to do with the next one.
     """
 
     spans: tuple[Span, ...]
@@ -76,6 +77,12 @@ class TimeAsked(NamedTuple):
     only: bool = False
     is_now: bool = False
     looks: int = 0
+    again: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The words that tell what the question is about."""
+        return f"{self.rest} {self.again}".strip()
 
     @property
     def since(self) -> date:
@@ -145,7 +152,9 @@ def asked(text: str, today: date) -> TimeAsked | None:
         rest = f"{rest[: one.start]} {rest[one.end :]}"
     spans = tuple(dict.fromkeys(span for one in found for span in one.spans))
     is_now = all(span.since <= today <= span.until for span in spans)
-    return TimeAsked(spans, said, " ".join(rest.split()), tells_nothing(rest), is_now, _way(text))
+    looks = _way(text)
+    again = " ".join(day[0] for day in _pattern("weekday_name").finditer(said)) if looks >= 0 else ""
+    return TimeAsked(spans, said, " ".join(rest.split()), tells_nothing(rest), is_now, looks, again)
 
 
 @lru_cache(64)

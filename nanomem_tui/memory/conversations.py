@@ -185,7 +185,7 @@ class Conversations:
                 days[mark] = spans
             return any(own.holds(one) for one in spans for own in asked.spans)
 
-        return Timed(fits, asked.rest, asked.only)
+        return Timed(fits, asked.subject, asked.only)
 
     def _recall(
         self,

@@ -51,6 +51,12 @@ SEED001_OF_USER, ANY = 2, 1_000_000
 
 AUDIENCES = 64
 
+ASKING = 160
+"""Characters of a message that asks for a time; a longer one tells of several."""
+
+WEEK, MONTH = 7, 31
+"""Days of a time up to which it tells what is meant: by itself, and beside a word in common."""
+
 
 class Recalled(NamedTuple):
     """The answer: hits best first, what was cut, misspelt words with what was meant, the words that were looked for,
@@ -155,9 +161,9 @@ class Recall:
         asked_time: TimeAsked | None,
     ) -> tuple[list[Hit], list[Cut]]:
         """The hits that have a bearing on the message, and those that have none."""
-        is_meant = _timely(question, asked_time)
+        is_meant, may_share = _timely(question, asked_time)
         if asked_time is not None:
-            question = question._replace(text=asked_time.rest)
+            question = question._replace(text=asked_time.subject)
         written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
         asked = bearing.message(questions.asked(question), pool.words, written, pool.statistics)
         of = {one.item.id: one.of for one in pool.candidates if one.of is not None}
@@ -166,7 +172,7 @@ class Recall:
         chances = bearing.chances(asked, rows, by_meaning=bool(distances))
         least = bearing.least(asked)
         if asked_time is not None:
-            timely = [is_meant or bearing.covers(asked, words) > 0 for words in held]
+            timely = [is_meant or (may_share and bearing.covers(asked, words) > 0) for words in held]
             chances = [
                 max(chance, least) if is_timely and "time" in hit.parts else chance
                 for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
@@ -178,9 +184,8 @@ class Recall:
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
         cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
-        if asked_time is not None:  # it tells which of two values is meant
-            return [hit for hit, _ in kept], cut
-        said = [(words, hit.item.updated_at) for hit, words in kept]
+        # What is of the time that is asked for counts as the newest: that tells which of two values is meant.
+        said = [(words, f"{'~' * ('time' in hit.parts)}{hit.item.updated_at}") for hit, words in kept]
         return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
@@ -378,7 +383,7 @@ class Recall:
         now = clock.now()
         moment, today = clock.iso(now), now.date()
         words = questions.weighted(question)
-        telling = None if asked_time is None else search_weights(f"{asked_time.rest} {question.reply_to}").keys()
+        telling = None if asked_time is None else search_weights(f"{asked_time.subject} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
         while True:
@@ -564,13 +569,19 @@ def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool]
     return [one for part in parts for one in heapq.nlargest(many, part, key=lambda one: one.score)]
 
 
-def _timely(question: Question, asked_time: TimeAsked | None) -> bool:
-    """Whether every memory of the time that is asked for has a bearing: a question asks for nothing else, or it asks
-    what a person did, or will do, then. What shares a telling word has one in any case."""
+def _timely(question: Question, asked_time: TimeAsked | None) -> tuple[bool, bool]:
+    """Whether every memory of the time that is asked for has a bearing, and whether one has that shares a telling word.
+
+    The first where a question asks for nothing else, or for what a person did, or will do, within a few days. Neither
+    for a long message, which only tells of times, nor for a year: that says little of what is meant.
+    """
     if asked_time is None or asked_time.only:
-        return asked_time is not None
-    is_question = question.text.rstrip().endswith(("?", "？"))
-    return is_question and cues.is_of_people(question.text) and (asked_time.looks < 0 or not asked_time.is_now)
+        return asked_time is not None, asked_time is not None
+    days = sum(span.days for span in asked_time.spans)
+    is_short = len(question.text) <= ASKING and days <= MONTH
+    is_question = question.text.rstrip().endswith(("?", "？")) and cues.is_of_people(question.text)
+    is_meant = is_question and days <= WEEK and (asked_time.looks < 0 or not asked_time.is_now)
+    return is_short and is_meant, is_short
 
 
 def _words_of(row: Item, pool: _Pool) -> frozenset[str]:

@@ -133,6 +133,17 @@ def test_a_change_moves_the_day_of_a_memory(ws: Workspace, recall: Recall) -> No
     assert "dentist" not in ids(recall.ask(Question("what do I have tomorrow?")))
 
 
+def test_what_is_so_every_friday_has_to_do_with_the_next_one(ws: Workspace, recall: Recall) -> None:
+    fridays = item("fridays", "Takes no meetings on Fridays", "2026-02-01")
+    ws.perform(new_operation("import", "rows", [change_of("item", None, fridays)], actor="import"))
+    assert "fridays" in ids(recall.ask(Question("Giles proposes a meeting for Friday, shall I take it?")))
+
+
+def test_a_long_message_that_tells_of_a_time_brings_no_more_for_it(recall: Recall) -> None:
+    story = "I was in the garden yesterday with the neighbours and we had a long talk about roses. " * 3
+    assert ids(recall.ask(Question(f"{story} What do I do against aphids?"))) == []
+
+
 def test_the_profiles_of_the_seeds_know_no_time(recall: Recall) -> None:
     found = recall.ask(Question("what did I say about the seat yesterday?", profile="seed001"))
     assert found.time is None
