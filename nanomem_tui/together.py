@@ -19,6 +19,7 @@ from nanomem_tui import config
 from nanomem_tui.curation.places import LIMIT, Found, Place, Places
 from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.known import Known
+from nanomem_tui.language.times_asked import Span
 from nanomem_tui.store.memory_store import agent_name
 from nanomem_tui.workspace import Workspace
 
@@ -124,13 +125,20 @@ class Together:
         self._wrong.update((one.name, f"beyond the first {MOST}") for one in listed[MOST:])
         return listed[:MOST]
 
-    def find(self, query: str, limit: int = LIMIT, stop: Callable[[], bool] = lambda: False) -> Iterator[FoundTogether]:
-        """What `query` (as `Places.find` takes it) means in any of them, better with each step; what is similar only
-        where none of them holds the words. Ends early when `stop` says so."""
+    def find(
+        self,
+        query: str,
+        limit: int = LIMIT,
+        stop: Callable[[], bool] = lambda: False,
+        *,
+        within: Span | None = None,
+    ) -> Iterator[FoundTogether]:
+        """What `query` (as `Places.find` takes it, with `within`) means in any of them, better with each step; what is
+        similar only where none of them holds the words. Ends early when `stop` says so."""
         for similar in (False, True):
             best: dict[str, Found] = {}
             for known in self._workspaces:
-                for found in self._of(known, query, limit, stop, similar=similar):
+                for found in self._of(known, query, limit, stop, within, similar=similar):
                     best[known.name] = found
                     yield self._joined(best, limit, similar=similar)
                 if stop():
@@ -140,11 +148,13 @@ class Together:
                 yield joined._replace(done=True)
                 return
 
-    def _of(self, known: Known, query: str, limit: int, stop: Callable[[], bool], *, similar: bool) -> Iterator[Found]:
+    def _of(
+        self, known: Known, query: str, limit: int, stop: Callable[[], bool], within: Span | None, *, similar: bool
+    ) -> Iterator[Found]:
         """What is found in one; why nothing can be is remembered."""
         try:
             found: Found | None = None
-            for found in self._places_of(known).find(query, limit, stop, similar=similar):
+            for found in self._places_of(known).find(query, limit, stop, similar=similar, within=within):
                 if found.total or found.left_out:
                     yield found
             self._wrong.pop(known.name, None)

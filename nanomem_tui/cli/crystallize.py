@@ -5,9 +5,10 @@ Owns the options, and what is printed. What a proposal is, and what becomes of i
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,7 +34,9 @@ _DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave":
 @click.command("crystallize", cls=Command)
 @click.option("--extractor", type=click.Choice(["rules", "model"]), help="Who finds facts, if not as set.")
 @click.option("--session", type=Words(), metavar="KEY", help="Read this session alone, of whatever channel.")
-@click.option("--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, or 3d, 12h.")
+@click.option(
+    "--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, yesterday, or 3d, 12h."
+)
 @click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: crystallize_messages).")
 @click.option("--all", "everything", is_flag=True, help="Read every message of every session.")
 @click.option("--ask-again", is_flag=True, help="Ask the model also about messages that it has read.")
@@ -73,7 +76,7 @@ def crystallize(
         raise click.UsageError("give one of --yes, --accept and --dry-run", click.get_current_context())
     if limit is not None and everything:
         raise click.UsageError("--limit does not go with --all", click.get_current_context())
-    begin = _since(since) if since is not None else None
+    begin = _since(state, since) if since is not None else None
     with state.open() as ws, ws.crystallizer.alone():
         with output.Progress() as progress:
             plan = ws.crystallizer.plan(
@@ -120,13 +123,20 @@ def _kept(ws: Workspace, plan: Plan, decisions: Sequence[Decision]) -> Crystalli
     return ws.crystallizer.keep(plan, decisions)
 
 
-def _since(text: str) -> datetime:
-    """A time: a date, ISO 8601, or how long ago. Raises BadInput."""
+def _since(state: State, text: str) -> datetime:
+    """A time: a date, ISO 8601, how long ago, or words like `yesterday`. Raises BadInput."""
     ago = re.fullmatch(r"(\d{1,5})([mhdw])", text.strip())
     if ago is not None:
         return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     moment = clock.parse(text.strip())
     if moment is None:
+        from nanomem_tui.language import times_asked
+        from nanomem_tui.memory import said_on, times
+
+        paths = state.locate()
+        with contextlib.suppress(ValueError):
+            day = times_asked.given(text, times.today(paths)).since
+            return datetime.combine(day, datetime.min.time(), said_on.zone(paths)).astimezone(UTC)
         raise BadInput(f"no time: {quoted(text)}", "--since", "give a date like 2026-03-01, or how long ago: 3d, 12h")
     return moment
 

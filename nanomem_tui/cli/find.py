@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.shared import Command, Count, asked_query, pass_state, query_options
+from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli.shared import Command, Count, asked_query, dated, pass_state, query_options
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 
@@ -23,17 +24,26 @@ KINDS = (
 
 @click.command("find", cls=Command)
 @query_options
+@dated
 @click.option("--in", "kinds", type=click.Choice(["all", *KINDS]), multiple=True, help="Only of this kind; repeatable.")
 @click.option("--limit", type=Count(1), default=20, show_default=True, help="Print N at most.")
 @click.option("--all-workspaces", is_flag=True, help="In every workspace that `nanomem workspaces list` knows.")
 @pass_state
 def find(
-    state: State, query: str | None, terms: Sequence[str], kinds: Sequence[str], limit: int, all_workspaces: bool
+    state: State,
+    query: str | None,
+    terms: Sequence[str],
+    since: str,
+    until: str,
+    kinds: Sequence[str],
+    limit: int,
+    all_workspaces: bool,
 ) -> int:
     """Anything whose words hold what you type; where nothing does, what is similar. J does the same in the console.
 
     It looks at titles and texts of rows; `nanomem session search` looks into conversations. Exit code 1 when something
-    could not be looked at, which is named.
+    could not be looked at, which is named. What was said at a time in the words, or is about it, stands first
+    (`find "garden last week"`); --since and --until leave out all else.
 
     \b
     Example:
@@ -41,19 +51,20 @@ def find(
       nanomem find garden --in item --in session
       nanomem find ferry --all-workspaces
     """
-    asked = asked_query(query, terms)
+    asked = asked_query(query, terms, may_be_empty=bool(since or until))
     wanted = [] if "all" in kinds else [f"kind:{','.join(dict.fromkeys(kinds))}"] if kinds else []
-    return (_everywhere if all_workspaces else _here)(state, " ".join([*wanted, asked]), limit)
+    return (_everywhere if all_workspaces else _here)(state, " ".join([*wanted, asked]), since, until, limit)
 
 
-def _here(state: State, query: str, limit: int) -> int:
+def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
     from nanomem_tui.curation.places import Found, Places
     from nanomem_tui.formats.agent_home import missing_sessions, not_read
 
     found = Found((), 0, done=True)
     with state.open() as ws:
-        for step in Places(lambda: ws, SCREENS).find(query, limit):
+        span = within(ws, since, until)
+        for step in Places(lambda: ws, SCREENS).find(query, limit, within=span):
             found = step
         unread = list(filter(None, (missing_sessions(ws.layout), not_read(ws.layout))))
     output.notes(f"Note: {problem.text()}" for problem in unread)
@@ -65,24 +76,28 @@ def _here(state: State, query: str, limit: int) -> int:
         "similar": found.fuzzy,
         "left_out": left_out,
         "places": [_place(one) for one in found.places],
+        **({"time": found.time.to_json()} if found.time is not None else {}),
     }
     columns = [Column("What"), Column("ID", limit=40, least=12), Column("Words", limit=100, least=20)]
     cells = [_cells(one) for one in found.places]
-    state.show(body, lambda: table(columns, cells, output.terminal_width()) or [_none(left_out)])
+    told = time_lines(found.time, span)
+    state.show(body, lambda: [*told, *(table(columns, cells, output.terminal_width()) or [_none(left_out)])])
     _tell_similar(similar=found.fuzzy and bool(found.places))
     return 1 if left_out else 0
 
 
-def _everywhere(state: State, query: str, limit: int) -> int:
+def _everywhere(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.known import known
+    from nanomem_tui.memory import times
     from nanomem_tui.together import FoundTogether, Together
 
     asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}
     listed = known(asked_for)
+    span = times.within(state.locate(), since, until) if since or until else None
     found = FoundTogether((), 0, done=True)
     together = Together(lambda: listed.workspaces)
     try:
-        for step in together.find(query, limit):
+        for step in together.find(query, limit, within=span):
             found = step
     finally:
         together.close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.memory_answers import within
 from nanomem_tui.cli.memory_changes import warn
 from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import (
@@ -16,6 +17,7 @@ from nanomem_tui.cli.shared import (
     Words,
     agreed,
     asked_query,
+    dated,
     decided,
     paged,
     pass_state,
@@ -42,8 +44,7 @@ def journal() -> None:
 
 
 @journal.command("list")
-@click.option("--since", type=Words(), default="", metavar="DAY", help="From this day on, like 2026-02-15.")
-@click.option("--until", type=Words(), default="", metavar="DAY", help="Up to this day.")
+@dated
 @paged
 @pass_state
 def list_entries(state: State, since: str, until: str, limit: int | None, offset: int) -> None:
@@ -51,10 +52,12 @@ def list_entries(state: State, since: str, until: str, limit: int | None, offset
 
     \b
     Example:
-      nanomem journal list --since 2026-02-15 --until 2026-02-21
+      nanomem journal list --since 2026-02-15 --until "last week"
     """
     with state.open() as ws:
-        found = ws.journal.entries(since, until)
+        span = within(ws, since, until)
+        days = (str(span.since), str(span.until)) if span is not None else ("", "")
+        found = ws.journal.entries(*days)
     _show(state, found, limit, offset)
 
 

@@ -10,7 +10,17 @@ import click
 from nanomem_tui.cli import memory_answers, output, values, words
 from nanomem_tui.cli.ledger import entry_lines
 from nanomem_tui.cli.memory_answers import conflicts, marks
-from nanomem_tui.cli.shared import Count, Group, Words, asked_query, completing, paged, pass_state, query_options
+from nanomem_tui.cli.shared import (
+    Count,
+    Group,
+    Words,
+    asked_query,
+    completing,
+    dated,
+    paged,
+    pass_state,
+    query_options,
+)
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import paragraph
 
@@ -175,6 +185,7 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
 @click.option("--sender-id", type=Words(), help="As seen by this person.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global", "all"]), default="all", help="Where to look.")
 @click.option("--kind", type=Words(), help="Only this kind.")
+@dated
 @click.option("--meaning", is_flag=True, help="What is nearest in meaning, as an agent's tool memory_search finds it.")
 @click.option("--domain", type=Words(), help="The facts of this domain, those that fit best first.")
 @click.option("--category", type=Words(), help="The facts of this category, those that fit best first.")
@@ -191,6 +202,8 @@ def search(
     sender_id: str | None,
     scope: str,
     kind: str | None,
+    since: str,
+    until: str,
     meaning: bool,
     domain: str | None,
     category: str | None,
@@ -200,19 +213,25 @@ def search(
 ) -> None:
     """Items that fit some words, best first. With a channel, chat or sender: only what is visible there.
 
+    A time in the words ("what did I say yesterday?", "the move in March") ranks what was said then, or is about it,
+    higher. --since and --until leave out all else; without words they list what is left.
+
     \b
     Example:
       nanomem memory search --query "window seat" --explain
+      nanomem memory search seat --since "2 weeks ago"
       nanomem memory search --meaning "where do I like to sit"
       nanomem memory search --domain Travel
     """
     if not (meaning or domain is not None or category is not None):
-        text = asked_query(query, terms)
+        text = asked_query(query, terms, may_be_empty=bool(since or until))
         limit = 20 if limit is None else limit
-        memory_answers.search(state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset)
+        memory_answers.search(
+            state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset, since, until
+        )
         return
-    if scope != "all" or kind is not None:
-        which = "--scope" if scope != "all" else "--kind"
+    if scope != "all" or kind is not None or since or until:
+        which = "--scope" if scope != "all" else "--kind" if kind is not None else "--since" if since else "--until"
         raise click.UsageError(f"{which} goes with a search by words only", click.get_current_context())
     from nanomem_tui.cli.facts import SHOWN, find
 

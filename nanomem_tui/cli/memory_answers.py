@@ -13,6 +13,7 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.errors import BadInput, NanomemError
 
 if TYPE_CHECKING:
+    from nanomem_tui.language.times_asked import Span, TimeAsked
     from nanomem_tui.store.values import Hit, Item, Row
     from nanomem_tui.workspace import Workspace
 
@@ -312,24 +313,56 @@ def search(
     explain: bool = False,
     limit: int = 20,
     offset: int = 0,
+    since: str = "",
+    until: str = "",
 ) -> None:
-    """The items that fit `query`, best first; `explain`: with the parts of each score."""
+    """The items that fit `query`, best first; `explain`: with the parts of each score. Raises BadInput: `since` or
+    `until` is no date."""
     with state.open() as ws, ws.store.kept_open():
         asked = limit + offset if state.json else max(limit + offset, COUNTED_HITS)
         from nanomem_tui.memory.scopes import Audience
 
-        every = ws.items.search(
-            query, channel=channel, chat_id=chat_id, sender_id=sender_id, scope=scope, kind=kind, limit=asked
+        span = within(ws, since, until)
+        found = ws.items.asked(
+            query,
+            channel=channel,
+            chat_id=chat_id,
+            sender_id=sender_id,
+            scope=scope,
+            kind=kind,
+            limit=asked,
+            within=span,
         )
+        every, time = found.hits, found.time
         hits = every[offset : offset + limit]
         note = "" if every or state.json else elsewhere.note(ws, query, Audience(channel, chat_id, sender_id))
-        spelling = "" if state.json else _spelling(ws, query)
-    state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
+        spelling = "" if state.json or not query else _spelling(ws, query)
+    body = [values.hit(one) | ({"time": time.to_json()} if time and "time" in one.parts else {}) for one in hits]
+    state.show(body, lambda: [*time_lines(time, span), *(_hit_lines(hits, explain) or ["Nothing found."])])
     if len(every) > len(hits) and not state.json:
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
         output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
     output.notes([spelling] if spelling else [])
     elsewhere.say(state, note)
+
+
+def within(ws: Workspace, since: str, until: str) -> Span | None:
+    """The days of --since and --until; None where neither is given. Raises BadInput."""
+    if not since and not until:
+        return None
+    from nanomem_tui.memory import times
+
+    return times.within(ws.paths, since, until)
+
+
+def time_lines(asked: TimeAsked | None, within: Span | None = None) -> list[str]:
+    """The time that a question names, and the days that it is kept to, as they were understood."""
+    told = [asked.line()] if asked is not None else []
+    if within is not None:
+        from nanomem_tui.language.times_asked import in_words
+
+        told.append(f"only {in_words(within)}")
+    return [f"Time: {', '.join(told)}"] if told else []
 
 
 def _spelling(ws: Workspace, query: str) -> str:

@@ -14,6 +14,7 @@ from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.text import cut, one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.language.times_asked import Span
     from nanomem_tui.memory.conversations import Recalled, Told
     from nanomem_tui.workspace import Workspace
 
@@ -22,14 +23,19 @@ _MARK = "  > "
 _BESIDE = "    "
 
 
-def nearest(ws: Workspace, source: str, query: str, found: Sequence[str], room: int) -> Recalled:
-    """The passages of a source that follow those of the ids `found`, which hold all words; `room`: at most so many."""
+def nearest(
+    ws: Workspace, source: str, query: str, found: Sequence[str], room: int, within: Span | None = None
+) -> Recalled:
+    """The passages of a source that follow those of the ids `found`, which hold all words; `room`: at most so many.
+    `within`: said in these days; without words all of that."""
     from nanomem_tui.memory.conversations import Recalled, nearest_wanted
     from nanomem_tui.memory.matching import matcher
 
-    wanted = nearest_wanted(matcher(query), len(found))
+    wanted = nearest_wanted(matcher(query), len(found)) if query or within is None else None
     limit = max(0, room - len(found)) if wanted is None else min(wanted, room - len(found))
-    return ws.conversations.recall(query, [source], limit, without=set(found)) if limit > 0 else Recalled(())
+    if limit < 1:
+        return Recalled((), time=ws.conversations.time_of(query))
+    return ws.conversations.recall(query, [source], limit, without=set(found), within=within)
 
 
 def lines(hits: Iterable[Told], *, explain: bool = False) -> list[str]:
@@ -103,11 +109,12 @@ def parts(values: dict[str, Any]) -> str:
     return "; ".join(told)
 
 
-def followed(exact: list[str], near: Sequence[Told]) -> list[str]:
-    """What holds every word, and behind it what is nearest to them."""
+def followed(exact: list[str], near: Sequence[Told], listed: str = "") -> list[str]:
+    """What holds every word, and behind it what is nearest to them. `listed`: the title of what was asked for without a
+    word."""
     if not near:
         return exact or ["Nothing found."]
-    title = "Nearest to that:" if exact else "Nothing holds all of that. Nearest to it:"
+    title = listed or ("Nearest to that:" if exact else "Nothing holds all of that. Nearest to it:")
     return [*exact, *([""] if exact else []), title, "", *lines(near)]
 
 

@@ -26,7 +26,12 @@ _PAGE = ("limit", "offset")
 _FORMS = {
     "status": _Form(memory_answers.status),
     "list": _Form(memory_answers.list_items, ("kind", "scope", "session", "source"), _PAGE, ("disabled",)),
-    "search": _Form(memory_answers.search, ("query", "channel", "chat-id", "sender-id", "kind"), _PAGE, ("explain",)),
+    "search": _Form(
+        memory_answers.search,
+        ("query", "channel", "chat-id", "sender-id", "kind", "since", "until"),
+        _PAGE,
+        ("explain",),
+    ),
 }
 
 

@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from nanomem_tui import errors
 from nanomem_tui.cli import elsewhere, output, passages, saved_questions, values, words
-from nanomem_tui.cli.shared import Command, Count, Words, all_read, pass_state
+from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli.shared import Command, Count, Words, all_read, dated, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import quoted
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _SOURCES = ("sessions", "history", "notes")
 _PASSAGES = 10
-_FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to")
+_FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to", "since", "until")
 
 
 @click.command("recall", cls=Command)
@@ -43,6 +44,7 @@ _FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to")
 @click.option("--chat-id", type=Words(), help="As seen from this chat.")
 @click.option("--sender-id", type=Words(), help="As seen by this person.")
 @click.option("--reply-to", type=Words(), default="", help="The words of the message that it replies to.")
+@dated
 @click.option("--limit", type=Count(1), help="Recall N items at most.")
 @click.option("--max-chars", type=Count(), help="Characters of recalled items at most.")
 @click.option("--profile", type=Words(), help="Rank by this profile: default, seed000 or seed001.")
@@ -77,6 +79,8 @@ def recall(
     chat_id: str | None,
     sender_id: str | None,
     reply_to: str,
+    since: str,
+    until: str,
     limit: int | None,
     max_chars: int | None,
     profile: str | None,
@@ -90,11 +94,15 @@ def recall(
 ) -> int:
     """What the agent would get for a message. With a channel, chat or sender: what is visible there.
 
+    A time in the message ("yesterday", "last Tuesday", "in March", 2026-03-02) ranks what was said then, or is about
+    it, higher. --since and --until leave out all else.
+
     \b
     Example:
       nanomem recall "which seat do I like?" --explain
       nanomem recall "which seat do I like?" --weight recency=0.2
       nanomem recall "which seat do I like?" --save ltm_1739443200123_1
+      nanomem recall "what did we decide?" --since 2026-03 --until yesterday
       nanomem recall --check
       nanomem recall "what did you say about the seat?" --in sessions --in notes
     """
@@ -104,7 +112,8 @@ def recall(
 
     if sources:
         _only_passages()
-        return _in_sources(state, f"{checked(message or '')} {reply_to}", sources, limit or _PASSAGES, explain=explain)
+        text = f"{checked(message or '')} {reply_to}".strip()
+        return _in_sources(state, text, sources, limit or _PASSAGES, since, until, explain=explain)
     with state.open() as ws:
         if saved or forget is not None:
             return (
@@ -121,6 +130,7 @@ def recall(
             max_chars=max_chars,
             profile=profile,
             weights=_weights(weights),
+            within=within(ws, since, until),
         )
         if save:
             return _save(state, ws, question, save)
@@ -131,7 +141,8 @@ def recall(
         silent = state.json or bool(shown.problem)
         note = "" if shown.hits or silent else elsewhere.note(ws, text, question.audience, ours_only=True)
         faded = 0 if shown.lessons or silent else ws.lessons.count()["enabled"] - ws.lessons.strong()
-    state.show(_body(shown), lambda: _lines(shown, explain=explain))
+    time = time_lines(shown.found.time if shown.found is not None else None, question.within)
+    state.show(_body(shown), lambda: [*time, *_lines(shown, explain=explain)])
     elsewhere.say(state, note)
     if shown.problem and not state.json:
         output.notes([f"Note: {shown.problem}: no turn is given anything"])
@@ -186,15 +197,20 @@ def _only_passages() -> None:
             raise click.UsageError(f"{param.opts[-1]} does not go with --in: it recalls for the owner of them all", ctx)
 
 
-def _in_sources(state: State, text: str, sources: Sequence[str], limit: int, *, explain: bool) -> int:
+def _in_sources(
+    state: State, text: str, sources: Sequence[str], limit: int, since: str, until: str, *, explain: bool
+) -> int:
     """The nearest passages of the sources."""
     asked = [source for source in _SOURCES if source in sources or "all" in sources]
     with state.open() as ws:
-        found = ws.conversations.recall(text, asked, limit)
+        span = within(ws, since, until)
+        found = ws.conversations.recall(text, asked, limit, within=span)
         unread = {"sessions": ws.sessions.unreadable, "history": ws.history.unreadable}
         unreadable = [problem for source in asked if source in unread for problem in unread[source]()]
-    body = {"hits": [values.told(hit) for hit in found.hits], "left_out": list(found.left_out)}
-    state.show(body, lambda: passages.lines(found.hits, explain=explain) or ["Nothing is recalled."])
+    time = {"time": found.time.to_json()} if found.time is not None else {}
+    body = {"hits": [values.told(hit) for hit in found.hits], "left_out": list(found.left_out), **time}
+    told = time_lines(found.time, span)
+    state.show(body, lambda: [*told, *(passages.lines(found.hits, explain=explain) or ["Nothing is recalled."])])
     passages.tell_left_out(found.left_out, quiet=state.json)
     all_read(unreadable)
     return 0
@@ -211,8 +227,9 @@ def _body(shown: Begun) -> dict[str, Any]:
     body = shown.to_json()
     names = ("hits", "related", "lessons", "working", "pending", "cut", "block", "chars", "budget")
     named = {name: body[name] for name in names}
-    problem = {"problem": shown.problem} if shown.problem else {}
+    problem: dict[str, Any] = {"problem": shown.problem} if shown.problem else {}
     problem |= {"note": shown.found.note} if shown.found is not None and shown.found.note else {}
+    problem |= {"time": shown.found.time.to_json()} if shown.found is not None and shown.found.time else {}
     return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}, **problem}
 
 

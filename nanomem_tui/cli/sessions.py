@@ -9,6 +9,7 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, passages, values, words
+from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.shared import (
     Count,
     Group,
@@ -17,6 +18,7 @@ from nanomem_tui.cli.shared import (
     all_read,
     asked_query,
     completing,
+    dated,
     decided,
     paged,
     pass_state,
@@ -30,6 +32,7 @@ from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message, Session
+    from nanomem_tui.language.times_asked import Span, TimeAsked
     from nanomem_tui.memory.session_rescue import Rescue
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo, TranscriptHit
     from nanomem_tui.operations import Operation
@@ -159,35 +162,56 @@ def _body(message: Message, width: int, *, full: bool) -> list[str]:
 
 @session.command()
 @query_options
+@dated
 @click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @click.option("--exact", is_flag=True, help="Only messages that hold every word.")
 @pass_state
-def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int, exact: bool) -> None:
+def search(
+    state: State, query: str | None, terms: Sequence[str], since: str, until: str, limit: int, offset: int, exact: bool
+) -> None:
     """Search every transcript: messages that hold every word, the newest first, then those nearest to what was asked.
 
-    "a phrase" and -without are taken as they stand: nothing else follows.
+    "a phrase" and -without are taken as they stand: nothing else follows. A time in the words ("the seat yesterday")
+    is no word that a message must hold: those of that time stand first. --since and --until leave out messages of any
+    other time; without words they list what is left.
 
     \b
     Example:
       nanomem session search window seat
       nanomem session search "what did you say about the seat?"
       nanomem session search '"window seat" -aisle'
+      nanomem session search seat --since "last tuesday"
     """
-    text = asked_query(query, terms)
+    text = asked_query(query, terms, may_be_empty=bool(since or until))
     with state.open() as ws:
-        hits = ws.sessions.search(text, limit=limit + offset)
+        span = within(ws, since, until)
+        time = None if exact else ws.conversations.time_of(text)
+        hits = _exact(ws, text, time, span, limit + offset)
         ids = [f"{hit.session_key}#{hit.index}" for hit in hits]
-        near = passages.nearest(ws, "sessions", text, ids, 0 if exact else limit + offset)
+        near = passages.nearest(ws, "sessions", text, ids, 0 if exact and text else limit + offset, span)
         unreadable = ws.sessions.unreadable()
     hits, told = hits[offset:], near.hits[max(0, offset - len(hits)) :]
-    state.show(
-        [*map(values.transcript_hit, hits), *map(values.told, told)],
-        lambda: passages.followed(_hit_lines(hits), told),
-    )
+    body = [*map(values.transcript_hit, hits), *map(values.told, told)]
+    if time is not None:
+        of_time = [True] * len(hits) + ["time" in one.parts for one in told]
+        body = [one | ({"time": time.to_json()} if fits else {}) for one, fits in zip(body, of_time, strict=True)]
+    listed = "" if text else "In these days, the newest first:"
+    state.show(body, lambda: [*time_lines(time, span), *passages.followed(_hit_lines(hits), told, listed)])
     passages.tell_left_out(near.left_out, quiet=state.json)
     _tell_untold(ws)
     all_read(unreadable)
+
+
+def _exact(ws: Workspace, text: str, time: TimeAsked | None, span: Span | None, limit: int) -> list[TranscriptHit]:
+    """The messages that hold every word; where the words name a time, those of that time that hold all others."""
+    spans = [span] if span is not None else []
+    if time is not None:
+        if time.only:  # no word is left that a message must hold
+            return []
+        in_time, in_span = ws.conversations.said_in(time.spans), ws.conversations.said_in(spans)
+        return ws.sessions.search(time.rest, limit, lambda at: in_time(at) and (not spans or in_span(at)))
+    return ws.sessions.search(text, limit, ws.conversations.said_in(spans) if spans else None)
 
 
 def _hit_lines(hits: Sequence[TranscriptHit]) -> list[str]:

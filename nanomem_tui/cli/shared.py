@@ -233,16 +233,25 @@ def paged(command: Decorated) -> Decorated:
     return click.option("--limit", type=Count(), help="Print N at most (default: all).")(command)
 
 
+def dated(command: Decorated) -> Decorated:
+    """`--since` and `--until`, handed over as a person wrote them, empty where not given; `memory.times.within` reads
+    them."""
+    until = "Only up to this day, which counts too."
+    since = "Only from this day on: 2026-03-02, 2026-03, yesterday, 'last tuesday', '2 weeks ago'."
+    command = click.option("--until", type=Words(), default="", metavar="DATE", help=until)(command)
+    return click.option("--since", type=Words(), default="", metavar="DATE", help=since)(command)
+
+
 def query_options(command: Decorated) -> Decorated:
     """The words to search for, as `--query Q` or plain; `asked_query` settles which."""
     command = click.option("--query", "query", type=Words(), help="The words to look for.")(command)
     return click.argument("terms", type=Words(), nargs=-1, metavar="[QUERY]")(command)
 
 
-def asked_query(query: str | None, terms: Sequence[str]) -> str:
-    """The query, wherever it stood. Raises a usage error when there is none."""
+def asked_query(query: str | None, terms: Sequence[str], *, may_be_empty: bool = False) -> str:
+    """The query, wherever it stood. Raises a usage error when there is none, unless it `may_be_empty`."""
     text = " ".join([*([query] if query else []), *terms]).strip()
-    if not text:
+    if not text and not may_be_empty:
         raise click.UsageError("nothing to look for: name the words with --query", click.get_current_context())
     return text
 

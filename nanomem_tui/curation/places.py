@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.language import times_asked
+from nanomem_tui.language.times_asked import Span, TimeAsked
+from nanomem_tui.memory import said_on
 from nanomem_tui.memory.filters import Filter, Kind, Search, fold, parse
 from nanomem_tui.store.values import fact_of
 
@@ -28,6 +32,7 @@ FIELDS: Mapping[str, Kind] = {"kind": "text", "id": "text"}
 STEP = 5_000  # rows between two looks whether another question came
 LIMIT = 500
 RECORDS = 100
+TIMELY = -1  # the rank of what is of the time that is asked for
 LAST = 1_000_000  # the rank of a record: what is found by title stands before it
 SHORTEST = 4  # characters of a word from which ids are looked at too, and what is similar
 
@@ -35,7 +40,8 @@ SHORTEST = 4  # characters of a word from which ids are looked at too, and what 
 class Place(NamedTuple):
     """One place: the screen, the id of its row there ("" for the screen itself), and the words that name it.
 
-    `part` tells which of several lists of that screen: the kind of a record. `title` is untrusted text.
+    `part` tells which of several lists of that screen: the kind of a record. `title` is untrusted text. `said`: when it
+    was said, where that is not `at`.
     """
 
     kind: str
@@ -44,6 +50,7 @@ class Place(NamedTuple):
     title: str
     at: str = ""
     part: str = ""
+    said: str = ""
 
 
 class Found(NamedTuple):
@@ -56,11 +63,21 @@ class Found(NamedTuple):
     left_out: str = ""
     ranks: Sequence[tuple[int, int]] = ()
     """How well each of `places` fits, less is better: for who joins what several workspaces found."""
+    time: TimeAsked | None = None
+    """The time that was asked for."""
 
 
 class _Chunk(NamedTuple):
     places: Sequence[Place]
     texts: Sequence[str]
+
+
+class _Timed(NamedTuple):
+    """The time of a query: what was asked, what else a place must hold, and whether one is of that time."""
+
+    asked: TimeAsked
+    wanted: Filter
+    fits: Callable[[Place], bool]
 
 
 class Places:
@@ -74,6 +91,7 @@ class Places:
         self._rest: Iterator[_Chunk] = self._read()
         self._lock = threading.Lock()
         self._failed: list[str] = []
+        self._days: dict[object, tuple[Span, ...]] = {}
 
     def find(
         self,
@@ -82,12 +100,18 @@ class Places:
         stop: Callable[[], bool] = lambda: False,
         *,
         similar: bool = True,
+        within: Span | None = None,
     ) -> Iterator[Found]:
         """What `query` (the language of filters; `kind:session` looks at one kind) may mean, better with each step.
 
-        Ends early when `stop` says so. Where no words occur as they stand, what is `similar` to them.
+        Ends early when `stop` says so. Where no words occur as they stand, what is `similar` to them. What was said at
+        a time that the words name, or is about it, stands first, and needs to hold the other words alone. `within`:
+        only what was said in these days, or is about them.
         """
         wanted = parse(query, FIELDS)
+        keep = self._of_days([within]) if within is not None else None
+        timed = self._timed(query, keep)
+        time = timed.asked if timed is not None else None
         similar = similar and any(len(word) >= SHORTEST for word in wanted.words)
         for fuzzy in (False, True) if similar else (False,):
             best: list[tuple[int, int, int, Place]] = []
@@ -95,17 +119,58 @@ class Places:
             for number, chunk in enumerate(self._all()):
                 if stop():
                     return
-                hits = _search(chunk, wanted, fuzzy=fuzzy)
+                hits = _search(chunk, wanted, keep, fuzzy=fuzzy)
+                ranked = _ranked(chunk, hits, wanted, number, fuzzy=fuzzy)
+                if timed is not None and not fuzzy:
+                    timely = _search(chunk, timed.wanted, timed.fits, fuzzy=False)
+                    kept = frozenset(timely)
+                    ranked = [one for one, index in zip(ranked, hits, strict=True) if index not in kept]
+                    ranked += [(TIMELY, *one[1:]) for one in _ranked(chunk, timely, timed.wanted, number, fuzzy=False)]
+                    hits = [*hits, *kept.difference(hits)]
                 total += len(hits)
-                best = nsmallest(limit, [*best, *_ranked(chunk, hits, wanted, number, fuzzy=fuzzy)])
+                best = nsmallest(limit, [*best, *ranked])
                 if hits:
-                    yield Found([one[-1] for one in best], total, False, fuzzy, ranks=[one[:2] for one in best])
-            records = [] if fuzzy else self._records(wanted)
+                    ranks = [one[:2] for one in best]
+                    yield Found([one[-1] for one in best], total, False, fuzzy, ranks=ranks, time=time)
+            records = [] if fuzzy else self._records(wanted, keep)
             if total or records or fuzzy or not similar:
                 places = [*(one[-1] for one in best), *records][:limit]
                 ranks = [*(one[:2] for one in best), *((LAST, at) for at in range(len(records)))][:limit]
-                yield Found(places, total + len(records), True, fuzzy, ", ".join(dict.fromkeys(self._failed)), ranks)
+                failed = ", ".join(dict.fromkeys(self._failed))
+                yield Found(places, total + len(records), True, fuzzy, failed, ranks, time)
                 return
+
+    def _timed(self, query: str, keep: Callable[[Place], bool] | None) -> _Timed | None:
+        """The time that a query names; None where it names none. Words that ask for nothing but the time (`what did I
+        say`) are not looked for."""
+        if not times_asked.may_name(query):
+            return None
+        from nanomem_tui.memory import times
+
+        asked = times_asked.asked(query, times.today(self._ws().paths))
+        if asked is None:
+            return None
+        rest, fits = parse(asked.rest, FIELDS), self._of_days(asked.spans)
+        if times_asked.tells_nothing(" ".join(rest.words)):
+            rest = replace(rest, words=())
+        return _Timed(asked, rest, fits if keep is None else lambda place: keep(place) and fits(place))
+
+    def _of_days(self, spans: Sequence[Span]) -> Callable[[Place], bool]:
+        """What tells whether a place was said in some days, or is about them."""
+        from nanomem_tui.memory import said_on, times
+
+        zone = said_on.zone(self._ws().paths)
+
+        def is_of(place: Place) -> bool:
+            day = times.day_of(place.said or place.at, zone)
+            if day is None:
+                return False
+            key = (place.kind, place.row, place.said or place.at, place.title)
+            if key not in self._days:
+                self._days[key] = times.days_of(place.title, day.isoformat())
+            return any(span.holds(own) for own in self._days[key] for span in spans)
+
+        return is_of
 
     def _all(self) -> Iterator[_Chunk]:
         """Every chunk: those that were read first, then those still to be read."""
@@ -135,7 +200,7 @@ class Places:
             except (NanomemError, OSError):  # one that cannot be read hides none of the others
                 self._failed.append(name)
 
-    def _records(self, wanted: Filter) -> list[Place]:
+    def _records(self, wanted: Filter, keep: Callable[[Place], bool] | None) -> list[Place]:
         """Records of the agent's work: they lie in a database that searches words by itself."""
         words = " ".join((*wanted.words, *wanted.phrases))
         test = wanted.predicate(_field)
@@ -149,6 +214,7 @@ class Places:
         found = [
             Place("record", "trail", hit.record.id, hit.record.title, hit.record.at, hit.record.kind) for hit in hits
         ]
+        found = [place for place in found if keep is None or keep(place)]
         return sorted(found, key=lambda place: not all(word in fold(place.title) for word in wanted.words))
 
 
@@ -160,9 +226,9 @@ def _field(place: Place, name: str) -> str:
     return place.kind if name == "kind" else place.row
 
 
-def _search(chunk: _Chunk, wanted: Filter, *, fuzzy: bool) -> list[int]:
-    test = wanted.predicate(_field)
-    accept = None if test is None else lambda index: test(chunk.places[index])
+def _search(chunk: _Chunk, wanted: Filter, keep: Callable[[Place], bool] | None, *, fuzzy: bool) -> list[int]:
+    tests = [test for test in (wanted.predicate(_field), keep) if test is not None]
+    accept = (lambda index: all(test(chunk.places[index]) for test in tests)) if tests else None
     found = Search(chunk.texts, wanted, accept, fuzzy=fuzzy).run()
     if fuzzy:
         return list(found.indexes) if found.fuzzy else []
@@ -243,4 +309,4 @@ def _items(ws: Workspace) -> Iterable[Place]:
     rows = [*ws.items.all(), *ws.items.foreign()]
     for row in rows:
         kind, screen = ("item", "items") if fact_of(row) is None else ("fact", "knowledge")
-        yield Place(kind, screen, row.id, row.text, row.updated_at)
+        yield Place(kind, screen, row.id, row.text, row.updated_at, said=said_on.noted(row) or row.created_at)

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
+from nanomem_tui.language import times_asked
 from nanomem_tui.language.cues import asked_speaker
+from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.language.tokens import readable
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
-from nanomem_tui.memory.sequences import Nearest, OrderedRecall, Passage, PassageHit
+from nanomem_tui.memory.sequences import Nearest, OrderedRecall, Passage, PassageHit, Timed
 from nanomem_tui.memory.session_files import SessionFile
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.shelf import Room, Shelf
@@ -44,6 +46,9 @@ SITTING = timedelta(hours=4)
 
 PATIENCE = 0.25
 """Seconds in which a question embeds passages before it is answered."""
+
+MOST_DAYS = 200_000
+"""Passages whose days are held."""
 
 FEW = 10
 """Passages that follow where others hold every word."""
@@ -79,10 +84,11 @@ class Told(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """What was found, best first, and in words what was not looked at."""
+    """What was found, best first, in words what was not looked at, and the time that the question names."""
 
     hits: tuple[Told, ...]
     left_out: tuple[str, ...] = ()
+    time: TimeAsked | None = None
 
 
 def nearest_wanted(wanted: Matcher, found: int) -> int | None:
@@ -106,6 +112,7 @@ class Conversations:
         self, sessions: Sessions, history: History, notes: Notes, vectors: Callable[[], PassageVectors] | None = None
     ) -> None:
         """`vectors`: gives those of passages; None: words alone find them."""
+        self._days: dict[int, tuple[Span, ...]] = {}
         self._vectors = vectors
         self.patience = PATIENCE
         self._sessions = sessions
@@ -121,9 +128,11 @@ class Conversations:
         limit: int = 20,
         *,
         without: Collection[str] = (),
+        within: Span | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Recalled:
-        """The nearest passages of these sources, best first, but those of the ids `without`.
+        """The nearest passages of these sources, best first, but those of the ids `without`. Those of the time that the
+        question names stand higher; `within`: only what was said in these days, where nothing is asked all of it.
 
         `stop` is asked now and then: once it says so, nothing is found. What could not be read has nothing to find.
         """
@@ -133,13 +142,64 @@ class Conversations:
             if stop():
                 return Recalled(())
         try:
-            return self._recall(query, sources, limit, without, stop)
+            return self._recall(query, sources, limit, without, within, stop)
         finally:
             self._lock.release()
 
+    def time_of(self, query: str) -> TimeAsked | None:
+        """The time that a question names; None where it names none."""
+        if not times_asked.may_name(query):
+            return None
+        from nanomem_tui.memory import times
+
+        return times_asked.asked(query, times.today(self._sessions.paths))
+
+    def said_in(self, spans: Sequence[Span]) -> Callable[[str], bool]:
+        """Return what tells whether a time, as a transcript tells it, is within one of some spans."""
+        from nanomem_tui.memory import said_on, times
+
+        zone = said_on.zone(self._sessions.paths)
+
+        def is_in(at: str) -> bool:
+            day = times.day_of(at, zone)
+            return day is not None and any(span.since <= day <= span.until for span in spans)
+
+        return is_in
+
+    def _timed(self, asked: TimeAsked | None) -> Timed | None:
+        """The time of a question as an index takes it."""
+        if asked is None:
+            return None
+        from nanomem_tui.memory import said_on, times
+
+        zone, days = said_on.zone(self._sessions.paths), self._days
+        if len(days) > MOST_DAYS:
+            days.clear()
+
+        def fits(passage: Passage) -> bool:
+            mark = hash((passage.at, passage.text))
+            spans = days.get(mark)
+            if spans is None:
+                day = times.day_of(passage.at, zone)
+                spans = times.days_of(passage.text, day.isoformat() if day is not None else "")
+                days[mark] = spans
+            return any(own.holds(one) for one in spans for own in asked.spans)
+
+        return Timed(fits, asked.subject, asked.only)
+
     def _recall(
-        self, query: str, sources: Sequence[str], limit: int, without: Collection[str], stop: Callable[[], bool]
+        self,
+        query: str,
+        sources: Sequence[str],
+        limit: int,
+        without: Collection[str],
+        within: Span | None,
+        stop: Callable[[], bool],
     ) -> Recalled:
+        asked = self.time_of(query)
+        timed = self._timed(asked)
+        is_in = self.said_in([within]) if within is not None else None
+        keep = (lambda passage: is_in(passage.at)) if is_in is not None else None
         renew = {"sessions": self._renew_sessions, "history": self._renew_history, "notes": self._renew_notes}
         hits: list[Told] = []
         left_out: list[str] = []
@@ -156,12 +216,15 @@ class Conversations:
             left_out += shelf.left_out
             nearest, unknown = self._nearest(shelf.index, stop)
             waiting += unknown
-            best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest)
+            best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest, timed, keep)
             found = _distinct(source, best, without, limit)
             hits += [_told(source, hit) for hit in shelf.index.explained(query, found)]
-        hits.sort(key=lambda told: -told.score)
+        if keep is not None and not query.strip():
+            hits.sort(key=lambda told: told.at, reverse=True)
+        else:
+            hits.sort(key=lambda told: -told.score)
         left_out += [f"{counted(waiting, 'passage')} by meaning, not embedded yet"] if waiting else []
-        return Recalled(tuple(hits[:limit]), tuple(left_out))
+        return Recalled(tuple(hits[:limit]), tuple(left_out), asked)
 
     def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, int]:
         """What finds passages by meaning, and how many it does not know yet; None: words find them. What has no vector

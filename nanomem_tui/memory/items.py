@@ -27,8 +27,9 @@ from nanomem_tui.store.values import KINDS, Hit, Item, active, with_value
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.language.times_asked import Span
     from nanomem_tui.memory.compaction import Compaction
-    from nanomem_tui.memory.recall import Recall
+    from nanomem_tui.memory.recall import Recall, Recalled
     from nanomem_tui.memory.twins import Twins
 
 MAX_TEXT = 1_000_000
@@ -140,7 +141,11 @@ class Items:
         key = item_id if item_id in rows else self.get(item_id).id
         return self._store.journal.log(10_000, key=key)
 
-    def search(
+    def search(self, query: str, **asked: Any) -> list[Hit]:
+        """The hits of `asked`, which takes the same."""
+        return list(self.asked(query, **asked).hits)
+
+    def asked(
         self,
         query: str,
         *,
@@ -150,20 +155,22 @@ class Items:
         scope: str | None = None,
         kind: str | None = None,
         limit: int = 20,
-    ) -> list[Hit]:
-        """The best items for the query, best first.
+        within: Span | None = None,
+    ) -> Recalled:
+        """The best items for the query, best first, with what the answer says beside them.
 
         Without channel, chat and sender every scope is searched (the owner's view); with any of them only what is
-        visible there: that chat, that sender, and what is global. Raises BadInput: an unknown scope or kind, a chat or
-        a sender without a channel.
+        visible there: that chat, that sender, and what is global. `within`: only what was said in these days or is
+        about them; without words all of that. Raises BadInput: an unknown scope or kind, a chat or a sender without a
+        channel.
         """
         from nanomem_tui.memory.recall import Question
 
         self.known_kind(kind)
         audience = scopes.Audience(channel, chat_id, sender_id)
         kinds = () if kind is None else (kind,)
-        question = Question(query, "", audience, scope or "all", kinds, limit, whole=True)
-        return list(self.recall.ask(question, beside=[item for item in self.foreign() if item.enabled]).hits)
+        question = Question(query, "", audience, scope or "all", kinds, limit, whole=True, within=within)
+        return self.recall.ask(question, beside=[item for item in self.foreign() if item.enabled])
 
     @property
     def recall(self) -> Recall:

@@ -5,18 +5,22 @@ Pure functions over values. Must not know an index: what is there is told by fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.language.times_asked import Span
 from nanomem_tui.language.tokens import is_light, query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store.word_index import trust
+from nanomem_tui.store.word_index import idf, trust
 
 REPLY_WEIGHT = 0.5
 """What a word counts that stands only in the message replied to."""
 
 LIGHT = 0.5
 """What a word counts that tells little of what a question is about, beside others."""
+
+FAINT = 0.2
+"""What a word counts that tells the time that is asked for: `yesterday` is no word that a memory of then must hold."""
 
 LONGER_WEIGHT = 0.6
 """What a word counts that begins like one of the message which no row holds."""
@@ -29,7 +33,7 @@ class Question(NamedTuple):
     """What is asked: a message, what it replies to, for whom, and within which bounds (None: those of the settings).
 
     `whole`: a search by a person, without the budget of a prompt and the cap on the user layer. `session_key`: the
-    session within the chat of the audience.
+    session within the chat of the audience. `within`: only memories that were said in these days, or are about them.
     """
 
     text: str
@@ -43,6 +47,7 @@ class Question(NamedTuple):
     weights: Mapping[str, float] | None = None
     whole: bool = False
     session_key: str = ""
+    within: Span | None = None
 
 
 def asked(question: Question) -> str:
@@ -63,6 +68,19 @@ def weighted(question: Question) -> dict[str, float]:
         for word, weight in _heavier(search_weights(question.reply_to[:MAX_QUERY])).items():
             words.setdefault(word, REPLY_WEIGHT * weight)
     return words
+
+
+def timeless(
+    words: Mapping[str, float], telling: Collection[str] | None, total: int, rows_with: Callable[[str], int]
+) -> Mapping[str, float]:
+    """The words with those counting little that only name a time: all but the `telling` ones (None: no time is named),
+    and never more than a share of the best of these, however rare they are."""
+    if telling is None:
+        return words
+    worth = {word: idf(total, rows_with(word)) for word in words}
+    best = max((words[word] * worth[word] for word in words if word in telling and rows_with(word)), default=0.0)
+    most = {word: FAINT * best / worth[word] if best and worth[word] else weight for word, weight in words.items()}
+    return {word: weight if word in telling else min(FAINT * weight, most[word]) for word, weight in words.items()}
 
 
 def _heavier(words: Mapping[str, float]) -> dict[str, float]:

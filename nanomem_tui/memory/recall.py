@@ -7,16 +7,19 @@ caps and budget with the reason of every cut. Reads only: that an item was recal
 from __future__ import annotations
 
 import contextlib
+import heapq
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.language.tokens import alike, index_tokens, query_weights
+from nanomem_tui.language import cues, times_asked
+from nanomem_tui.language.times_asked import TimeAsked
+from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
 from nanomem_tui.memory import bearing, fusion, questions, retention, scoring, superseded
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -28,6 +31,9 @@ from nanomem_tui.store import reading, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.store.word_index import Candidate, ItemIndex, Statistics, without_common
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.times import Times
 
 __all__ = ["Cut", "Question", "Recall", "Recalled"]
 
@@ -45,11 +51,17 @@ SEED001_OF_USER, ANY = 2, 1_000_000
 
 AUDIENCES = 64
 
+ASKING = 160
+"""Characters of a message that asks for a time; a longer one tells of several."""
+
+WEEK, MONTH = 7, 31
+"""Days of a time up to which it tells what is meant: by itself, and beside a word in common."""
+
 
 class Recalled(NamedTuple):
     """The answer: hits best first, what was cut, misspelt words with what was meant, the words that were looked for,
-    which backend found them, the milliseconds it took, and why meaning had no part in it though it was to (empty: it
-    had, or was not)."""
+    which backend found them, the milliseconds it took, why meaning had no part in it though it was to (empty: it had,
+    or was not), and the time that the question names."""
 
     hits: tuple[Hit, ...]
     cut: tuple[Cut, ...]
@@ -58,6 +70,7 @@ class Recalled(NamedTuple):
     backend: str
     ms: float
     note: str = ""
+    time: TimeAsked | None = None
 
 
 class _Pool(NamedTuple):
@@ -83,6 +96,7 @@ class Recall:
         self._settings = settings
         self.by_meaning = ByMeaning(meaning, settings)
         self.index = ItemIndex(store.snapshot)
+        self._times: Times | None = None
         self._shown: OrderedDict[object, list[bool]] = OrderedDict()
         self._thread: threading.Thread | None = None
 
@@ -120,26 +134,36 @@ class Recall:
         profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
         layer_of = self._layers(question, profile)
-        near = Near({})
+        near, asked_time = Near({}), None
         if profile == "default":
+            asked_time = self._time_of(question)
             near = self._near(question, layer_of)
-            hits, pool = self._ranked(question, weights, layer_of, list(beside), near)
+            hits, pool = self._ranked(question, weights, layer_of, list(beside), near, asked_time)
         else:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
         unrelated: list[Cut] = []
         if profile == "default" and not question.whole:
-            hits, unrelated = self._related_to(question, pool, hits, near.distances)
+            hits, unrelated = self._related_to(question, pool, hits, near.distances, asked_time)
         kept, cut = self._bounds(question, profile).cut(hits)
         words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
         corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
-        return Recalled(tuple(kept), (*cut, *unrelated), MappingProxyType(corrected), words, pool.backend, ms, near.why)
+        spelt = MappingProxyType(corrected)
+        return Recalled(tuple(kept), (*cut, *unrelated), spelt, words, pool.backend, ms, near.why, asked_time)
 
     def _related_to(
-        self, question: Question, pool: _Pool, hits: Sequence[Hit], distances: Mapping[str, float]
+        self,
+        question: Question,
+        pool: _Pool,
+        hits: Sequence[Hit],
+        distances: Mapping[str, float],
+        asked_time: TimeAsked | None,
     ) -> tuple[list[Hit], list[Cut]]:
         """The hits that have a bearing on the message, and those that have none."""
+        is_meant, may_share = _timely(question, asked_time)
+        if asked_time is not None:
+            question = question._replace(text=asked_time.subject)
         asked = self._message(question, pool)
         of = {one.item.id: one.of for one in pool.candidates if one.of is not None}
         held = self._held([of.get(hit.item.id, hit.item) for hit in hits], pool)
@@ -148,6 +172,12 @@ class Recall:
         clear = [near.get(hit.item.id, 0.0) >= fusion.OBVIOUS for hit in hits]
         chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
         least = bearing.least(asked, by_meaning=bool(distances))
+        if asked_time is not None:
+            timely = [is_meant or (may_share and bearing.covers(asked, words) > 0) for words in held]
+            chances = [
+                max(chance, least) if is_timely and "time" in hit.parts else chance
+                for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
+            ]
         judged = [
             (hit._replace(parts=hit.parts.judged(chance)) if isinstance(hit.parts, Parts) else hit, chance)
             for hit, chance in zip(hits, chances, strict=True)
@@ -155,7 +185,8 @@ class Recall:
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
         cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
-        said = [(words, hit.item.updated_at) for hit, words in kept]
+        # What is of the time that is asked for counts as the newest: that tells which of two values is meant.
+        said = [(words, f"{'~' * ('time' in hit.parts)}{hit.item.updated_at}") for hit, words in kept]
         return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
 
     def _message(self, question: Question, pool: _Pool) -> bearing.Message:
@@ -223,6 +254,8 @@ class Recall:
             return "disabled"
         if self._expired(row, clock.iso(clock.now())):
             return "expired"
+        if question.within is not None and not self.times.test([question.within])(row):
+            return f"neither said in these days nor about them: {times_asked.in_words(question.within)}"
         profile = question.profile or self._settings.recall_profile
         if question.kinds and row.kind not in question.kinds:
             return f"another kind: {row.kind}"
@@ -254,13 +287,19 @@ class Recall:
             private_in_groups=self._settings.private_in_groups,
             session_key=question.session_key,
         )
-        kinds = frozenset(question.kinds)
-        return (lambda item: layer_of(item) if item.kind in kinds else None) if kinds else layer_of
+        kinds, within = frozenset(question.kinds), question.within
+        of_kind = (lambda item: layer_of(item) if item.kind in kinds else None) if kinds else layer_of
+        if within is None:
+            return of_kind
+        is_within = self.times.test([within])
+        return lambda item: of_kind(item) if is_within(item) else None
 
     def _shown_groups(self, question: Question, layer_of: LayerOf) -> list[bool] | None:
         """By group of the index, whether the question may see it; None: everything. Kept for the next question."""
         if question.audience.is_owner and question.scope == "all" and not question.kinds:
             return None
+        if question.within is not None:  # who may see a group has nothing to do with time
+            layer_of = self._layers(question._replace(within=None), "default")
         key = (question.audience, question.scope, question.kinds, question.session_key)
         shown = self._shown.setdefault(key, [])
         self._shown.move_to_end(key)
@@ -270,12 +309,57 @@ class Recall:
             shown.append(layer_of(word_index.example_of(group)) is not None)
         return shown
 
+    # -- the time that is asked for -----------------------------------------------------------------------------
+
+    @property
+    def times(self) -> Times:
+        """The days of the items; made when a question first names a time."""
+        if self._times is None:
+            from nanomem_tui.memory.times import Times
+
+            self._times = Times(self._store.paths)
+        return self._times
+
+    def _time_of(self, question: Question) -> TimeAsked | None:
+        """The time that a question names; most name none, and that is told without reading a date."""
+        return times_asked.asked(question.text, self.times.today()) if times_asked.may_name(question.text) else None
+
+    def _of_time(
+        self, question: Question, asked_time: TimeAsked | None, pool: _Pool, layer_of: LayerOf, beside: Sequence[Item]
+    ) -> list[Candidate]:
+        """What the question may see of the time that it names, and is not in the pool: the newest, rated by words."""
+        from nanomem_tui.memory.times import MOST
+
+        if asked_time is not None:
+            spans = asked_time.spans
+        elif question.within is not None and not pool.words:
+            spans = (question.within,)
+        else:
+            return []
+        known, is_of_it = {one.item.id for one in pool.candidates}, self.times.test(spans)
+
+        def is_wanted(row: Item) -> bool:
+            return row.enabled and row.id not in known and layer_of(row) is not None and is_of_it(row)
+
+        found = None
+        if not self._store.loaded:
+            found = reading.full_text(self._store, lambda index, _: [*filter(is_wanted, index.every())])
+        if found is None:
+            found = [*filter(is_wanted, self._visible(question, layer_of))]
+        found = sorted([*found, *filter(is_wanted, beside)], key=lambda row: (row.updated_at, row.id), reverse=True)[
+            :MOST
+        ]
+        rated = {one.item.id: one for one in word_index.rate(found, pool.words, pool.statistics)}
+        return [rated.get(row.id) or Candidate(row, 0.0) for row in found]
+
     # -- finding ------------------------------------------------------------------------------------------------
 
     def _near(self, question: Question, layer_of: LayerOf) -> Near:
         """What is near the question, of what it may see: that is decided before anything is cut."""
         if not self.by_meaning.wanted or (question.whole and not self.by_meaning.is_chosen):
             return Near({})  # a person who searches looks for words, unless they chose otherwise
+        if question.within is not None and not question.text.strip():
+            return Near({})
         snapshot, moment = self._store.load("item"), clock.iso(clock.now())
         with snapshot.lock:
             if self.ready:
@@ -294,28 +378,51 @@ class Recall:
             limit *= 4
 
     def _ranked(
-        self, question: Question, weights: Mapping[str, float], layer_of: LayerOf, beside: Sequence[Item], near: Near
+        self,
+        question: Question,
+        weights: Mapping[str, float],
+        layer_of: LayerOf,
+        beside: Sequence[Item],
+        near: Near,
+        asked_time: TimeAsked | None,
     ) -> tuple[list[Hit], _Pool]:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
         words = questions.weighted(question)
+        telling = None if asked_time is None else search_weights(f"{asked_time.subject} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
         while True:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
-            pool = self._pool(question, words, many, layer_of, beside, slack)
-            alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
+            many = ANY if asked_time is not None else many
+            pool = self._pool(question, words, many, layer_of, beside, slack, telling)
+            of_time = self._of_time(question, asked_time, pool, layer_of, beside)
+            alive = [one for one in (*pool.candidates, *of_time) if not self._expired(one.item, moment)]
+            if question.within is not None:
+                alive = [one for one in alive if layer_of(one.item) is not None]
             alive += fusion.unspoken(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
+        is_of_time = self.times.test(asked_time.spans) if asked_time is not None else None
+        if is_of_time is not None:
+            alive = _best_of_both(alive, is_of_time, max(NEAREST, SPARE * wanted))
+        last, wanted = wanted, wanted if asked_time is None and question.within is None else len(alive)
         if not near.distances:
-            return _hits(scoring.default(alive, wanted, weights, today, tuple(pool.words)), layer_of), pool
-        weights = {**weights, "vector": weights["vector"] * near.read}
-        total = self._message(question, pool).total
-        scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), total, far)
-        return _hits(scored, layer_of), pool._replace(backend="hybrid")
+            scored = scoring.default(alive, wanted, weights, today, tuple(pool.words))
+        else:
+            weights = {**weights, "vector": weights["vector"] * near.read}
+            total = self._message(question, pool).total
+            scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), total, far)
+            pool = pool._replace(backend="hybrid")
+        if question.within is not None and not pool.words:  # nothing else was asked
+            scored.sort(key=lambda one: (one.item.updated_at, one.item.id), reverse=True)
+        if asked_time is not None and is_of_time is not None:
+            from nanomem_tui.memory import times
+
+            scored = times.ranked(scored, asked_time, is_of_time, weights, today)
+        return _hits(scored[:last], layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
         """How many of the candidates may be given: of the user layer only so many."""
@@ -332,10 +439,12 @@ class Recall:
         layer_of: LayerOf,
         beside: Sequence[Item],
         slack: float,
+        telling: Collection[str] | None = None,
     ) -> _Pool:
-        """What the backend finds: every row that may be among the `wanted` best once its small shares are added."""
+        """What the backend finds: every row that may be among the `wanted` best once its small shares are added.
+        `telling`: the words that do not only name a time (None: it names none)."""
         if not self._in_ram():
-            found = self._full_text(words, questions.written(question), layer_of, beside)
+            found = self._full_text(words, questions.written(question), layer_of, beside, telling)
             if found is not None:
                 return found
         store = self._store
@@ -343,6 +452,7 @@ class Recall:
         self.index.build()  # before the lock is held: it may have to wait for the thread that builds
         with store.snapshot.lock:
             index = self.index.current()
+            words = questions.timeless(words, telling, len(index), index.rows_with)
             words = without_common(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
@@ -370,7 +480,12 @@ class Recall:
         return self._store.loaded and len(self._store.snapshot.items) <= 2000
 
     def _full_text(
-        self, words: Mapping[str, float], written: Mapping[str, str], layer_of: LayerOf, beside: Sequence[Item]
+        self,
+        words: Mapping[str, float],
+        written: Mapping[str, str],
+        layer_of: LayerOf,
+        beside: Sequence[Item],
+        telling: Collection[str] | None = None,
     ) -> _Pool | None:
         """What the database's index finds, with what waits to be written to it; None where there is no such index."""
 
@@ -379,7 +494,8 @@ class Recall:
 
         def find(index: search.FullText, pending: reading.Pending) -> _Pool:
             asked = index.statistics(words)
-            terms = without_common(words, asked.total, asked.rows_with.__getitem__)
+            known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
+            terms = without_common(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
@@ -451,6 +567,29 @@ class Recall:
     def _bounds(self, question: Question, profile: str) -> Bounds:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         return Bounds(self._limit(question), budget, self._most_of_user(profile), question.whole)
+
+
+def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool], many: int) -> list[Candidate]:
+    """The best by words of those of a time, and of those that are not: nobody sees more of either."""
+    parts: tuple[list[Candidate], list[Candidate]] = ([], [])
+    for one in found:
+        parts[is_of_time(one.item)].append(one)
+    return [one for part in parts for one in heapq.nlargest(many, part, key=lambda one: one.score)]
+
+
+def _timely(question: Question, asked_time: TimeAsked | None) -> tuple[bool, bool]:
+    """Whether every memory of the time that is asked for has a bearing, and whether one has that shares a telling word.
+
+    The first where a question asks for nothing else, or for what a person did, or will do, within a few days. Neither
+    for a long message, which only tells of times, nor for a year: that says little of what is meant.
+    """
+    if asked_time is None or asked_time.only:
+        return asked_time is not None, asked_time is not None
+    days = sum(span.days for span in asked_time.spans)
+    is_short = len(question.text) <= ASKING and days <= MONTH
+    is_question = question.text.rstrip().endswith(("?", "？")) and cues.is_of_people(question.text)
+    is_meant = is_question and days <= WEEK and (asked_time.looks < 0 or not asked_time.is_now)
+    return is_short and is_meant, is_short
 
 
 def _words_of(row: Item, pool: _Pool) -> frozenset[str]:

@@ -73,12 +73,12 @@ def day_said(item: Item, zone: tzinfo | None = None) -> str:
     name no day."""
     if f'"{FIELD}"' in item.meta_json and item.meta.get(FIELD) == "":
         return ""
-    return _noted(item) or _day(item.created_at or item.updated_at, zone)
+    return noted(item) or _day(item.created_at or item.updated_at, zone)
 
 
 def last_said(item: Item, zone: tzinfo | None = None) -> str:
     """The day on which it was last said or changed."""
-    return _noted(item) or _day(item.updated_at or item.created_at, zone)
+    return noted(item) or _day(item.updated_at or item.created_at, zone)
 
 
 def resolved(item: Item, zone: tzinfo | None = None) -> str:
@@ -94,7 +94,8 @@ def about(item: Item, zone: tzinfo | None = None) -> str:
     return ", ".join(filter(None, (filed, last_said(item, zone))))
 
 
-def _noted(item: Item) -> str:
+def noted(item: Item) -> str:
+    """The day that is kept beside an item as the one on which it was said; empty where its times tell it."""
     noted = item.meta.get(FIELD) if f'"{FIELD}"' in item.meta_json else None
     return noted if isinstance(noted, str) and _is_day(noted) else ""
 

@@ -85,7 +85,7 @@ class Parts(Mapping[str, Any]):
     Values only: it says the same whenever it is asked.
     """
 
-    __slots__ = ("_asked", "_bearing", "_distance", "_item", "_lexical", "_made", "_of", "_vector")
+    __slots__ = ("_asked", "_bearing", "_distance", "_item", "_lexical", "_made", "_of", "_time", "_vector")
 
     def __init__(
         self,
@@ -102,12 +102,24 @@ class Parts(Mapping[str, Any]):
         self._item, self._lexical, self._asked = item, lexical, asked
         self._vector, self._distance, self._of = vector, distance, of
         self._bearing: float | None = None
+        self._time: float | None = None
         self._made: dict[str, Any] | None = None
+
+    @property
+    def base(self) -> float:
+        """What words and meaning give: the score before its small shares."""
+        return self._lexical + (self._vector or 0.0)
+
+    def timed(self, worth: float) -> Parts:
+        """The same with what the item gets for being of the time that is asked for."""
+        found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
+        found._bearing, found._time = self._bearing, worth
+        return found
 
     def judged(self, chance: float) -> Parts:
         """The same with the chance that the item has a bearing on the message: it is no part of the score."""
         found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
-        found._bearing = chance
+        found._bearing, found._time = chance, self._time
         return found
 
     def _parts(self) -> dict[str, Any]:
@@ -121,6 +133,7 @@ class Parts(Mapping[str, Any]):
                 **({"alike": stand_for} if stand_for else {}),
                 **({} if self._of is None else {"replaced": self._of.id}),
                 "lexical": self._lexical,
+                **({} if self._time is None else {"time": self._time}),
                 **({} if self._vector is None else {"vector": self._vector}),
                 "importance": importance,
                 "recency": recency,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui.language import cues
@@ -45,6 +46,10 @@ WHEN = 0.4
 
 DATED = 0.3
 """What a passage gains when the day of its session is that of the question."""
+
+TIMED, ONLY_TIMED = 0.3, 2.0
+"""What a passage gains that is of the time that the question names, as a share of the best score; the second where
+nothing but a time is asked."""
 
 LENGTH = 0.05
 """Longer passages tell more: the weight of the logarithm of their words."""
@@ -81,6 +86,15 @@ Nearest = Callable[[str, int], Iterable[tuple[int, float]]]
 """Tells the places of the passages nearest to a text in meaning, so many of them, and their cosine distance."""
 
 
+class Timed(NamedTuple):
+    """The time that a question names: whether a passage was said then or is about it, the question without the words
+    that say so, and whether it asks for nothing else."""
+
+    fits: Callable[[Passage], bool]
+    rest: str
+    only: bool = False
+
+
 class Passage(NamedTuple):
     """One passage of an ordered source: its key, text, session, speaker, and time (ISO, empty: unknown)."""
 
@@ -96,7 +110,8 @@ class PassageHit(NamedTuple):
     session, its length, and the rest: who speaks, whether it asks, and whether it tells what the question waits for.
     `place` is its number among all. What `explained` adds: `terms`, the words of the question that it holds, corrected
     and reduced as they are indexed; `before` and `after`, its neighbours, at most `AROUND`, in their order. `vector` is
-    what it gets for its own meaning; None where nobody was asked about that."""
+    what it gets for its own meaning; None where nobody was asked about that; `time` what it gets for being of the time
+    that the question names."""
 
     passage: Passage
     score: float
@@ -109,6 +124,7 @@ class PassageHit(NamedTuple):
     before: tuple[Passage, ...] = ()
     after: tuple[Passage, ...] = ()
     vector: float | None = None
+    time: float | None = None
 
     @property
     def parts(self) -> dict[str, float]:
@@ -116,18 +132,21 @@ class PassageHit(NamedTuple):
         known = {"words": self.words, "near": self.near, "session": self.session, "length": self.length}
         if self.vector is not None:
             known["vector"] = self.vector
+        if self.time is not None:
+            known["time"] = self.time
         return {**known, "cues": self.score - sum(known.values())}
 
 
 class _Scores(NamedTuple):
     """By place: the score of its own words, of its own meaning, of both with its neighbours, and in all; by session its
-    bonus."""
+    bonus; by place what it gets for its time."""
 
     own: dict[int, float]
     meant: dict[int, float]
     base: dict[int, float]
     whole: dict[int, float]
     bonus: list[float]
+    timed: Mapping[int, float] = MappingProxyType({})
 
 
 class _Asked(NamedTuple):
@@ -219,22 +238,43 @@ class OrderedRecall:
         return number
 
     def search(
-        self, query: str, limit: int = 20, speaker: str = "", nearest: Nearest | None = None
+        self,
+        query: str,
+        limit: int = 20,
+        speaker: str = "",
+        nearest: Nearest | None = None,
+        time: Timed | None = None,
+        keep: Callable[[Passage], bool] | None = None,
     ) -> list[PassageHit]:
         """The best passages for a question, best first; equal ones in their order. `speaker`: whose words are meant.
-        `nearest`: what else is near, by meaning."""
-        asked = self._asked(query)
+        `nearest`: what else is near, by meaning. `time`: the time that it names. `keep`: only these are found; all of
+        them, the newest first, where the question has no word."""
+        asked = self._asked(query, time)
         if speaker and speaker in self._speakers:
             asked = asked._replace(subject=self._speakers[speaker])
-        scores = self._score(asked, self._meant(query, nearest))
-        best = heapq.nlargest(limit, scores.whole, key=scores.whole.__getitem__)
+        if keep is not None and not query.strip():
+            return self._newest(keep, limit)
+        scores = self._score(asked, self._meant(query, nearest), time)
+        found = scores.whole if keep is None else [one for one in scores.whole if keep(self._passages[one])]
+        best = heapq.nlargest(limit, found, key=scores.whole.__getitem__)
         return [self._hit(place, scores, by_meaning=nearest is not None) for place in best]
 
     def _hit(self, place: int, scores: _Scores, *, by_meaning: bool) -> PassageHit:
         words, meant = scores.own.get(place, 0.0), scores.meant.get(place, 0.0)
         near, session = scores.base[place] - words - meant, scores.bonus[self._session_of[place]]
         score, worth, vector = scores.whole[place], self._worth[place], meant if by_meaning else None
-        return PassageHit(self._passages[place], score, words, near, session, worth, place, vector=vector)
+        time = scores.timed.get(place)
+        return PassageHit(self._passages[place], score, words, near, session, worth, place, vector=vector, time=time)
+
+    def _newest(self, keep: Callable[[Passage], bool], limit: int) -> list[PassageHit]:
+        places = (place for place in self._there() if keep(self._passages[place]))
+        newest = sorted(places, key=lambda place: (self._passages[place].at, place), reverse=True)[:limit]
+        return [PassageHit(self._passages[place], 0.0, 0.0, 0.0, 0.0, 0.0, place) for place in newest]
+
+    def _there(self) -> Iterable[int]:
+        """The places that are not forgotten."""
+        forgotten, session_of = self._forgotten, self._session_of
+        return (place for place in range(len(self._passages)) if session_of[place] not in forgotten)
 
     def explained(self, query: str, hits: Iterable[PassageHit]) -> list[PassageHit]:
         """Hits for that question, found before anything was added or forgotten, with their words and neighbours."""
@@ -259,7 +299,7 @@ class OrderedRecall:
 
     def sessions(self, query: str, limit: int = 10, nearest: Nearest | None = None) -> list[tuple[str, float]]:
         """The best sessions for a question with their scores, best first: by their two best passages."""
-        _, _, _, scores, bonus = self._score(self._asked(query), self._meant(query, nearest))
+        _, _, _, scores, bonus, _ = self._score(self._asked(query), self._meant(query, nearest))
         found: dict[int, list[float]] = {}
         for place, score in scores.items():
             found.setdefault(self._session_of[place], []).append(score)
@@ -275,10 +315,11 @@ class OrderedRecall:
 
     # -- reading a question -------------------------------------------------------------------------------------
 
-    def _asked(self, query: str) -> _Asked:
+    def _asked(self, query: str, time: Timed | None = None) -> _Asked:
         written = query_words(query)
+        telling = written if time is None else query_words(time.rest)
         weighted = {
-            word: OF_TALK * weight if is_of_talk(word) else weight
+            word: weight * (OF_TALK if is_of_talk(word) or (word in written and word not in telling) else 1.0)
             for word, weight in search_weights(query).items()
             if word in written or is_part(word) or self._index.has(word)
         }
@@ -333,7 +374,7 @@ class OrderedRecall:
 
     # -- ranking ------------------------------------------------------------------------------------------------
 
-    def _score(self, asked: _Asked, near: Mapping[int, float]) -> _Scores:
+    def _score(self, asked: _Asked, near: Mapping[int, float], time: Timed | None = None) -> _Scores:
         """The scores of all passages that share a word with the question, are near it, or beside one that is."""
         own: dict[int, float] = {}
         bonus = [0.0] * len(self._places)
@@ -355,7 +396,14 @@ class OrderedRecall:
             base[place] += (1 - PASSED_ON) * score
         if asked.waits.months:
             self._add_dated(asked.waits, base, bonus)
-        return _Scores(own, meant, base, self._weigh(base, asked, bonus), bonus)
+        if time is None:
+            return _Scores(own, meant, base, self._weigh(base, asked, bonus), bonus)
+        of_time = [place for place in self._there() if time.fits(self._passages[place])]
+        base = {**dict.fromkeys(of_time, 0.0), **base}
+        whole = self._weigh(base, asked, bonus)
+        worth = (ONLY_TIMED if time.only else TIMED) * max(whole.values(), default=0.0)
+        whole |= {place: whole[place] + worth for place in of_time}
+        return _Scores(own, meant, base, whole, bonus, dict.fromkeys(of_time, worth))
 
     def _add_dated(self, waits: cues.Waits, base: dict[int, float], bonus: list[float]) -> None:
         """Raise the sessions of the days that the question names; their passages may be what is asked, without a word

@@ -178,21 +178,36 @@ class Sessions:
                 found += mendable(told, TAKEN_OUT)
         return found
 
-    def search(self, query: str, limit: int = 100) -> builtins.list[TranscriptHit]:
+    @property
+    def paths(self) -> Paths:
+        """Where the agent's files lie."""
+        return self._paths
+
+    def search(
+        self, query: str, limit: int = 100, said: Callable[[str], bool] | None = None
+    ) -> builtins.list[TranscriptHit]:
         """The messages that hold every word of `query`, newest session and newest message first, at most `limit`.
 
         Case and width are no difference, `"a phrase"` and `-without` work as in filters; tool calls are searched too.
+        `said`: whether a message of some time may be one.
         """
-        return list(self.hits(query, limit))
+        return list(self.hits(query, limit, said=said))
 
-    def hits(self, query: str, limit: int = 100, stop: Callable[[], bool] = lambda: False) -> Iterator[TranscriptHit]:
+    def hits(
+        self,
+        query: str,
+        limit: int = 100,
+        stop: Callable[[], bool] = lambda: False,
+        said: Callable[[str], bool] | None = None,
+    ) -> Iterator[TranscriptHit]:
         """What `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of them."""
         from nanomem_tui.memory.matching import matcher
 
         wanted = matcher(query)
         left = limit if wanted else 0
         for info in self.list() if left > 0 else ():
-            newest = deque(self._hits(info, wanted), maxlen=left)
+            found = self._hits(info, wanted)
+            newest = deque((hit for hit in found if said is None or said(hit.timestamp)), maxlen=left)
             yield from reversed(newest)
             left -= len(newest)
             if left <= 0 or stop():

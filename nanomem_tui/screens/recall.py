@@ -171,10 +171,10 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         asked = self._asked._replace(**changes)
         if asked == self._asked:
             return
-        other_profile = asked.profile != self._asked.profile
+        other_parts = parts_of(asked) != parts_of(self._asked)
         self._from_top = asked[:3] != self._asked[:3]  # another question
         self._asked = asked
-        if other_profile:
+        if other_parts:
             self.table.set_columns(self.columns())
         self._show_asked()
         if not self._asked.text.strip() and not asked.chosen:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MARKED = 4_000  # characters of an item in which matched words stand out
 METER = 8  # cells of the bar of a part
 BY_MEANING = "score = (lexical + vector) × (1 + importance + recency + hits)"
+TIMED = "score = (lexical + time) × (1 + importance + recency + hits)"
+TIMED_BY_MEANING = "score = (lexical + vector + time) × (1 + importance + recency + hits)"
 HOW = {
     "default": "score = lexical × (1 + importance + recency + hits)",
     "seed000": "score = overlap + coverage + recency + hits",
@@ -95,6 +97,8 @@ def _parts(row: RecallRow, signs: Glyphs) -> Iterator[Block]:
         lines.append(f"{name:<11}{value:>8.4f} {bar} {weight}".rstrip())
     yield Body("\n".join(lines), keep=True)
     how = BY_MEANING if "vector" in hit.parts else HOW[asked.profile]
+    if "time" in row.answer.parts:
+        how = TIMED_BY_MEANING if "vector" in hit.parts else TIMED
     yield Body(how if signs.eighths else how.replace("×", "x"), "dim")
     if "distance" in hit.parts:
         yield Field("distance", f"{hit.parts['distance']:.3f} in meaning, 0 is the same")
@@ -121,6 +125,8 @@ def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
         replied = query_words(answer.asked.reply_to).values()
         if replied:
             yield Field("replies to", f"{', '.join(replied)}: each counts {REPLY_WEIGHT:g} of a word of the message")
+        if found.time is not None:
+            yield Field("time", found.time.line())
         for written, meant in found.corrected.items():
             yield Field("spelling", f"{written} is read as {meant}", "warn")
         yield Field("found by", f"{found.backend} in {found.ms:,.1f} ms" if answer.asked.text else "")

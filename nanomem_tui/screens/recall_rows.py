@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.language.times_asked import names_time
 from nanomem_tui.memory.fusion import weights_of
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
@@ -32,7 +33,7 @@ FIRST, OTHERS = 6, 3
 """Cells of the bar of the first part of a score, and of each of the others."""
 
 SHORT = {"lexical": "Lexic.", "overlap": "Overl.", "fts": "FTS", "coverage": "Cov", "importance": "Imp",
-         "recency": "Rec", "hits": "Hit", "vector": "Vec"}  # fmt: skip
+         "recency": "Rec", "hits": "Hit", "vector": "Vec", "time": "Time"}  # fmt: skip
 
 
 class Asked(NamedTuple):
@@ -113,9 +114,12 @@ class RecallRow(NamedTuple):
 
 
 def parts_of(asked: Asked) -> tuple[str, ...]:
-    """The names of the parts that a profile makes a score of; our own begins with one that has no weight."""
+    """The names of the parts that a profile makes a score of; our own begins with one that has no weight, and ends with
+    another where the message names a time."""
     names = tuple(asked.usual)
-    return ("lexical", *names) if asked.profile == "default" else names
+    if asked.profile != "default":
+        return names
+    return ("lexical", *names, "time") if names_time(asked.text) else ("lexical", *names)
 
 
 def answer(ws: Workspace, asked: Asked) -> Answer:

@@ -132,6 +132,10 @@ class FullText:
             accepted += [found[key] for key in part if key in found and accept(found[key])]
         return accepted[:CANDIDATES]
 
+    def every(self) -> Iterator[Item]:
+        """Read the rows that are not deleted, whatever words they hold."""
+        return (row for row in reading.rows(self._reading, "item") if isinstance(row, Item) and not row.is_deleted)
+
     def rows(self, ids: list[str]) -> dict[str, Item]:
         """Return the rows with these ids, by id."""
         return {row.id: row for row in reading.rows(self._reading, "item", ids=ids) if isinstance(row, Item)}

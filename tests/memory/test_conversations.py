@@ -240,7 +240,7 @@ def test_who_no_longer_waits_gets_nothing_and_the_next_gets_all(home: Home) -> N
     with home.open() as ws:
         for _ in range(3):  # each goes a little further
             answers = iter([False] + [True] * 9)
-            assert ws.conversations.recall("zebra", stop=answers.__next__) == ((), ())
+            assert ws.conversations.recall("zebra", stop=answers.__next__).hits == ()
         assert ids(ws.conversations.recall("zebra"))[0] == "telegram:7#500"
 
 
@@ -291,9 +291,9 @@ def test_a_transcript_that_cannot_be_read_has_nothing_to_find(home: Home) -> Non
 def test_no_words_no_limit_and_no_workspace_of_that_kind_find_nothing(home: Home) -> None:
     shutil.rmtree(home.sessions)
     with home.open() as ws:
-        assert ws.conversations.recall("") == ((), ())
-        assert ws.conversations.recall("zebra", limit=0) == ((), ())
-        assert ws.conversations.recall("zebra") == ((), ())
+        assert ws.conversations.recall("").hits == ()
+        assert ws.conversations.recall("zebra", limit=0).hits == ()
+        assert ws.conversations.recall("zebra").hits == ()
 
 
 # -- what follows an exact search --------------------------------------------------------------------------------------

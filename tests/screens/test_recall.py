@@ -136,6 +136,18 @@ async def test_no_key_waits_for_the_ranking(demo: Path, monkeypatch: pytest.Monk
         assert len(asked) < len("window"), f"questions that were overtaken are not asked: {asked}"
 
 
+async def test_a_time_in_the_message_is_a_part_of_the_score(demo: Path) -> None:
+    add(demo, {"text": "Bought a red bicycle"})
+    async with console(demo, "recall") as on:
+        await ask(on, "which bicycle?")
+        assert "Hit Tim" not in on.text
+        await ask(on, "what did I buy today?")
+        assert "Bought a red bicycle" in given(on)
+        assert "Hit Tim" in on.text, "the bars have one for the time"
+        assert "(lexical + time)" in everything(on)
+        assert "today (" in everything(on)
+
+
 @pytest.mark.parametrize(
     ("message", "found"),
     [("小满几点接", "小满"), ("กาแฟ", "กาแฟ"), ("🌸 桜", "桜"), ("penicilin", "penicillin")],

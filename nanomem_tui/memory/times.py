@@ -1,0 +1,140 @@
+"""When a memory was said and what days it is about, and what that counts where a question names a time.
+
+Owns the part `time` of a score, and the strict test of `--since` and `--until`. A day is one in the zone of the agent's
+configuration, as everywhere (`said_on`). The words of a question are read by `language.times_asked`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, tzinfo
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput
+from nanomem_tui.language import times_asked
+from nanomem_tui.language.times_asked import Span, TimeAsked
+from nanomem_tui.memory import said_on
+from nanomem_tui.memory.scoring import Parts, Scored, growth
+from nanomem_tui.paths import Paths
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import quoted
+
+WEIGHT = 0.5
+"""What a memory of the time that is asked for gains, as a share of the best score of the words."""
+
+ONLY = 2.0
+"""The same where nothing but a time is asked: such memories stand before all others."""
+
+MOST = 2_000
+"""Memories of the time, the newest of them, that are ranked though they share no word with the question."""
+
+_KNOWN = 200_000
+
+
+def today(paths: Paths) -> date:
+    """Return the day that it is in the agent's zone."""
+    return date.fromisoformat(said_on.day_of(clock.iso(clock.now()), said_on.zone(paths)))
+
+
+def within(paths: Paths, since: str, until: str) -> Span | None:
+    """Return the days of `--since` and `--until` as a person wrote them; None where neither is given. Raises BadInput.
+
+    `last week` is its Monday for the one, and its Sunday for the other.
+    """
+    if not since and not until:
+        return None
+    day = today(paths)
+    first = _given(since, "--since", day).since if since else date.min
+    last = _given(until, "--until", day).until if until else date.max
+    if first > last:
+        raise BadInput(f"{first} is after {last}", "--since", "give a day that is not after that of --until")
+    return Span(first, last)
+
+
+def _given(text: str, where: str, day: date) -> Span:
+    try:
+        return times_asked.given(text, day)
+    except ValueError as error:
+        way = "give 2026-03-02, 2026-03, yesterday, last tuesday or 2 weeks ago"
+        raise BadInput(f"{error}: {quoted(text)}", where, way) from None
+
+
+def day_of(at: str, zone: tzinfo | None) -> date | None:
+    """Return the day of a time as a transcript tells it (local without an offset), in the agent's zone; None where it
+    is no time."""
+    try:
+        if len(at) <= len("2026-03-02") or at[-1:].isspace():
+            return date.fromisoformat(at)
+        moment = clock.parse(at)
+        is_local = moment is not None and at[-1] not in "Zz" and "+" not in at[10:] and "-" not in at[10:]
+        if is_local:
+            return date.fromisoformat(at[:10])
+        return moment.astimezone(zone).date() if moment is not None else None
+    except ValueError:
+        return None
+
+
+class Times:
+    """The days of memories, each read once. Any thread may ask."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._known: dict[str, tuple[int, tuple[Span, ...]]] = {}  # no words: what is forgotten is not held here
+        self._zone: tzinfo | None = None
+
+    def today(self) -> date:
+        """Return the day that it is in the agent's zone."""
+        return today(self._paths)
+
+    def test(self, asked: Sequence[Span]) -> Callable[[Item], bool]:
+        """Return what tells whether an item was said in one of some spans, or is about a day of them."""
+        zone = said_on.zone(self._paths)
+        if zone != self._zone:
+            self._known.clear()
+            self._zone = zone
+        of = self._of
+        return lambda item: any(span.holds(own) for own in of(item, zone) for span in asked)
+
+    def _of(self, item: Item, zone: tzinfo | None) -> tuple[Span, ...]:
+        """The day on which an item was said, and the days that it is about."""
+        mark, (known, spans) = hash((item.text, item.created_at, item.meta_json)), self._known.get(item.id, (0, ()))
+        if known == mark:
+            return spans
+        spans = days_of(item.text, said_on.day_said(item, zone))
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known[item.id] = (mark, spans)
+        return spans
+
+
+def days_of(text: str, said: str) -> tuple[Span, ...]:
+    """Return the day on which a text was said (ISO, empty: nobody knows) and the days that it is about."""
+    try:
+        day = date.fromisoformat(said)
+    except ValueError:
+        return times_asked.about(text, date.min.replace(year=1970))
+    return (Span(day, day), *times_asked.about(text, day))
+
+
+def ranked(
+    scored: Sequence[Scored],
+    asked: TimeAsked,
+    is_of_it: Callable[[Item], bool],
+    weights: Mapping[str, float],
+    now: date,
+) -> list[Scored]:
+    """Rank items anew, those of the time that is asked for higher: score = (words + meaning + time) x (1 + the small
+    shares). `now`: the day from which recency is reckoned."""
+    most = max((_base(one) for one in scored), default=0.0) or 1.0
+    worth, growth_of = (ONLY if asked.only else WEIGHT) * most, growth(weights, now)
+    found = [
+        Scored(one.item, (_base(one) + worth) * growth_of(one.item), one.parts.timed(worth))
+        if isinstance(one.parts, Parts) and is_of_it(one.item)
+        else one
+        for one in scored
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.item.id))
+
+
+def _base(one: Scored) -> float:
+    return one.parts.base if isinstance(one.parts, Parts) else one.score
