@@ -315,9 +315,17 @@ def _said_in(key: str, first: int, messages: Iterable[Message], place: str) -> l
             f"{place}\n{sitting}",
             message.role,
             message.timestamp,
+            place,
+            _sender(message),
         )
         for message, sitting in zip(said, sittings, strict=True)
     ]
+
+
+def _sender(message: Message) -> str:
+    """Who wrote a message, where the transcript tells."""
+    sender = message.raw.get("sender_id")
+    return sender if isinstance(sender, str) else ""
 
 
 def _is_said(message: Message) -> bool:
