@@ -20,7 +20,7 @@ from nanomem_tui.language.tokens import is_of_talk, is_part, query_words, search
 from nanomem_tui.memory import fusion
 from nanomem_tui.memory.addressed import Addressed
 from nanomem_tui.memory.questions import halves
-from nanomem_tui.store.word_index import Vocabulary, WordIndex, nearest, without_common
+from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, nearest, without_common
 
 AFTER, AFTER_2 = 0.5, 0.2
 BEFORE, BEFORE_2 = 0.3, 0.2
@@ -146,7 +146,7 @@ class _Asked(NamedTuple):
     of some chats have, and the numbers of the speakers who are spoken of."""
 
     groups: list[dict[str, float]]
-    names: list[tuple[dict[str, float], frozenset[str]]]
+    names: list[tuple[dict[str, float], frozenset[int]]]
     scale: float
     subject: frozenset[int]
     waits: cues.Waits
@@ -195,6 +195,15 @@ class OrderedRecall:
     def passages(self) -> Sequence[Passage]:
         """All of them by place, those that are forgotten too."""
         return self._passages
+
+    @property
+    def names(self) -> list[str]:
+        """The names that speakers are known by, as words of the index: those of passages, and what others call them."""
+        return [*self._names, *self._addressed.known()]
+
+    def statistics(self, words: Iterable[str]) -> Statistics:
+        """What is known of the passages as a whole, and of these words in them."""
+        return self._index.statistics(words)
 
     def add(self, passage: Passage) -> None:
         """Add a passage behind the others of its session."""
@@ -342,7 +351,7 @@ class OrderedRecall:
         """The name of a speaker that a word was meant to be, when no passage holds the word itself; else the word."""
         if word in self._names or self._index.has(word):
             return word
-        return nearest(word, [*self._names, *self._addressed.known()], lambda _: 1) or word
+        return nearest(word, self.names, lambda _: 1) or word
 
     def _meaning(self, word: str, share: float) -> dict[str, float]:
         """The words that a word of a question stands for, itself or what it was meant to be first, with weights."""
