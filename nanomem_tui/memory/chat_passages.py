@@ -24,7 +24,7 @@ from nanomem_tui.formats.sessions import Message, count_messages, parse_session,
 from nanomem_tui.language import secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory.conversations import LONGEST, ROLES, Told, as_told, distinct, entry_passages, said_in, sender_of
-from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log
+from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log, read_piece
 from nanomem_tui.memory.sequences import Passage
 from nanomem_tui.memory.session_files import SessionFile, is_of_one, key_of
 from nanomem_tui.memory.shelf import Shelf
@@ -36,8 +36,15 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.sessions import Sessions
 
-MOST_BYTES = 4_000_000
-"""The end of one transcript that is read: a turn waits for it."""
+MOST_BYTES, BEFORE_BYTES = 4_000_000, 1_000_000
+"""The end of one transcript that is read, and where a turn waits for it: some 8,000 and 2,000 messages."""
+
+LAG = 8_000
+"""Bytes by which a transcript may have grown where only what was said before the last turns is wanted: about ten of
+them."""
+
+HEAD = 64_000
+"""Bytes of the metadata line that are read: a summary in it has at most 12,000 characters."""
 
 CHATS = 32
 """Chats whose passages are kept; the one not asked for the longest time goes, and is read again when it comes back."""
@@ -64,7 +71,9 @@ class _Read(NamedTuple):
 class ChatTalk:
     """What was said in one chat, in order: an index of its sessions and one of its archive."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        """`most`: bytes of the end of a transcript that are read."""
+        self.most = most
         self.said = Shelf(ROLES)
         self.archived = Shelf()
         self.files: dict[str, _Read] = {}
@@ -105,13 +114,14 @@ class ChatPassages:
         self._sessions = sessions
         self._history = history
         self._paths = paths
-        self._chats: OrderedDict[frozenset[str], ChatTalk] = OrderedDict()
+        self._chats: OrderedDict[tuple[frozenset[str], bool], ChatTalk] = OrderedDict()
         self._forgotten: forgotten.Stamp = forgotten.NEVER
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def of(self, keys: frozenset[str], *, archive: bool = True) -> Iterator[ChatTalk]:
-        """The talk in the sessions of these keys, for one thread at a time; without `archive` that is not read.
+    def of(self, keys: frozenset[str], *, before: bool = False) -> Iterator[ChatTalk]:
+        """The talk in the sessions of these keys, for one thread at a time. `before`: for a turn, which waits and wants
+        what was said before its last ones: less of a transcript is read, not again for few bytes, and no archive.
 
         A transcript that cannot be read has said nothing. Raises the errors of `forgotten.load`: what is forgotten
         cannot be told from the rest then.
@@ -122,25 +132,31 @@ class ChatPassages:
             if stamp != self._forgotten:
                 self._chats.clear()
                 self._forgotten = stamp
-            talk = self._chats.setdefault(keys, ChatTalk())
-            self._chats.move_to_end(keys)
+            talk = self._chats.setdefault((keys, before), ChatTalk(BEFORE_BYTES if before else MOST_BYTES))
+            self._chats.move_to_end((keys, before))
             while len(self._chats) > CHATS:
                 self._chats.popitem(last=False)
-            self._renew_said(talk, keys, kept)
-            if archive:
+            self._renew_said(talk, keys, kept, LAG if before else 0)
+            if not before:
                 self._renew_archive(talk, keys, kept)
             yield talk
 
-    def _renew_said(self, talk: ChatTalk, keys: frozenset[str], kept: Forgotten) -> None:
+    def _renew_said(self, talk: ChatTalk, keys: frozenset[str], kept: Forgotten, lag: int) -> None:
         try:
             files = self._sessions.files_of(keys)
         except BadInput:  # no file can have such a name
             files = []
         reads: dict[str, _Read] = {}
         for file in sorted(files, key=lambda file: file.modified):
-            name, known = str(file.path), talk.files.get(str(file.path))
+            name = str(file.path)
+            known = talk.files.get(name)
             try:
-                read = known if known is not None and known.stamp == file.stamp else _read(file, known, kept)
+                if known is None or not _is_as_good(known, file, lag):
+                    read = _read(file, known, kept, talk.most)
+                elif known.stamp == file.stamp:
+                    read = known
+                else:  # what is summed up may have changed all the same
+                    read = known._replace(archived=_archived(session_header(read_piece(file.path, 0, HEAD), "")))
             except NanomemError:
                 continue
             if read.key in keys and not kept.named("session", read.key):
@@ -171,24 +187,32 @@ def number_of(key: str) -> int:
     return int(key.rpartition("#")[2])
 
 
+def _is_as_good(known: _Read, file: SessionFile, lag: int) -> bool:
+    """Whether what is known of a file need not be read again."""
+    return known.stamp == file.stamp or 0 < file.stamp[1] - known.stamp[1] < lag
+
+
 def _go_on() -> bool:
     return False
 
 
-def _read(file: SessionFile, known: _Read | None, kept: Forgotten) -> _Read:
+def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) -> _Read:
     """Read a transcript as it is now; of one that only grew since it was `known` the new lines alone are parsed."""
     size = file.stamp[1]
-    start = 0 if size <= MOST_BYTES else (size - MOST_BYTES) // (MOST_BYTES // 4) * (MOST_BYTES // 4)
+    start = 0 if size <= most else (size - most) // (most // 4) * (most // 4)
     data = read_log(file.path) if not start else read_end(file.path, start, size)
     head = data if not start else next(iter(chunks(file.path)), b"")
-    header = session_header(head, "")
+    header = session_header(head[: head.find(b"\n") + 1], "")
     key = key_of(file.path.name, header)
     if not is_of_one(file.path.name, header):
         return _Read(file.stamp, "", [], 0, 0)
     body = _without_heads(data)
     is_plain = not encoding.is_wide(data) and body.endswith(b"\n")
-    grew = known is not None and is_plain and (known.key, known.start) == (key, start) and known.digest
-    if known is not None and grew and hashlib.blake2b(body[: known.size]).digest() == known.digest:
+    hashed, at = hashlib.blake2b(), 0
+    if known is not None and is_plain and (known.key, known.start) == (key, start) and 0 < known.size <= len(body):
+        hashed.update(memoryview(body)[: known.size])
+        at = known.size
+    if known is not None and at and hashed.digest() == known.digest:
         behind = known.passages[-1] if known.passages else None
         passages, count = known.passages, known.messages
         messages = parse_session(body[known.size :], "", key).messages
@@ -198,17 +222,10 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten) -> _Read:
         count = _messages_before(file.path, start) if start else 0
     place = str(file.path)
     new = said_in(key, count, _told_of(messages, kept), place, behind)
-    digest = hashlib.blake2b(body).digest() if is_plain else b""
-    return _Read(
-        file.stamp,
-        key,
-        [*passages, *new],
-        count + len(messages),
-        _archived(header),
-        start,
-        len(body),
-        digest,
-    )
+    hashed.update(memoryview(body)[at:])
+    digest = hashed.digest() if is_plain else b""
+    counted = count + len(messages)
+    return _Read(file.stamp, key, [*passages, *new], counted, _archived(header), start, len(body), digest)
 
 
 def _told_of(messages: Iterable[Message], kept: Forgotten) -> Iterator[Message]:

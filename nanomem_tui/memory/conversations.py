@@ -373,7 +373,7 @@ def as_told(source: str, hit: PassageHit) -> Told:
         before=tuple(_neighbour(source, passage) for passage in hit.before),
         after=tuple(_neighbour(source, passage) for passage in hit.after),
         place=hit.passage.key,
-        sender=hit.passage.sender or (hit.before[-1].sender if hit.before else ""),
+        sender=hit.passage.sender or next((one.sender for one in reversed(hit.before) if one.sender), ""),
     )
 
 

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.language import dates
-from nanomem_tui.language.tokens import alike, index_tokens, query_words
+from nanomem_tui.language import cues, dates
+from nanomem_tui.language.tokens import alike, index_tokens, is_light, is_part, query_words
 from nanomem_tui.memory import bearing, earlier, names, prompt, questions
 from nanomem_tui.memory.chat_passages import ChatPassages, without_blocks
 from nanomem_tui.memory.conversations import LONGEST, SOURCES, Conversations, Told
@@ -28,7 +28,7 @@ from nanomem_tui.store.values import chat_of
 if TYPE_CHECKING:
     from nanomem_tui.memory.sequences import OrderedRecall
 
-MOST = 5
+MOST = 8
 """Excerpts of one answer, where nobody says how many."""
 
 MOST_TURNS = 3
@@ -37,8 +37,15 @@ MOST_TURNS = 3
 LOOKED_AT = 8
 """Passages of which those are chosen."""
 
-COVERS = 0.6
+COVERS = 0.7
 """How much of what a message is about a turn beyond the window has to say."""
+
+SHORT = 80
+"""Characters of an answer that says little without what was asked."""
+
+TELLS = 1.0
+"""How much the words that it shares with the message have to tell: so many times what a word counts that one message
+of the chat has."""
 
 WIDTH = 300
 """Characters of a message in an excerpt."""
@@ -99,7 +106,7 @@ class Reach:
         self._forgotten = forgotten_words
 
     def search(self, query: str, audience: Audience, session_key: str = "", limit: int = MOST) -> list[Excerpt]:
-        """The nearest excerpts of what an audience may see, best first; none that shares no word with the query.
+        """The nearest excerpts of what an audience may see, best first.
 
         A chat is told of its own session and what the archive has of that; notes are of no chat, and the owner's alone.
         Raises BadInput, and the errors of `forgotten.load`.
@@ -113,8 +120,7 @@ class Reach:
         elif keys:
             with self._chats.of(keys) as talk:
                 hits = talk.recall(query, 2 * limit + 1)
-        said = (hit for hit in hits if hit.parts["terms"] or hit.parts.get("vector"))
-        return self._excerpts((hit for hit in said if not _is_being_answered(hit)), audience, limit)
+        return self._excerpts((hit for hit in hits if not _is_being_answered(hit)), audience, limit)
 
     def beyond_window(
         self, message: str, audience: Audience, session_key: str, window: Sequence[Exchange], *, replays: bool
@@ -127,7 +133,7 @@ class Reach:
         keys = sessions_of(audience, session_key)
         if not keys or not message.strip():
             return []
-        with self._chats.of(keys, archive=False) as talk:
+        with self._chats.of(keys, before=True) as talk:
             ends = talk.replayed_from() if replays else talk.last_turns(len(window))
             if not any(ends.values()):
                 return []
@@ -155,22 +161,24 @@ class Reach:
         if hit.source != "sessions":
             text = _shown(prompt.unjudged(_clean(hit.text, kept)), hit, WIDTH)
             return Excerpt(hit.source, hit.id, Exchange(hit.at, "", text), hit.score) if text else None
-        asked, answer, name = _round(hit)
+        part = _round(hit)
         place = audience if not audience.is_owner else Audience(*(chat_of(hit.key) or (None, None)))
         turn = Exchange(
             hit.at,
             _speaker(hit.sender, place),
-            _clean(asked, kept),
-            None if answer is None else _clean(answer, kept),
+            _clean(part.asked, kept),
+            None if part.answer is None else _clean(part.answer, kept),
             sender=hit.sender,
             answer_checked=False,  # a tool may have given it
         )
         told = earlier.told(turn, place, self._settings, self._workspace_id)
-        said = _shown(told.user, hit, WIDTH)
-        reply = None if told.assistant is None else _shown(told.assistant, hit, WIDTH)
+        if {told.user, told.assistant} & {prompt.UNCHECKED, prompt.LEFT_OUT}:
+            return None
+        said = _shown(told.user, hit, WIDTH) if part.shows_asked else ""
+        reply = _shown(told.assistant, hit, WIDTH) if told.assistant and part.shows_answer else None
         if not (said or reply):
             return None
-        return Excerpt(hit.source, name, told._replace(user=said, assistant=reply), hit.score)
+        return Excerpt(hit.source, part.id, told._replace(user=said, assistant=reply), hit.score)
 
 
 def _is_being_answered(hit: Told) -> bool:
@@ -184,13 +192,32 @@ def _speaker(sender: str, place: Audience) -> str:
     return (names.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or names.USER
 
 
-def _round(hit: Told) -> tuple[str, str | None, str]:
-    """What was asked, the answer to it, and the id of the first of the two that is there: a hit is one or the other."""
+class _Round(NamedTuple):
+    """What was asked and the answer to it, which of the two an excerpt shows, and the id of the first that it shows."""
+
+    asked: str
+    answer: str | None
+    shows_asked: bool
+    shows_answer: bool
+    id: str
+
+
+def _round(hit: Told) -> _Round:
+    """The round of a hit, which is one of its two messages. The other is shown where the first asks: a question says
+    little without its answer, and a short answer little without its question."""
     if hit.role == "assistant":
-        before = hit.before[-1] if hit.before and hit.before[-1].role == "user" else None
-        return (before.text, hit.text, before.id) if before is not None else ("", hit.text, hit.id)
+        before = next((one for one in reversed(hit.before) if one.role == "user"), None)
+        if before is None:
+            return _Round("", hit.text, False, True, hit.id)
+        both = before is hit.before[-1] and len(hit.text) < SHORT and _asks(before.text)
+        return _Round(before.text, hit.text, both, True, before.id if both else hit.id)
     after = hit.after[0] if hit.after and hit.after[0].role == "assistant" else None
-    return hit.text, after.text if after is not None else None, hit.id
+    answers = after is not None and _asks(hit.text)
+    return _Round(hit.text, after.text if after else None, True, answers, hit.id)
+
+
+def _asks(text: str) -> bool:
+    return bool(cues.shape(text) & cues.QUESTION)
 
 
 def _clean(text: str, kept: Forgotten) -> str:
@@ -210,12 +237,14 @@ def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[T
     words = questions.weighted(questions.Question(message))
     known = index.statistics([*words, *(other for word in words for other in alike(word))])
     asked = bearing.message(message, words, {word: (word,) for word in query_words(message)}, known)
-    known_names = set(index.names)
+    called = set(index.names)
     found = []
     for hit in hits:
-        said, answer, _ = _round(hit)
-        held = (set(index_tokens(f"{said}\n{answer or ''}")) | known_names) & (words.keys() | asked.covers.keys())
-        if bearing.covers(asked, held) >= COVERS:
+        part = _round(hit)
+        text = "\n".join((part.asked if part.shows_asked else "", part.answer or "" if part.shows_answer else ""))
+        held = set(index_tokens(text)) & (words.keys() | asked.covers.keys()) - called
+        tells = sum(asked.worth.get(word, 0.0) for word in held if not is_light(word) and not is_part(word))
+        if tells >= TELLS * asked.most and bearing.covers(asked, held | called) >= COVERS:
             found.append(hit)
     return found
 
