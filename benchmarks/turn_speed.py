@@ -113,7 +113,9 @@ def measure(workspace: Path, rounds: int) -> dict[str, tuple[float, float, float
             ),
             "begin of a turn": beside(begin(ws), lambda: None, rounds, 10, floor=False),
             "a turn, both ends": beside(both(ws), lambda: None, rounds, 10, floor=False),
-            "begin in a long chat": beside(begin(ws, long_chat(workspace), CHATS), lambda: None, rounds, 10, floor=False),
+            "begin in a long chat": beside(
+                begin(ws, long_chat(workspace), CHATS), lambda: None, rounds, 10, floor=False
+            ),
         }
 
 

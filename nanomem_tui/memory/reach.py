@@ -17,7 +17,7 @@ from nanomem_tui.language.tokens import alike, index_tokens, is_light, is_part, 
 from nanomem_tui.memory import bearing, earlier, names, prompt, questions
 from nanomem_tui.memory.chat_passages import ChatPassages, without_blocks
 from nanomem_tui.memory.conversations import LONGEST, SOURCES, Conversations, Told
-from nanomem_tui.memory.groups import is_group
+from nanomem_tui.memory.groups import is_group, is_of_one
 from nanomem_tui.memory.matching import Matcher
 from nanomem_tui.memory.scopes import Audience, sessions_of
 from nanomem_tui.memory.working import Exchange, same_words
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Excerpts of one answer, where nobody says how many."""
+
+FAINT = 0.4
+"""What has no word of the query itself, but stands beside what has, is left out below that share of the best score."""
 
 MOST_TURNS = 3
 """Turns beyond the window that a block may hold."""
@@ -120,7 +123,9 @@ class Reach:
         elif keys:
             with self._chats.of(keys) as talk:
                 hits = talk.recall(query, 2 * limit + 1)
-        return self._excerpts((hit for hit in hits if not _is_being_answered(hit)), audience, limit)
+        least = FAINT * max((hit.score for hit in hits), default=0.0)
+        said = (hit for hit in hits if hit.score >= least or hit.parts["terms"])
+        return self._excerpts((hit for hit in said if not _is_being_answered(hit)), audience, limit)
 
     def beyond_window(
         self, message: str, audience: Audience, session_key: str, window: Sequence[Exchange], *, replays: bool
@@ -163,12 +168,14 @@ class Reach:
             return Excerpt(hit.source, hit.id, Exchange(hit.at, "", text), hit.score) if text else None
         part = _round(hit)
         place = audience if not audience.is_owner else Audience(*(chat_of(hit.key) or (None, None)))
+        # An agent may name no sender in a private chat: its id tells that one person writes there.
+        sender = hit.sender or (str(place.chat_id) if is_of_one(place.channel, place.chat_id) else "")
         turn = Exchange(
             hit.at,
-            _speaker(hit.sender, place),
+            _speaker(sender, place),
             _clean(part.asked, kept),
             None if part.answer is None else _clean(part.answer, kept),
-            sender=hit.sender,
+            sender=sender,
             answer_checked=False,  # a tool may have given it
         )
         told = earlier.told(turn, place, self._settings, self._workspace_id)
@@ -247,4 +254,3 @@ def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[T
         if tells >= TELLS * asked.most and bearing.covers(asked, held | called) >= COVERS:
             found.append(hit)
     return found
-

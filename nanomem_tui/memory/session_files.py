@@ -122,7 +122,7 @@ def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
     key = key_of(name, header)
     if name_to_key(name) == key or is_own_name(name, key):
         return True
-    return text_of((header or {}).get("key")) == lossy_name_to_key(name) and name.count("_") == 1
+    return key == lossy_name_to_key(name) and name.count("_") == 1
 
 
 def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: Layout) -> str:

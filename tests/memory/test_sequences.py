@@ -210,7 +210,9 @@ def chat(*lines: str, name: str = "a", sender: str = "") -> list[Passage]:
     """A chat of the user (`u:`) and the assistant (`a:`)."""
     roles = {"u": "user", "a": "assistant"}
     return [
-        Passage(f"{name}#{n}", line[3:], f"{name}\n0", roles[line[0]], "2023-05-08", name, sender if line[0] == "u" else "")
+        Passage(
+            f"{name}#{n}", line[3:], f"{name}\n0", roles[line[0]], "2023-05-08", name, sender if line[0] == "u" else ""
+        )
         for n, line in enumerate(lines)
     ]
 
