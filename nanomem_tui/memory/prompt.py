@@ -211,13 +211,14 @@ def excerpt_line(source: str, id: str, turn: Exchange) -> str:
     '- [session telegram:7#12, 2026-03-01] user: Which seat?\\n  assistant: Aisle.'
     """
     day = f", {turn.at[:10]}" if _DAY.fullmatch(turn.at[:10]) else ""
-    place = f"- [{PLACES[source]} {plain(id)[:PLACE_CHARS]}{day}]"
+    place = f"- [{PLACES[source]} {unjudged(id)[:PLACE_CHARS]}{day}]"
+    user, assistant = unjudged(turn.user), unjudged(turn.assistant or "")
     if source != "sessions":
-        return f"{place} {turn.user}"
+        return f"{place} {user}"
     name = names.named(turn.speaker, turn.sender, turn.user)
-    said = f" {name}{'' if turn.checked else UNJUDGED}: {turn.user}" if turn.user else ""
+    said = f" {name}{'' if turn.checked else UNJUDGED}: {user}" if user else ""
     mark = "" if turn.answer_checked else UNJUDGED
-    answer = f"assistant{mark}: {turn.assistant}" if turn.assistant else ""
+    answer = f"assistant{mark}: {assistant}" if assistant else ""
     return place + said + (f"\n  {answer}" if said and answer else f" {answer}" if answer else "")
 
 
