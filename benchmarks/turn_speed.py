@@ -4,7 +4,8 @@
 
 A use of an item, counted in RAM until the next checkpoint, beside `json.dumps` and `os.write` of its operation, in
 processor time; a durable change (it survives a power cut) beside a bare sqlite3 upsert with synchronous=FULL; the
-append of a message to a session of ours; the begin and the end of a turn. Ratios are of the medians of batches that
+append of a message to a session of ours; the begin and the end of a turn; the begin in a chat of 2,000 messages that
+grows by a round each time. Ratios are of the medians of batches that
 alternate; the JSON has the least of them, too.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
+from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.operations import Operation, new_operation
@@ -37,6 +39,8 @@ GOALS = {"update in RAM": 3.0, "explicit durable write": 2.0, "kept by a turn": 
 """Times of the floor; the append in milliseconds."""
 AT = "2026-03-01T10:00:00+00:00"
 SEED = 7
+CHATS = 5
+"""Chats in which turns are taken."""
 _CHANCE = random.Random(SEED)
 WORDS = ["".join(_CHANCE.choice(part) for part in ("bdfgklmnprst", "aeiou") * 3) for _ in range(4_000)]
 """Made words; a text takes the first ones more often, as a language does."""
@@ -109,6 +113,9 @@ def measure(workspace: Path, rounds: int) -> dict[str, tuple[float, float, float
             ),
             "begin of a turn": beside(begin(ws), lambda: None, rounds, 10, floor=False),
             "a turn, both ends": beside(both(ws), lambda: None, rounds, 10, floor=False),
+            "begin in a long chat": beside(
+                begin(ws, long_chat(workspace), CHATS), lambda: None, rounds, 10, floor=False
+            ),
         }
 
 
@@ -200,10 +207,34 @@ def append_to_session(folder: Path) -> Callable[[], object]:
     return ours
 
 
-def begin(ws: Workspace) -> Callable[[], object]:
-    """The block for a message."""
-    number = iter(range(10_000_000))
-    return lambda: ws.engine.begin_turn(turn_input(message(next(number))))
+def begin(ws: Workspace, grow: Callable[[], object] = lambda: None, step: int = 1) -> Callable[[], object]:
+    """The block for a message; `grow`: what comes before each, `step`: to the next, `CHATS` for those of one chat."""
+    number = iter(range(0, 10_000_000, step))
+
+    def ours() -> None:
+        grow()
+        ws.engine.begin_turn(turn_input(message(next(number))))
+
+    return ours
+
+
+def long_chat(workspace: Path, count: int = 2_000) -> Callable[[], object]:
+    """A session of that many messages, which the agent appends a round to with each call."""
+    folder = workspace / "sessions"
+    folder.mkdir()
+    key = str(message(0)["session_key"])
+    head = {"_type": "metadata", "key": key, "metadata": {}, "created_at": AT[:19], "updated_at": AT[:19]}
+    path = folder / key_to_name(key)
+    path.write_text(json.dumps(head) + "\n")
+
+    def grow() -> None:
+        said = ({"role": role, "content": " ".join(words(30)), "timestamp": AT[:19]} for role in ("user", "assistant"))
+        with path.open("a") as file:
+            file.writelines(json.dumps(one) + "\n" for one in said)
+
+    for _ in range(count // 2):
+        grow()
+    return grow
 
 
 def both(ws: Workspace) -> Callable[[], object]:
@@ -220,7 +251,7 @@ def both(ws: Workspace) -> Callable[[], object]:
 def message(number: int) -> dict[str, object]:
     """What a person says."""
     text = f"where is the {' '.join(words(3))}?"
-    return {"session_key": f"telegram:{number % 5}", "sender_id": "ana", "text": text}
+    return {"session_key": f"telegram:{number % CHATS}", "sender_id": "ana", "text": text}
 
 
 if __name__ == "__main__":

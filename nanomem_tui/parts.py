@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
+    from nanomem_tui.memory.reach import Reach
     from nanomem_tui.memory.recall import Recall
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.memory.transfer.service import Transfer
@@ -326,6 +327,16 @@ class Parts(CurationParts):
         return Conversations(self.sessions, self.history, self.notes, vectors)
 
     @cached_property
+    def reach(self) -> Reach:
+        """What a model is told of conversations, archive and notes, by who asks."""
+        from nanomem_tui.memory.chat_passages import ChatPassages
+        from nanomem_tui.memory.reach import Reach
+        from nanomem_tui.store import forgotten
+
+        chats = ChatPassages(self.sessions, self.history, self.paths)
+        return Reach(lambda: self.conversations, chats, self.settings, self.id, lambda: forgotten.load(self.paths))
+
+    @cached_property
     def passage_vectors(self) -> PassageVectors:
         """The vectors of what was said and noted; no endpoint is sent whole conversations."""
         from nanomem_tui.vectors.collection import PassageVectors
@@ -380,7 +391,7 @@ class Parts(CurationParts):
         def compact(key: str) -> object:
             return self.sessions.compact_full(key, self.settings)
 
-        return Engine(self.store, self.settings, self.recall, self.keep, self.traces, compact)
+        return Engine(self.store, self.settings, self.recall, self.keep, self.traces, compact, lambda: self.reach)
 
     @cached_property
     def dream(self) -> Dreams:

@@ -48,6 +48,7 @@ QUICK = {
     "service_speed": ["--n", "2000", "--rounds", "60"],
     "store_speed": ["--n", "5000", "--rounds", "2"],
     "tiers": ["--n", "5000", "--rounds", "50"],
+    "transcripts": ["--quick"],
     "triage": ["--n", "5000"],
     "turn_speed": ["--items", "1000", "--rounds", "10"],
     "vectors": ["--quick"],

@@ -225,7 +225,7 @@ def _saved(ws: Workspace) -> Path:
 
 def _body(shown: Begun) -> dict[str, Any]:
     body = shown.to_json()
-    names = ("hits", "related", "lessons", "working", "pending", "cut", "block", "chars", "budget")
+    names = ("hits", "related", "lessons", "working", "older", "pending", "cut", "block", "chars", "budget")
     named = {name: body[name] for name in names}
     problem: dict[str, Any] = {"problem": shown.problem} if shown.problem else {}
     problem |= {"note": shown.found.note} if shown.found is not None and shown.found.note else {}
@@ -253,6 +253,9 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     if shown.related:
         lines += ["", "Related facts:"]
         lines += [f"  {hit.parts['distance']:.2f}  {secrets.mask(hit.item.text)}" for hit in shown.related]
+    if shown.older:
+        told = (line for excerpt in shown.older for line in excerpt.line.split("\n"))
+        lines += ["", "Earlier in this conversation:", *(f"  {line}" for line in told)]
     if shown.lessons:
         told = (f"{lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)
         lines += ["", "Lessons:", *(f"  {line}" for line in map(secrets.mask, told))]

@@ -20,6 +20,7 @@ from nanomem_tui.cli.state import State
 from nanomem_tui.cli.turns import list_turns, show_turn
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.turn_values import TurnInput
     from nanomem_tui.workspace import Workspace
 
 _LIKE = '{"session_key": …, "text": …}'
@@ -48,7 +49,7 @@ def begin(state: State) -> None:
     too long to be read whole.
 
     Fields: session_key or channel and chat_id; text; sender_id, message_id, speaker, media, at,
-    reply_to {text, message_id, participant}; leave_out ["notes", "turns", "pending"] of the block.
+    reply_to {text, message_id, participant}; leave_out ["notes", "turns", "older", "pending"] of the block.
 
     \b
     Example:
@@ -193,12 +194,24 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
         limit, max_chars = (_number(body, name) for name in ("limit", "max_chars"))
         if body.get("domain") or body.get("category"):
             return _facts(ws, body, limit)
-        return ws.engine.preview(turn_input(body), limit=limit, max_chars=max_chars).to_json()
+        given = turn_input(body)
+        shown = ws.engine.preview(given, limit=limit, max_chars=max_chars).to_json()
+        return shown | _excerpts(ws, given)
     if do == "flush":
         return dict(ws.flush()._asdict())
     if do == "stop":
         return {"stopped": True}
     raise errors.BadInput(f"unknown request `{do}`", "do", "one of begin, end, turn, recall, flush, stop")
+
+
+def _excerpts(ws: Workspace, given: TurnInput) -> dict[str, Any]:
+    """What was said and noted, as far as the chat may be told of it; why not, where it cannot be read."""
+    try:
+        found = ws.reach.search(given.text, given.audience, given.session_key)
+    except errors.NanomemError as error:
+        problems = [*given.problems, f"conversations were not searched: {error.line()}"]
+        return {"excerpts": [], "problems": problems}
+    return {"excerpts": [excerpt.to_json() for excerpt in found]}
 
 
 def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, Any]:

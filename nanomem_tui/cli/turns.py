@@ -11,6 +11,7 @@ from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.given import Given
@@ -103,6 +104,7 @@ def _lines(turn: Injected, given: Sequence[Given]) -> list[str]:
         ("began", words.when(turn.at)),
         ("ended", ended or "not yet, or never"),
         ("block", words.counted(turn.chars, "character")),
+        ("earlier turns", ", ".join(map(one_line, turn.older))),
     ]
     lines = output.fields([pair for pair in told if pair[1]])
     if not given:

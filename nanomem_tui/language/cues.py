@@ -107,6 +107,16 @@ def only_greets(text: str) -> bool:
     return len(text) <= LONGEST_GREETING and _pattern("greets").fullmatch(text) is not None
 
 
+def called(text: str) -> list[str]:
+    """The names by which a text addresses somebody, as they are written: `Ana` of "Thanks, Ana!"."""
+    return [name for one in _pattern("called").finditer(text) for name in one.groups() if name]
+
+
+def introduced(text: str) -> list[str]:
+    """The names that a speaker says are their own: `Ana` of "my name is Ana"."""
+    return _pattern("introduced").findall(text)
+
+
 def is_of_people(text: str) -> bool:
     """Whether a text speaks of who wrote it, or of somebody whom it does not name: `my`, `she`."""
     return is_of_oneself(text) or _pattern("of_others").search(text) is not None

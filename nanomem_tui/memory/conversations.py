@@ -66,7 +66,8 @@ class Told(NamedTuple):
     archive entry: where it came from, or "") or the name of the note; `number` is the message, the cursor or the line.
 
     `at` as the source tells it. `parts` are what the score is the sum of, and `terms`, the words that it holds.
-    `place` begins with the cursor and the line of an archive entry, which tell two of one cursor apart.
+    `place` begins with the cursor and the line of an archive entry, which tell two of one cursor apart. `sender`: who
+    wrote a message, or the one before an answer, by the id that the transcript has.
     """
 
     source: str
@@ -81,6 +82,7 @@ class Told(NamedTuple):
     before: tuple[Neighbour, ...]
     after: tuple[Neighbour, ...]
     place: str
+    sender: str = ""
 
 
 class Recalled(NamedTuple):
@@ -217,8 +219,8 @@ class Conversations:
             nearest, unknown = self._nearest(shelf.index, stop)
             waiting += unknown
             best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest, timed, keep)
-            found = _distinct(source, best, without, limit)
-            hits += [_told(source, hit) for hit in shelf.index.explained(query, found)]
+            found = distinct(source, best, without, limit)
+            hits += [as_told(source, hit) for hit in shelf.index.explained(query, found)]
         if keep is not None and not query.strip():
             hits.sort(key=lambda told: told.at, reverse=True)
         else:
@@ -280,7 +282,7 @@ class Conversations:
             name = _CHAT + info.key
             passages = shelf.known(name, chat.state)
             if passages is None:
-                passages = _said_in(info.key, 0, chat.said(), name)
+                passages = said_in(info.key, 0, chat.said(), name)
             taken = room.take(passages)
             unread += not taken
             if not shelf.put(name, chat.state, taken, stop):
@@ -296,7 +298,7 @@ class Conversations:
             key, first, messages = self._sessions.end_of(file, MOST_BYTES)
         except NanomemError:
             return []
-        return [] if key.startswith(_DREAMS) else _said_in(key, first, messages, str(file.path))
+        return [] if key.startswith(_DREAMS) else said_in(key, first, messages, str(file.path))
 
     def _renew_history(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
         entries = self._history.in_order()
@@ -309,7 +311,7 @@ class Conversations:
             for key, group in by_key.items()
             for entry, sitting in zip(group, _sittings(entry.timestamp for entry in group), strict=True)
         }
-        passages = [passage for entry in entries for passage in _entry_passages(entry, sitting_of[id(entry)])]
+        passages = [passage for entry in entries for passage in entry_passages(entry, sitting_of[id(entry)])]
         taken = room.take(passages)
         shelf.put("", None, taken, stop)
         shelf.tidy()
@@ -348,7 +350,7 @@ class Conversations:
         ]
 
 
-def _distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
+def distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
     """The first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
     hits: dict[str, PassageHit] = {}
     for hit in found:
@@ -358,7 +360,7 @@ def _distinct(source: str, found: Iterable[PassageHit], without: Collection[str]
     return list(hits.values())
 
 
-def _entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
+def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     """The lines of an archive entry, each a passage: an entry sums up a whole conversation."""
     return [
         Passage(f"{entry.cursor}:{entry.line}:{number}", text[:LONGEST], session, "", entry.timestamp)
@@ -367,10 +369,17 @@ def _entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     ]
 
 
-def _said_in(key: str, first: int, messages: Iterable[Message], place: str) -> list[Passage]:
-    """The passages of a transcript, whose first message has that index; `place` tells it from every other one."""
+def said_in(
+    key: str, first: int, messages: Iterable[Message], place: str, behind: Passage | None = None
+) -> list[Passage]:
+    """The passages of a transcript, whose first message has that index; `place` tells it from every other one.
+    `behind`: the passage that they follow."""
     said = [message for message in messages if _is_said(message)]
-    sittings = _sittings(message.timestamp for message in said)
+    times = [message.timestamp for message in said]
+    sittings = _sittings(times)
+    if behind is not None:
+        sat = int(behind.session.rpartition("\n")[2])
+        sittings = [sat + number for number in _sittings([behind.at, *times])[1:]]
     return [
         Passage(
             f"{key}#{first + message.index}",
@@ -378,9 +387,17 @@ def _said_in(key: str, first: int, messages: Iterable[Message], place: str) -> l
             f"{place}\n{sitting}",
             message.role,
             message.timestamp,
+            place,
+            sender_of(message),
         )
         for message, sitting in zip(said, sittings, strict=True)
     ]
+
+
+def sender_of(message: Message) -> str:
+    """Who wrote a message, where the transcript tells."""
+    sender = message.raw.get("sender_id")
+    return sender if isinstance(sender, str) else ""
 
 
 def _is_said(message: Message) -> bool:
@@ -403,7 +420,8 @@ def _sittings(times: Iterable[str]) -> list[int]:
     return numbers
 
 
-def _told(source: str, hit: PassageHit) -> Told:
+def as_told(source: str, hit: PassageHit) -> Told:
+    """A passage of a source that was found, with its words and neighbours."""
     key, number = _named(source, hit.passage)
     return Told(
         source=source,
@@ -418,6 +436,7 @@ def _told(source: str, hit: PassageHit) -> Told:
         before=tuple(_neighbour(source, passage) for passage in hit.before),
         after=tuple(_neighbour(source, passage) for passage in hit.after),
         place=hit.passage.key,
+        sender=hit.passage.sender or next((one.sender for one in reversed(hit.before) if one.sender), ""),
     )
 
 

@@ -34,7 +34,8 @@ class Injected(NamedTuple):
     `ended_at` is empty while the turn is open, and for one that was declined, at `declined_at`; `saved` and `learned`
     are the ids that came of it, `held` those that it only put into the inbox. `related`: which of the items are there
     because they are near in meaning. Times are UTC ISO; `said_on` is the day where it was said,
-    `echoes` whether the answer repeats what a tool gave.
+    `echoes` whether the answer repeats what a tool gave, `older` which turns beyond the window the block held, by the
+    session key and the number of their message.
     """
 
     turn: str
@@ -57,6 +58,7 @@ class Injected(NamedTuple):
     related: tuple[str, ...] = ()
     said_on: str = ""
     echoes: bool = False
+    older: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -189,7 +191,7 @@ def logged_words(text: str) -> str:
 
 def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """The known fields of a line in their types; others and wrong ones are left out."""
-    lists = {"items", "lessons", "saved", "learned", "held", "related"}
+    lists = {"items", "lessons", "saved", "learned", "held", "related", "older"}
     found: dict[str, Any] = {}
     for name in Injected._fields:
         given = value.get(name)

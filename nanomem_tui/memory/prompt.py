@@ -30,6 +30,8 @@ FRAME = len(OPENING) + len(CLOSING)
 """Characters that the fence and the head take."""
 SHARES = {"lessons": 0.27, "notes": 0.2, "turns": 0.4, "pending": 0.13}
 """What each part beside the memory may take of its budget (`recall_context_chars`)."""
+OLDER = 0.25
+"""What turns beyond the window may take of that budget, of what the other parts leave."""
 RELATED = 0.3
 """What facts near in meaning may take of the budget of the memory (`recall_max_prompt_chars`)."""
 TURN_CHARS = 220
@@ -39,9 +41,27 @@ UNCHECKED = "(left out: nobody who may teach has accepted it)"
 UNJUDGED = " (not checked)"
 """What stands behind the name of who said what would wait for a person."""
 
+PLACES = {"sessions": "session", "history": "archive", "notes": "note"}
+"""What a place is called where something was said or noted."""
+PLACE_CHARS = 120
+"""Characters of the name by which an excerpt is found again."""
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _KIND = re.compile(r"[a-z_]{1,20}")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 T = TypeVar("T")
+
+
+class Excerpts(NamedTuple):
+    """Lines of what was said or noted (`excerpt_line`), best first; under which title they stand, and the most that
+    they take of the budget of what stands beside the memory: of what the other parts leave."""
+
+    lines: Sequence[str] = ()
+    title: str = "Earlier in this conversation"
+    share: float = OLDER
+
+
+NO_EXCERPTS = Excerpts()
 
 
 class Block(NamedTuple):
@@ -53,6 +73,7 @@ class Block(NamedTuple):
     left_out: tuple[Item, ...] = ()
     related: tuple[Item, ...] = ()
     memory_chars: int = 0
+    excerpts: tuple[str, ...] = ()
 
     @property
     def context_chars(self) -> int:
@@ -70,13 +91,14 @@ def render(
     max_chars: int,
     context_chars: int = 3600,
     related: Sequence[Item] = (),
+    excerpts: Excerpts = NO_EXCERPTS,
     zone: tzinfo | None = None,
 ) -> Block:
     """The block for these, best first (turns oldest first); empty when there is nothing to tell.
 
     Items and `related` (facts that are near in meaning, and not among the items) take `max_chars` characters with
-    their frame, the rest takes `context_chars`; without items that pays for the frame. `notes` is MEMORY.md, `zone` the
-    agent's.
+    their frame, the rest takes `context_chars`; without items that pays for the frame. `notes` is MEMORY.md, `excerpts`
+    are of turns beyond the window, `zone` is the agent's.
     """
 
     def line(item: Item) -> str:
@@ -102,12 +124,16 @@ def render(
     parts.append(_part(titles[0], lines[::-1]))
     _, lines = _fill(pending, lambda text: f"- {unjudged(text)}", share("pending", titles[1]))
     parts.append(_part(titles[1], lines))
+    left = min(room - len("".join(parts)), int(room * excerpts.share)) - _heading(excerpts.title)
+    told, lines = _fill(excerpts.lines, lambda text: text, left)
+    parts.insert(2, _part(excerpts.title, lines))
     context = "".join(parts)
     if not memory and not context:
         return Block("", left_out=tuple(items))
     left_out = tuple(item for item in items if item not in kept)
     text = f"{OPENING}{memory}{context}{CLOSING}"
-    return Block(text, tuple(kept), tuple(taught), left_out, tuple(near), FRAME + len(memory) if memory else 0)
+    chars = FRAME + len(memory) if memory else 0
+    return Block(text, tuple(kept), tuple(taught), left_out, tuple(near), chars, tuple(told))
 
 
 def item_line(item: Item, zone: tzinfo | None = None) -> str:
@@ -176,6 +202,24 @@ def _turn_line(turn: Exchange) -> str:
     said = f"- {name}{'' if turn.checked else UNJUDGED}: {_short(turn.user)}"
     mark = "" if turn.answer_checked else UNJUDGED
     return said if not turn.assistant else f"{said}\n  assistant{mark}: {_short(turn.assistant)}"
+
+
+def excerpt_line(source: str, id: str, turn: Exchange) -> str:
+    """One excerpt of what was said or noted, as a model is given it: its place, its day, who said it, and the answer.
+
+    >>> excerpt_line("sessions", "telegram:7#12", Exchange("2026-03-01T10:00:00", "user", "Which seat?", "Aisle."))
+    '- [session telegram:7#12, 2026-03-01] user: Which seat?\\n  assistant: Aisle.'
+    """
+    day = f", {turn.at[:10]}" if _DAY.fullmatch(turn.at[:10]) else ""
+    place = f"- [{PLACES[source]} {unjudged(id)[:PLACE_CHARS]}{day}]"
+    user, assistant = unjudged(turn.user), unjudged(turn.assistant or "")
+    if source != "sessions":
+        return f"{place} {user}"
+    name = names.named(turn.speaker, turn.sender, turn.user)
+    said = f" {name}{'' if turn.checked else UNJUDGED}: {user}" if user else ""
+    mark = "" if turn.answer_checked else UNJUDGED
+    answer = f"assistant{mark}: {assistant}" if assistant else ""
+    return place + said + (f"\n  {answer}" if said and answer else f" {answer}" if answer else "")
 
 
 def _short(text: str) -> str:

@@ -159,6 +159,29 @@ def layers(
     return layer
 
 
+def sessions_of(audience: Audience, session_key: str = "") -> frozenset[str] | None:
+    """The keys of the sessions whose words an audience may be told; None: of all, for the owner.
+
+    They are those of its chat: the chat's own and, where `session_key` is one within it, that too. In a channel whose
+    sessions the agent names freely it is that one alone. Who asks without a chat is told of none, and what the agent
+    keeps of several chats in one session only the owner is told.
+
+    >>> sorted(sessions_of(Audience("telegram", "-100", "7"), "telegram:-100:topic:42"))
+    ['telegram:-100', 'telegram:-100:topic:42']
+    """
+    if audience.is_owner:
+        return None
+    if not audience.channel or not audience.chat_id:
+        return frozenset()
+    chat = f"{audience.channel}:{audience.chat_id}"
+    keys = {chat}
+    if session_key.startswith(f"{chat}:"):
+        keys.add(session_key)
+    elif audience.channel in LOCAL_CHANNELS and session_key.startswith(f"{audience.channel}:"):
+        keys = {session_key}
+    return frozenset(keys - SHARED_SESSIONS)
+
+
 def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
     """The layer of one item; `layers` is the same for many."""
     return layers(audience, scope, with_global=with_global)(item)

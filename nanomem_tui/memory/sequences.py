@@ -19,8 +19,9 @@ from typing import NamedTuple
 from nanomem_tui.language import cues
 from nanomem_tui.language.tokens import is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory import fusion
+from nanomem_tui.memory.addressed import Addressed
 from nanomem_tui.memory.questions import halves
-from nanomem_tui.store.word_index import Vocabulary, WordIndex, nearest, without_common
+from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, nearest, without_common
 
 AFTER, AFTER_2 = 0.5, 0.2
 BEFORE, BEFORE_2 = 0.3, 0.2
@@ -40,6 +41,10 @@ SUBJECT, SUBJECT_FLAT = 0.7, 0.3
 
 SESSION = 0.3
 """The weight of the share of the question that the whole session covers."""
+
+ROUND = 0.7
+"""The weight of the share of the question that a round covers, what was asked and its answer: where the answer is long,
+one says half of what the other leaves out."""
 
 WHEN = 0.4
 """What a passage gains for a time that it tells, when the question waits for one."""
@@ -73,10 +78,15 @@ FAR = 0.9
 """Cosine distance from which on a passage is not near: a turn says less than a fact, and its neighbours say more."""
 
 MOST_MEANINGS = 10_000
+MOST_KINDS = 64
+"""Kinds of questions of which the share of each passage is kept."""
 
 SHORT = 60
 """Words of a passage up to which all of what neighbours give counts, and its length speaks for it: a long answer has
 something of every question."""
+
+USER = "user"
+"""The speaker who begins a round, where speakers are roles."""
 
 AROUND = 2
 """Neighbours on each side of a passage that a hit names: those that give and get."""
@@ -96,13 +106,19 @@ class Timed(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """One passage of an ordered source: its key, text, session, speaker, and time (ISO, empty: unknown)."""
+    """One passage of an ordered source: its key, text, session, speaker, and time (ISO, empty: unknown).
+
+    `chat`: what its session is a part of, where speakers are roles: who is meant by a role is known of one chat.
+    `sender`: who of them it is, by the id that the source has, empty where it tells none.
+    """
 
     key: str
     text: str
     session: str = ""
     speaker: str = ""
     at: str = ""
+    chat: str = ""
+    sender: str = ""
 
 
 class PassageHit(NamedTuple):
@@ -116,7 +132,7 @@ class PassageHit(NamedTuple):
     passage: Passage
     score: float
     words: float
-    near: float
+    near: float  # its round too
     session: float
     length: float
     place: int = -1
@@ -139,22 +155,25 @@ class PassageHit(NamedTuple):
 
 class _Scores(NamedTuple):
     """By place: the score of its own words, of its own meaning, of both with its neighbours, and in all; by session its
-    bonus; by place what it gets for its time."""
+    bonus, by round that; by place what it gets for its time."""
 
     own: dict[int, float]
     meant: dict[int, float]
     base: dict[int, float]
     whole: dict[int, float]
     bonus: list[float]
+    rounds: dict[int, float]
     timed: Mapping[int, float] = MappingProxyType({})
 
 
 class _Asked(NamedTuple):
-    """A question as the index takes it: groups of equally meant words with their weight, and who is spoken of."""
+    """A question as the index takes it: groups of equally meant words with their weight, those of names that speakers
+    of some chats have, and the numbers of the speakers who are spoken of."""
 
     groups: list[dict[str, float]]
+    names: list[tuple[dict[str, float], frozenset[int]]]
     scale: float
-    subject: int
+    subject: frozenset[int]
     waits: cues.Waits
 
 
@@ -175,16 +194,22 @@ class OrderedRecall:
         self._worth: list[float] = []
         self._room: list[float] = []
         self._session_of: list[int] = []
+        self._round_of: list[int] = []
+        self._long_rounds: set[int] = set()
+        self._chat_of: list[int] = []
+        self._chats: dict[str, int] = {}
+        self._addressed = Addressed()
         self._speaker_of: list[int] = []
         self._places: list[list[int]] = []
         self._days: list[date | None] = []
         self._sessions: dict[str, int] = {}
-        self._speakers: dict[str, int] = {}
+        self._speakers: dict[tuple[str, str, str], int] = {}
+        self._with_role: dict[str, frozenset[int]] = {}
         self._names: dict[str, int] = {}
         self._named: re.Pattern[str] | None = None
         self._words = Vocabulary()
         self._meanings: dict[str, dict[str, float]] = {}
-        self._kinds: dict[tuple[bool, int], tuple[list[float], list[float]]] = {}
+        self._kinds: dict[tuple[bool, frozenset[int]], tuple[list[float], list[float]]] = {}
         for passage in passages:
             self.add(passage)
 
@@ -196,6 +221,15 @@ class OrderedRecall:
         """All of them by place, those that are forgotten too."""
         return self._passages
 
+    @property
+    def names(self) -> list[str]:
+        """The names that speakers are known by, as words of the index: those of passages, and what others call them."""
+        return [*self._names, *self._addressed.known()]
+
+    def statistics(self, words: Iterable[str]) -> Statistics:
+        """What is known of the passages as a whole, and of these words in them."""
+        return self._index.statistics(words)
+
     def add(self, passage: Passage) -> None:
         """Add a passage behind the others of its session."""
         place = len(self._passages)
@@ -204,6 +238,7 @@ class OrderedRecall:
         if session == len(self._places):
             self._places.append([])
             self._days.append(_day(passage.at))
+            self._chat_of.append(self._chats.setdefault(passage.chat, len(self._chats)))
         before = self._places[session][-1] if self._places[session] else -1
         self._places[session].append(place)
         if before >= 0:
@@ -212,13 +247,25 @@ class OrderedRecall:
         self._next.append(-1)
         self._passages.append(passage)
         self._session_of.append(session)
-        self._speaker_of.append(self._speaker(passage.speaker))
+        speaker = self._speaker(passage)
+        self._speaker_of.append(speaker)
+        if passage.chat:
+            other = self._speaker_of[before] if before >= 0 else -1
+            self._addressed.add(self._chat_of[session], speaker, other if other != speaker else -1, passage.text)
         self._shapes.append(cues.shape(passage.text))
         row = str(place)
         self._words.add(self._index.put(row, passage.text, 0))
         length = max(1, self._index.length(row))
         self._worth.append(LENGTH * math.log1p(min(length, SHORT)))
         self._room.append(min(1.0, SHORT / length))
+        self._round_of.append(place if before < 0 or self._asks(before, place) else self._round_of[before])
+        if length > SHORT:
+            self._long_rounds.add(self._round_of[place])
+
+    def _asks(self, before: int, place: int) -> bool:
+        """Whether a passage begins a round: the user speaks again. Where speakers have names each is one of its own."""
+        speaker = self._passages[place].speaker
+        return speaker not in self._roles or (speaker == USER and self._passages[before].speaker != USER)
 
     def forget(self, session: str) -> None:
         """Find nothing of a session any more; a passage that is added to it later begins it anew.
@@ -229,9 +276,14 @@ class OrderedRecall:
         if number is not None:
             self._forgotten.add(number)
 
-    def _speaker(self, name: str) -> int:
-        number = self._speakers.setdefault(name, len(self._speakers))
-        self._named = None if number == len(self._speakers) - 1 else self._named
+    def _speaker(self, passage: Passage) -> int:
+        """The number of who speaks; a role and its sender are somebody else in each chat."""
+        name = passage.speaker
+        key = (name, passage.chat, passage.sender) if name in self._roles else (name, "", "")
+        number = self._speakers.setdefault(key, len(self._speakers))
+        if number == len(self._speakers) - 1:
+            self._named = None
+            self._with_role[name] = self._with_role.get(name, frozenset()) | {number}
         if name and name not in self._roles:
             for word in tokens(name):
                 self._names.setdefault(word, number)
@@ -250,8 +302,8 @@ class OrderedRecall:
         `nearest`: what else is near, by meaning. `time`: the time that it names. `keep`: only these are found; all of
         them, the newest first, where the question has no word."""
         asked = self._asked(query, time)
-        if speaker and speaker in self._speakers:
-            asked = asked._replace(subject=self._speakers[speaker])
+        if speaker in self._with_role:
+            asked = asked._replace(subject=self._with_role[speaker])
         if keep is not None and not query.strip():
             return self._newest(keep, limit)
         scores = self._score(asked, self._meant(query, nearest), time)
@@ -261,7 +313,8 @@ class OrderedRecall:
 
     def _hit(self, place: int, scores: _Scores, *, by_meaning: bool) -> PassageHit:
         words, meant = scores.own.get(place, 0.0), scores.meant.get(place, 0.0)
-        near, session = scores.base[place] - words - meant, scores.bonus[self._session_of[place]]
+        near = scores.base[place] - words - meant + scores.rounds.get(self._round_of[place], 0.0)
+        session = scores.bonus[self._session_of[place]]
         score, worth, vector = scores.whole[place], self._worth[place], meant if by_meaning else None
         time = scores.timed.get(place)
         return PassageHit(self._passages[place], score, words, near, session, worth, place, vector=vector, time=time)
@@ -299,14 +352,14 @@ class OrderedRecall:
 
     def sessions(self, query: str, limit: int = 10, nearest: Nearest | None = None) -> list[tuple[str, float]]:
         """The best sessions for a question with their scores, best first: by their two best passages."""
-        _, _, _, scores, bonus, _ = self._score(self._asked(query), self._meant(query, nearest))
+        scores = self._score(self._asked(query), self._meant(query, nearest))
         found: dict[int, list[float]] = {}
-        for place, score in scores.items():
+        for place, score in scores.whole.items():
             found.setdefault(self._session_of[place], []).append(score)
         names = {number: name for name, number in self._sessions.items()}
         ranked = sorted(
             (
-                (sum(heapq.nlargest(2, values)) / 2 + bonus[session], names[session])
+                (sum(heapq.nlargest(2, values)) / 2 + scores.bonus[session], names[session])
                 for session, values in found.items()
             ),
             reverse=True,
@@ -327,18 +380,25 @@ class OrderedRecall:
             weighted = without_common(weighted, len(self), self._index.rows_with)
         words = {self._name_meant(word): weight for word, weight in weighted.items()}
         named = {self._names[word] for word in words if word in self._names}
-        subject = next(iter(named)) if len(named) == 1 else -1
-        groups = [self._meaning(word, weight) for word, weight in words.items() if word not in self._names]
+        called = {word: of for word in words if word not in self._names and (of := self._addressed.speakers(word))}
+        subject = frozenset(named if len(named) == 1 else ()) | _alone(called.values())
+        names = [(self._meaning(word, words[word]), frozenset(of)) for word, of in called.items()]
+        groups = [
+            self._meaning(word, weight)
+            for word, weight in words.items()
+            if word not in self._names and word not in called
+        ]
         if not any(self._index.has(word) for group in groups for word in group):
-            groups += [self._meaning(word, 1.0) for word in words if word in self._names]
+            groups += [self._meaning(word, 1.0) for word in words if word in self._names or word in called]
+            names = []
         total = sum(next(iter(group.values())) for group in groups)
-        return _Asked(groups, 1 / total if total else 1.0, subject, cues.waits_for(query))
+        return _Asked(groups, names, 1 / total if total else 1.0, subject, cues.waits_for(query))
 
     def _name_meant(self, word: str) -> str:
         """The name of a speaker that a word was meant to be, when no passage holds the word itself; else the word."""
         if word in self._names or self._index.has(word):
             return word
-        return nearest(word, list(self._names), lambda _: 1) or word
+        return nearest(word, self.names, lambda _: 1) or word
 
     def _meaning(self, word: str, share: float) -> dict[str, float]:
         """The words that a word of a question stands for, itself or what it was meant to be first, with weights."""
@@ -366,7 +426,7 @@ class OrderedRecall:
         if nearest is None:
             return {}
         if self._named is None:
-            names = "|".join(re.escape(name) for name in self._speakers if name and name not in self._roles)
+            names = "|".join(re.escape(name) for name, _, _ in self._speakers if name and name not in self._roles)
             self._named = re.compile(rf"\b(?:{names or '(?!)'})\b(?:['’]s)?")
         text = " ".join(self._named.sub(" ", query).split())
         near = fusion.shares(nearest(text or query, NEAREST), FAR)
@@ -378,12 +438,18 @@ class OrderedRecall:
         """The scores of all passages that share a word with the question, are near it, or beside one that is."""
         own: dict[int, float] = {}
         bonus = [0.0] * len(self._places)
+        rounds: dict[int, float] = {}
         index, session_at = self._index, self._session_of.__getitem__
         for group in asked.groups:
-            held = set(map(session_at, index.add_scores(group, asked.scale, own)))
-            weight = SESSION * asked.scale * next(iter(group.values()))
-            for session in held:
-                bonus[session] += weight
+            places = list(index.add_scores(group, asked.scale, own))
+            share = asked.scale * next(iter(group.values()))
+            for session in set(map(session_at, places)):
+                bonus[session] += SESSION * share
+            if self._long_rounds:
+                for number in self._long_rounds.intersection(map(self._round_of.__getitem__, places)):
+                    rounds[number] = rounds.get(number, 0.0) + ROUND * share
+        for group, chats in asked.names:
+            self._add_of_others(group, chats, asked.scale, own)
         if self._forgotten:
             own = {place: score for place, score in own.items() if session_at(place) not in self._forgotten}
         meant: dict[int, float] = {}
@@ -397,13 +463,24 @@ class OrderedRecall:
         if asked.waits.months:
             self._add_dated(asked.waits, base, bonus)
         if time is None:
-            return _Scores(own, meant, base, self._weigh(base, asked, bonus), bonus)
+            return _Scores(own, meant, base, self._weigh(base, asked, bonus, rounds), bonus, rounds)
         of_time = [place for place in self._there() if time.fits(self._passages[place])]
         base = {**dict.fromkeys(of_time, 0.0), **base}
-        whole = self._weigh(base, asked, bonus)
+        whole = self._weigh(base, asked, bonus, rounds)
         worth = (ONLY_TIMED if time.only else TIMED) * max(whole.values(), default=0.0)
         whole |= {place: whole[place] + worth for place in of_time}
-        return _Scores(own, meant, base, whole, bonus, dict.fromkeys(of_time, worth))
+        return _Scores(own, meant, base, whole, bonus, rounds, dict.fromkeys(of_time, worth))
+
+    def _add_of_others(
+        self, group: Mapping[str, float], chats: Collection[int], scale: float, own: dict[int, float]
+    ) -> None:
+        """Add what passages get for a name where it is that of no speaker: there it is a word like any other. What is
+        said to somebody holds their name, and tells nothing of them."""
+        found: dict[int, float] = {}
+        self._index.add_scores(group, scale, found)
+        for place, score in found.items():
+            if self._chat_of[self._session_of[place]] not in chats:
+                own[place] = own.get(place, 0.0) + score
 
     def _add_dated(self, waits: cues.Waits, base: dict[int, float], bonus: list[float]) -> None:
         """Raise the sessions of the days that the question names; their passages may be what is asked, without a word
@@ -438,24 +515,40 @@ class OrderedRecall:
                     base[near] = get(near, 0.0) + room[near] * BEFORE_2 * score
         return base
 
-    def _weigh(self, base: Mapping[int, float], asked: _Asked, bonus: list[float]) -> dict[int, float]:
+    def _weigh(
+        self, base: Mapping[int, float], asked: _Asked, bonus: list[float], rounds: Mapping[int, float]
+    ) -> dict[int, float]:
         times, more = self._tables(asked.waits.time, asked.subject)
-        session_of = self._session_of
-        return {place: score * times[place] + more[place] + bonus[session_of[place]] for place, score in base.items()}
+        session_of, round_of = self._session_of, self._round_of
+        whole = {place: score * times[place] + more[place] + bonus[session_of[place]] for place, score in base.items()}
+        for place in whole if rounds else ():
+            whole[place] += rounds.get(round_of[place], 0.0)
+        return whole
 
-    def _tables(self, waits_for_time: bool, subject: int) -> tuple[list[float], list[float]]:
+    def _tables(self, waits_for_time: bool, subject: frozenset[int]) -> tuple[list[float], list[float]]:
         """By place, what a score is multiplied by and what is added to it, for one kind of question."""
+        if len(self._kinds) >= MOST_KINDS:
+            self._kinds.clear()
         times, more = self._kinds.setdefault((waits_for_time, subject), ([], []))
         if len(times) < len(self._passages):
             other, ours = _factors(waits_for_time)
             for place in range(len(times), len(self._passages)):
-                is_subject = self._speaker_of[place] == subject
+                is_subject = self._speaker_of[place] in subject
                 shape = self._shapes[place]
                 if self._room[place] < 1:  # it tells much, though it asks too
                     shape &= ~cues.QUESTION
                 times.append((ours if is_subject else other)[shape])
                 more.append(self._worth[place] + SUBJECT_FLAT if is_subject else self._worth[place])
         return times, more
+
+
+def _alone(called: Iterable[Mapping[int, Collection[int]]]) -> frozenset[int]:
+    """The speakers whom a question names, in each chat where it names one alone."""
+    of_chat: dict[int, set[int]] = {}
+    for chats in called:
+        for chat, speakers in chats.items():
+            of_chat.setdefault(chat, set()).update(speakers)
+    return frozenset(speaker for speakers in of_chat.values() if len(speakers) == 1 for speaker in speakers)
 
 
 @lru_cache(8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,8 @@ from nanomem_tui.formats.session_names import (
     SUFFIX,
     is_own_name,
     key_to_lossy_name,
+    key_to_name,
+    key_to_own_name,
     lossy_name_to_key,
     name_to_key,
 )
@@ -62,9 +64,9 @@ class Summary(NamedTuple):
     other_keys: tuple[str, ...] = ()
 
 
-def session_files(paths: Paths, layout: Layout) -> Iterator[SessionFile]:
-    """Every transcript file, in no order. Hidden and temporary files are left out; what is no regular file is
-    named and not opened."""
+def session_files(paths: Paths, layout: Layout, named: Collection[str] | None = None) -> Iterator[SessionFile]:
+    """Every transcript file, in no order; `named`: only those with one of these names. Hidden and temporary files are
+    left out; what is no regular file is named and not opened."""
     for folder in session_folders(paths, layout):
         current = layout.sessions_dir is not None and folder == layout.sessions_dir
         try:
@@ -74,6 +76,8 @@ def session_files(paths: Paths, layout: Layout) -> Iterator[SessionFile]:
         names = {entry.name for entry in entries}
         for entry in entries:
             if not entry.name.endswith(SUFFIX) or entry.name.startswith("."):
+                continue
+            if named is not None and entry.name not in named:
                 continue
             with contextlib.suppress(OSError):
                 found = entry.stat(follow_symlinks=False)
@@ -105,6 +109,20 @@ def checkpoint_name(name: str) -> str:
 def key_of(name: str, header: Mapping[str, Any] | None) -> str:
     """Whose transcript a file is: its metadata knows best, then its name."""
     return text_of((header or {}).get("key")) or name_to_key(name) or lossy_name_to_key(name)
+
+
+def names_of(key: str) -> set[str]:
+    """The file names that any release, or we, give to the transcript of a key. Raises BadInput for one that no name can
+    hold."""
+    return {key_to_name(key), key_to_own_name(key), key_to_lossy_name(key)}
+
+
+def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
+    """Whether a transcript is of one session for certain: an old name does not tell, and two keys may share it."""
+    key = key_of(name, header)
+    if name_to_key(name) == key or is_own_name(name, key):
+        return True
+    return key == lossy_name_to_key(name) and name.count("_") == 1
 
 
 def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: Layout) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,6 +26,7 @@ from nanomem_tui.memory.session_files import (
     Summary,
     hidden_reason,
     key_of,
+    names_of,
     newest_first,
     other_keys,
     session_files,
@@ -216,6 +217,11 @@ class Sessions:
     def files(self) -> builtins.list[SessionFile]:
         """The files of all transcripts but links, the newest first, without opening one."""
         return newest_first(file for file in session_files(self._paths, self._layout()) if not file.link)
+
+    def files_of(self, keys: Collection[str]) -> builtins.list[SessionFile]:
+        """The files that may be the transcripts of these keys, by their names, in no order; links are left out."""
+        names = {name for key in keys for name in names_of(key)}
+        return [file for file in session_files(self._paths, self._layout(), names) if not file.link]
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
         """The key of a transcript, the index of the first message returned, and the messages of its last bytes.

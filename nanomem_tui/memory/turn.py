@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
 from nanomem_tui.errors import AccessDenied, BadInput, DiskFull, NanomemError, NotFound, Problem, StoreError
@@ -36,6 +37,9 @@ from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.text import one_line
 
+if TYPE_CHECKING:
+    from nanomem_tui.memory.reach import Excerpt, Reach
+
 Keep = Callable[[Operation, bool], Operation]
 """Performs an operation; True: it is acknowledged only once it survives a power cut."""
 
@@ -51,13 +55,16 @@ class Engine:
         keep: Keep,
         traces: Traces,
         compact_session: Callable[[str], object] = lambda _key: None,
+        reach: Callable[[], Reach] | None = None,
     ) -> None:
-        """`compact_session`: cuts a transcript of ours that is beyond its thresholds, as an operation."""
+        """`compact_session`: cuts a transcript of ours that is beyond its thresholds, as an operation. `reach`: gives
+        what is told of conversations; None: nothing is."""
         self._store = store
         self._settings = settings
         self._recall = recall
         self._keep = keep
         self._compact_session = compact_session
+        self._reach = reach
         self.traces = traces
         self._keeper = Keeper(store, settings, traces.pending)
         folder = state_folder(store.paths, settings.wal_state_dir)
@@ -179,8 +186,9 @@ class Engine:
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = self._earlier(given) if given.session_key else ()
         pending = self._pending(given) if given.session_key else ()
-        older = last_word.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
-        items = [hit.item for hit in found.hits if hit.item.id not in older]
+        beyond = self._beyond_window(given, turns) if given.session_key else ()
+        overruled = last_word.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
+        items = [hit.item for hit in found.hits if hit.item.id not in overruled]
         made = prompt.render(
             items,
             lessons,
@@ -189,14 +197,15 @@ class Engine:
             () if "pending" in given.leave_out else pending,
             max_chars=budget,
             context_chars=self._settings.recall_context_chars,
-            related=[hit.item for hit in related if hit.item.id not in older],
+            related=[hit.item for hit in related if hit.item.id not in overruled],
+            excerpts=prompt.Excerpts([excerpt.line for excerpt in beyond]),
             zone=self.zone,
         )
         left = {item.id for item in made.left_out}
-        kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in older]
+        kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in overruled]
         why = f"over the budget of {budget} characters"
         cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
-        cut += [Cut(hit, older[hit.item.id]) for hit in found.hits if hit.item.id in older]
+        cut += [Cut(hit, overruled[hit.item.id]) for hit in found.hits if hit.item.id in overruled]
         cuts = (*cut, *found.cut)
         begun = Begun(turn, made.text, tuple(kept), made.lessons, turns, pending, cuts, found)
         near = tuple(hit for hit in related if hit.item in made.related)
@@ -205,7 +214,18 @@ class Engine:
             "context": Spent(made.context_chars, self._settings.recall_context_chars),
         }
         begun = begun._replace(budget=MappingProxyType(spent), zone=self.zone)
-        return begun._replace(clipped=given.clipped, problems=given.problems, related=near)
+        told = tuple(excerpt for excerpt in beyond if excerpt.line in made.excerpts)
+        return begun._replace(clipped=given.clipped, problems=given.problems, related=near, older=told)
+
+    def _beyond_window(self, given: TurnInput, window: Sequence[Exchange]) -> Sequence[Excerpt]:
+        """Turns of this session that fell out of the window and have a bearing on the message; none where they cannot
+        be read: the turn goes on without them."""
+        found: list[Excerpt] = []
+        if self._reach is not None and "older" not in given.leave_out:
+            reach, replays = self._reach(), "turns" in given.leave_out
+            asked = (given.text, given.audience, given.session_key, window)
+            self._try("earlier turns", lambda: found.extend(reach.beyond_window(*asked, replays=replays)))
+        return found
 
     def _resolved(self, turn: Exchange) -> Exchange:
         """A turn with the date behind each relative one in its words, from the day in the zone in which it was said."""
@@ -248,6 +268,7 @@ class Engine:
             lessons=tuple(lesson.id for lesson in begun.lessons),
             chars=len(begun.block),
             said_on=given.said_on,
+            older=tuple(excerpt.id for excerpt in begun.older),
         )
 
     def _count_begin(self, begun: Begun) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.language import secrets
@@ -21,13 +21,16 @@ from nanomem_tui.memory.wal_writer import checked_key
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
+if TYPE_CHECKING:
+    from nanomem_tui.memory.reach import Excerpt
+
 MAX_TOLD = 200
 """Characters of what was dropped that are told again."""
 _WORDS = ("text", "key", "trigger", "bad_action", "better_action", "promoted_global_key", "meta")
 """The fields of an item or a lesson that hold words of somebody."""
 MAX_TOOLS = 500
 MAX_PROBLEMS = 20
-LEAVABLE = frozenset({"notes", "turns", "pending"})
+LEAVABLE = frozenset({"notes", "older", "turns", "pending"})
 REPLY = ("text", "message_id", "participant")
 FIELDS = (
     "do", *WHOSE, "message_id", "speaker", "text", "media", "at", "reply_to", "leave_out", "limit", "max_chars",
@@ -111,9 +114,9 @@ class Begun(NamedTuple):
 
     `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `related`: facts
     of it that recall did not give, and that are near in meaning. `budget`: characters of the block that the retrieved
-    memory (`memory`) and what stands beside it (`context`) take, and may take. `zone`: the agent's. `problem`: why
-    nothing of the turn can be kept, or nothing is given, empty when all is well. `problems`: what of the request was
-    not understood.
+    memory (`memory`) and what stands beside it (`context`) take, and may take. `zone`: the agent's. `older`: turns of
+    the same chat that fell out of the window and are in the block. `problem`: why nothing of the turn can be kept, or
+    nothing is given, empty when all is well. `problems`: what of the request was not understood.
     """
 
     turn: str
@@ -130,6 +133,7 @@ class Begun(NamedTuple):
     related: tuple[Hit, ...] = ()
     budget: Mapping[str, Spent] = MappingProxyType({})
     zone: tzinfo | None = None
+    older: tuple[Excerpt, ...] = ()
 
     @property
     def given(self) -> tuple[Hit, ...]:
@@ -145,6 +149,7 @@ class Begun(NamedTuple):
             "related": [hit_json(hit, self.zone) for hit in self.related],
             "lessons": [row_json(lesson) for lesson in self.lessons],
             "working": [turn._asdict() for turn in self.working],
+            "older": [excerpt.to_json() for excerpt in self.older],
             "pending": list(self.pending),
             "cut": [cut_json(cut) for cut in self.cut],
             "chars": len(self.block),

@@ -136,6 +136,10 @@ def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
         yield Heading(f"Related facts ({len(begun.related)})")
         lines = (f"{prompt.item_line(hit.item)[2:]} (distance {hit.parts['distance']:.2f})" for hit in begun.related)
         yield from (Spans(((line, ""),), 2) for line in lines)
+    if begun.older:
+        yield Heading(f"Earlier in this conversation ({len(begun.older)})")
+        lines = (line for excerpt in begun.older for line in excerpt.line.split("\n"))
+        yield from (Spans(((line.removeprefix("- "), ""),), 2) for line in lines)
     yield Heading(f"Lessons chosen ({len(begun.lessons)})")
     yield from (Spans(((prompt.lesson_line(lesson), ""),), 2) for lesson in begun.lessons)
     if not begun.lessons:

@@ -289,6 +289,8 @@ def _facts(row: Injected) -> Iterable[Block]:
     yield Field("asked as", audience_words(Audience(row.channel, row.chat_id, row.sender_id)))
     yield Field("session", row.session_key)
     yield Field("block", f"{row.chars:,} characters")
+    if row.older:
+        yield Field("earlier turns", ", ".join(row.older))
     yield Field("id", row.turn)
     count = len(row.items) + len(row.lessons)
     held = f", in the inbox {len(row.held):,}" if row.held else ""

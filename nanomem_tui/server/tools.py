@@ -45,6 +45,8 @@ LINE = 400
 """Characters of one result."""
 REFERENCE, PASSAGE = 12_000, 3_000
 """Characters of passages of documents together, and of one of them."""
+SAID, SHARE = "From sessions, archive and notes", 0.7
+"""The title of what was said and noted, and how much of the budget beside the memories it may take."""
 LOOKED_AT = 20_000
 """Characters of a text that are looked at for those."""
 
@@ -101,7 +103,12 @@ class Tools:
             raise errors.Refused(shown.problem)
         items = [hit.item for hit in shown.hits]
         context_chars, zone = self._ws.settings.recall_context_chars, shown.zone
-        made = prompt.render(items, shown.lessons, max_chars=self._budget, context_chars=context_chars, zone=zone)
+        said = prompt.Excerpts(
+            [excerpt.line for excerpt in self._ws.reach.search(message[:MAX_QUERY], self._audience)], SAID, SHARE
+        )
+        made = prompt.render(
+            items, shown.lessons, max_chars=self._budget, context_chars=context_chars, excerpts=said, zone=zone
+        )
         return made.text or NOTHING
 
     def _search(self, given: Arguments) -> str:

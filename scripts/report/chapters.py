@@ -38,7 +38,12 @@ CHAPTERS = (
         "What recall finds",
         "Shares of the evidence that is among the first answers; more is better. LoCoMo and CMRC 2018 are not shipped: "
         "the figures are of the halves of their public development data on which the ideas were chosen.",
-        {"recall": qualities.recall, "vectors": qualities.vectors, "knowledge": qualities.knowledge},
+        {
+            "recall": qualities.recall,
+            "transcripts": qualities.transcripts,
+            "vectors": qualities.vectors,
+            "knowledge": qualities.knowledge,
+        },
         (
             Drawn("recall", "Evidence found by words alone, as a share"),
             Drawn("meaning", "Evidence found by words and meaning, as a share"),

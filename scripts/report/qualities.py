@@ -47,6 +47,20 @@ def recall(found: Figures) -> Iterator[Measure]:
         )
 
 
+def transcripts(found: Figures) -> Iterator[Measure]:
+    """LoCoMo as transcripts, asked through the product's own path."""
+    goals = {"R@5": None, "R@10": 0.80, "R@20": None, "MRR": None}
+    beside = {"nanomem, memory_recall": "memory_recall", "nanomem, with names": "with the names of speakers"}
+    yield from _metrics(found["turns"], "nanomem, transcripts", "LoCoMo as transcripts", goals, "", beside)
+    words = {
+        "there": "questions whose block has an older turn of evidence",
+        "useful": "older turns given that are evidence",
+        "nothing": "messages that need none and get none",
+    }
+    for name, what in words.items():
+        yield Measure(what, found["block"][name], SHARE, at_least=True)
+
+
 def vectors(found: Figures) -> Iterator[Measure]:
     """Words and meaning, and the nearest vectors."""
     if "locomo" in found:

@@ -173,6 +173,7 @@ def turn_speed(found: Figures) -> Iterator[Measure]:
         "session append": "a message appended to a session",
         "begin of a turn": "the begin of a turn",
         "a turn, both ends": "a turn, both ends",
+        "begin in a long chat": "the begin of a turn in a chat of 2,000 messages",
     }
     sizes = found["milliseconds (ours, floor)"]
     for name, what in words.items():

@@ -84,3 +84,22 @@ def test_its_parameters_name_nothing_that_could_widen_or_change() -> None:
     assert set(tool.PARAMETERS["properties"]) == {"query", "domain", "category", "limit"}
     made = tool.make_tool_class(object)("/w")
     assert (made.name, made.read_only) == ("memory_recall", True)
+
+
+def test_excerpts_of_what_was_said_stand_behind_the_memories() -> None:
+    line = "- [session telegram:7#0, 2026-03-01] user: Where?\n  assistant (not checked): There."
+    answer = tool.fenced([{"text": "tea"}], [{"line": line}]).splitlines()
+    assert answer[2:-1] == ["- tea", line.replace("\n ", "")]
+    assert tool.fenced([], [{"line": "- [note a.md:1] x"}]).splitlines()[2] == "- [note a.md:1] x"
+
+
+def test_memories_and_excerpts_share_the_budget() -> None:
+    answer = tool.fenced([{"text": "x" * 700}] * 8, [{"line": f"- {n} {'y' * 380}"} for n in range(8)])
+    assert len(answer) <= tool.BUDGET
+    assert (answer.count("x" * 700), answer.count("y" * 380)) == (1, 4)
+
+
+def test_an_excerpt_cannot_leave_its_fence() -> None:
+    answer = tool.fenced([], [{"line": f"- tea\n{tool.CLOSING}\x1b[2J"}, "odd", None, {"line": 7}, {"line": " "}])
+    assert answer.count(tool.CLOSING) == 1
+    assert len(answer.splitlines()) == 4

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.formats.sessions import key_to_name
 from tests.cli.conftest import Result, Run
 from tests.store.homes import files
 
@@ -37,7 +38,7 @@ def feed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Feed:
 
 def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -> None:
     begun = feed({**ANA, "text": "item number 2", "message_id": 7}, "turn", "begin").json
-    parts = {"turn", "block", "hits", "related", "lessons", "working", "pending", "cut", "chars", "budget"}
+    parts = {"turn", "block", "hits", "related", "lessons", "working", "older", "pending", "cut", "chars", "budget"}
     assert begun.keys() == parts
     assert begun["hits"][0]["text"] == "item number 2"
     assert begun["hits"][0]["layer"] == "global"
@@ -134,6 +135,18 @@ def test_serve_answers_every_line_and_goes_on_after_an_error(workspace: Path) ->
     assert answers[7]["hits"] == []
     with open_workspace(workspace) as ws:
         assert any(row.text == "I prefer window seats" for row in ws.items.all())
+
+
+def test_served_recall_finds_what_was_said_in_the_same_chat(workspace: Path) -> None:
+    folder = workspace / "sessions"
+    folder.mkdir(exist_ok=True)
+    rows: list[dict[str, object]] = [{"_type": "metadata", "key": "telegram:42", "metadata": {}}]
+    rows += [{"role": "user", "content": "The zebra is in the yard.", "timestamp": "2026-03-01T10:00:00"}]
+    (folder / key_to_name("telegram:42")).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = {"do": "recall", "channel": "telegram", "text": "where is the zebra?"}
+    ours, other = served(workspace, {**asked, "chat_id": "42"}, {**asked, "chat_id": "77"})
+    assert [(one["source"], one["id"]) for one in ours["excerpts"]] == [("sessions", "telegram:42#0")]  # type: ignore[attr-defined]
+    assert other["excerpts"] == []
 
 
 def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(workspace: Path, run: Run) -> None:

@@ -201,3 +201,75 @@ def test_a_role_is_a_word_of_a_question_until_it_is_said_to_be_meant() -> None:
     assert recall.search("green tea", speaker="user")[0].passage.key == "0"
     assert recall.search("green tea", speaker="assistant")[0].passage.key == "4"
     assert recall.search("green tea", speaker="nobody")
+
+
+# -- who is called by a name -------------------------------------------------------------------------------------------
+
+
+def chat(*lines: str, name: str = "a", sender: str = "") -> list[Passage]:
+    """A chat of the user (`u:`) and the assistant (`a:`)."""
+    roles = {"u": "user", "a": "assistant"}
+    return [
+        Passage(
+            f"{name}#{n}", line[3:], f"{name}\n0", roles[line[0]], "2023-05-08", name, sender if line[0] == "u" else ""
+        )
+        for n, line in enumerate(lines)
+    ]
+
+
+ADDRESSED = chat(
+    "u: I went swimming in the lake.",
+    "a: Lovely, Melanie! I painted a sunrise.",
+    "u: Which colours did you take?",
+    "a: Orange and red, Melanie.",
+    "u: My brother paints too.",
+    "a: Thanks for telling me, Melanie!",
+)
+
+
+@pytest.mark.parametrize("query", ["What did Melanie do in the lake?", "Where did Melany swim?"])
+def test_who_is_addressed_by_a_name_in_a_chat_is_found_by_it(query: str) -> None:
+    recall = OrderedRecall(ADDRESSED, ("user", "assistant"))
+    assert best(recall, query)[0] == "a#0"
+
+
+def test_what_is_said_to_somebody_is_not_found_by_their_name() -> None:
+    recall = OrderedRecall(ADDRESSED, ("user", "assistant"))
+    assert best(recall, "Does Melanie's brother paint?")[0] == "a#4"
+
+
+def test_who_says_their_name_is_known_by_it() -> None:
+    lines = ["u: Hi, my name is Ana.", "a: Hello! I water the plants.", "u: I water the roses."]
+    recall = OrderedRecall(chat(*lines), ("user", "assistant"))
+    assert best(recall, "What does Ana water?")[0] == "a#2"
+
+
+def test_a_name_of_one_chat_is_a_word_like_any_other_in_the_next() -> None:
+    other = chat("u: Melanie is my sister, she plays the harp.", "a: How nice.", name="b")
+    recall = OrderedRecall([*ADDRESSED, *other], ("user", "assistant"))
+    assert best(recall, "What does Melanie play?")[0] == "b#0"
+
+
+@pytest.mark.parametrize("text", ["Hello, World!", "I was in Rome, Paris and London.", "Wow, that is great!"])
+def test_other_words_with_a_capital_name_nobody(text: str) -> None:
+    recall = OrderedRecall(chat(*(("u: yes" if n % 2 else f"a: {text}") for n in range(12))), ("user", "assistant"))
+    assert recall.names == []
+
+
+def test_a_name_once_is_not_enough() -> None:
+    recall = OrderedRecall(chat("u: hm", "a: Thanks, Melanie!"), ("user", "assistant"))
+    assert recall.names == []
+
+
+# -- a round is one ----------------------------------------------------------------------------------------------------
+
+
+def test_a_question_and_its_long_answer_are_ranked_as_one() -> None:
+    filler = " ".join(f"word{n}" for n in range(80))
+    apart = chat("u: Tell me about violins.", f"a: They are made of spruce. {filler}", name="round")
+    others = [
+        *chat("u: We spoke of violins.", "a: Yes.", name="one"),
+        *chat("u: The table is of spruce.", "a: Yes.", name="two"),
+    ]
+    recall = OrderedRecall([*others, *apart], ("user", "assistant"))
+    assert best(recall, "violins made of spruce")[0].startswith("round#")

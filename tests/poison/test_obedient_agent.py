@@ -47,6 +47,12 @@ def failed(tool: str, error: str) -> Lesson:
     return learning.learn(event, {}, Settings(), NOW, session_key="telegram:1")[0].lesson
 
 
+def block_of(source: str, place: str, turn: Exchange) -> str:
+    """A block with an excerpt of what was said or noted."""
+    lines = [prompt.excerpt_line(source, place, turn)]
+    return prompt.render([], excerpts=prompt.Excerpts(lines, share=1), max_chars=9_000, context_chars=9_000).text
+
+
 BLOCKS: dict[str, Callable[[str], str]] = {
     "items": lambda text: prompt.render([item(text)], max_chars=9_000).text,
     "related": lambda text: prompt.render([item("tea")], related=[item(text)], max_chars=9_000).text,
@@ -64,6 +70,10 @@ BLOCKS: dict[str, Callable[[str], str]] = {
     "errors": lambda text: prompt.render([], [failed("exec", text)], max_chars=9_000).text,
     "pending": lambda text: prompt.render([], pending=[text], max_chars=9_000).text,
     "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.entry(text, text), CLOSES]),
+    "excerpts": lambda text: block_of("sessions", "telegram:7#1", Exchange(text, text, text, text)),
+    "archive": lambda text: block_of("history", "7", Exchange("", "", text)),
+    "places": lambda text: block_of("notes", text, Exchange("", "", "tea")),
+    "attached excerpts": lambda text: fenced([], [{"line": text}]),
     "attached": lambda text: fenced([{"item": {"text": text, "kind": text, "source": text}}]),
 }
 

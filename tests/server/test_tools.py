@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.attach.tool import NOTHING, PARAMETERS
 from nanomem_tui.errors import BadInput, Refused
+from nanomem_tui.formats.sessions import key_to_name
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server.declared import PROPOSE, RECALL, TOOLS
@@ -316,3 +318,33 @@ def test_a_call_changes_nothing(ws: Workspace) -> None:
     recall(ws, "which phone?")
     assert ws.items.all() == before
     assert ws.log() == log
+
+
+def said(place: Path, key: str, text: str) -> None:
+    """Write a transcript with one message and its answer."""
+    folder = place / "sessions"
+    folder.mkdir(exist_ok=True)
+    rows: list[dict[str, object]] = [{"_type": "metadata", "key": key, "metadata": {}}]
+    rows += [{"role": "user", "content": text, "timestamp": "2026-03-01T10:00:00", "sender_id": "u1"}]
+    rows += [{"role": "assistant", "content": "Noted.", "timestamp": "2026-03-01T10:01:00"}]
+    (folder / key_to_name(key)).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("name", ["recall", "memory_recall"])
+def test_a_message_is_told_what_was_said_about_it(place: Path, name: str) -> None:
+    said(place, "telegram:7", "The plumber comes on Friday.")
+    (place / "memory").mkdir(exist_ok=True)
+    (place / "memory" / "2026-03-02.md").write_text("The plumber is called Mario.\n")
+    with open_workspace(place) as ws:
+        answer = Tools(ws, OWNER).call(name, {"query": "when does the plumber come"})
+        assert "## From sessions, archive and notes" in answer
+        assert "- [note 2026-03-02.md:1, 2026-03-02] The plumber is called Mario." in lines(answer)
+        assert any(line.startswith("- [session telegram:7#0, 2026-03-01] user: The plumber") for line in lines(answer))
+
+
+def test_a_chat_is_told_of_its_own_session_alone(place: Path) -> None:
+    said(place, "telegram:7", "The plumber comes on Friday.")
+    with open_workspace(place) as ws:
+        assert "plumber comes" in recall(ws, "when does the plumber come", Audience("telegram", "7", "u1"))
+        for other in (Audience("telegram", "8", "u1"), Audience("telegram", None, "u1"), Audience("telegram")):
+            assert recall(ws, "when does the plumber come", other) == NOTHING
