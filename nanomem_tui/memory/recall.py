@@ -168,14 +168,14 @@ class Recall:
         of = {one.item.id: one.of for one in pool.candidates if one.of is not None}
         held = self._held([of.get(hit.item.id, hit.item) for hit in hits], pool)
         rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
-        near = fusion.shares(distances.items())
-        clear = [near.get(hit.item.id, 0.0) >= fusion.OBVIOUS for hit in hits]
+        near = fusion.shares(distances.items()) if distances else {}
+        clear = [near.get(hit.item.id, 0.0) >= fusion.OBVIOUS for hit in hits] if near else []
         chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
         least = bearing.least(asked, by_meaning=bool(distances))
         if asked_time is not None:
             timely = [is_meant or (may_share and bearing.covers(asked, words) > 0) for words in held]
             chances = [
-                max(chance, least) if is_timely and "time" in hit.parts else chance
+                max(chance, least) if is_timely and _is_timed(hit) else chance
                 for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
             ]
         judged = [
@@ -186,7 +186,7 @@ class Recall:
         cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
         # What is of the time that is asked for counts as the newest: that tells which of two values is meant.
-        said = [(words, f"{'~' * ('time' in hit.parts)}{hit.item.updated_at}") for hit, words in kept]
+        said = [(words, f"{'~' * _is_timed(hit)}{hit.item.updated_at}") for hit, words in kept]
         return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
 
     def _message(self, question: Question, pool: _Pool) -> bearing.Message:
@@ -590,6 +590,10 @@ def _timely(question: Question, asked_time: TimeAsked | None) -> tuple[bool, boo
     is_question = question.text.rstrip().endswith(("?", "？")) and cues.is_of_people(question.text)
     is_meant = is_question and days <= WEEK and (asked_time.looks < 0 or not asked_time.is_now)
     return is_short and is_meant, is_short
+
+
+def _is_timed(hit: Hit) -> bool:
+    return isinstance(hit.parts, Parts) and hit.parts.is_timed
 
 
 def _words_of(row: Item, pool: _Pool) -> frozenset[str]:

@@ -110,6 +110,11 @@ class Parts(Mapping[str, Any]):
         """What words and meaning give: the score before its small shares."""
         return self._lexical + (self._vector or 0.0)
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether the item is of the time that is asked for."""
+        return self._time is not None
+
     def timed(self, worth: float) -> Parts:
         """The same with what the item gets for being of the time that is asked for."""
         found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
