@@ -85,7 +85,7 @@ crash-long: $(VENV)/.dev .peers/vectors/.done ## every writer killed, its disk f
 	.peers/vectors/bin/python -m pytest -q -m "long and vectors" --timeout 0
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash and not vectors"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash and not vectors and not long"
 
 drawn: $(VENV)/.dev ## ten times the drawn examples, others each time
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "hypothesis and not slow and not crash" --hypothesis-profile many
@@ -94,6 +94,7 @@ drawn: $(VENV)/.dev ## ten times the drawn examples, others each time
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow
 	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow" --ignore=tests/snapshots
 
+full: export NANOMEM_TEST_LONG := 1
 full: test check gate slow drawn crash interop vectors postgres lowest crash-long build ## every suite whole, the long ones too: hours
 
 build: $(VENV)/.dev ## the wheel and the source distribution, in dist/

@@ -28,6 +28,8 @@ ON_POSTGRES = bool(os.environ.get("NANOMEM_TEST_ON_POSTGRES"))
 """Whether every memory of these tests lies in a PostgreSQL of theirs (`make postgres`) and not in a file."""
 WHOLE = os.environ.get("NANOMEM_TEST_FIRST_CASES", "").split()
 """Folders of tests, or `none`: where it is set, a test with many cases runs the first, in these folders all."""
+LONG = bool(os.environ.get("NANOMEM_TEST_LONG"))
+"""Whether tests that grow with time take all of it (`make full`); else they take a quarter or less."""
 SAMPLES = Path(__file__).parent / "data" / "workspaces.tar.gz"
 """Homes that the real agents wrote, packed."""
 

@@ -16,6 +16,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
+from tests.conftest import LONG
 from tests.crash.harness import fork
 from tests.memory.turns import begin, end
 from tests.store.homes import make_home
@@ -157,8 +158,8 @@ def test_two_engines_and_a_person_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_operations_of_three_processes(tmp_path: Path) -> None:
-    together(tmp_path, 3_400, items=300)
+def test_thousands_of_operations_of_three_processes(tmp_path: Path) -> None:
+    together(tmp_path, 3_400 if LONG else 700, items=300)
 
 
 def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nanomem_tui.paths import locate
 from nanomem_tui.purge import stored_files
 from nanomem_tui.store import forgotten, purge_marker
 from tests.cli.conftest import Result
+from tests.conftest import LONG
 from tests.purge import planted
 
 Run = Callable[..., Result]
@@ -71,7 +72,7 @@ def test_what_was_interrupted_is_told_and_ended_by_the_command_that_is_named(
     workspace = home("nb035")
     data, lift = workspace.parent / "nanomem", []
     told = []
-    for at in range(1, 400, 6):
+    for at in range(1, 400, 6 if LONG else 25):
         planted.plant(workspace, run)
         run("memory", "flush")
         dead = killed(at, "forget", "--text", planted.TEXT, "--backups", "--yes") == -9
@@ -114,7 +115,7 @@ def test_a_mask_that_was_interrupted_is_told_too(home: Callable[[str], Path], ru
     workspace = home("nb035")
     data = workspace.parent / "nanomem"
     told = 0
-    for at in range(2, 400, 4):
+    for at in range(2, 400, 4 if LONG else 12):
         run("memory", "add", "--text", f"the {planted.WORD} password: Zyq7Plugh{at}vv")
         run("memory", "flush")
         dead = killed(at, "scrub", "--mask", "--yes") == -9

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.errors import NothingToDo
 from nanomem_tui.workspace import Workspace, open_workspace
+from tests.conftest import LONG
 from tests.screens.console import PATIENCE, Console, console
 
 pytestmark = [pytest.mark.slow, pytest.mark.hypothesis]
@@ -125,7 +126,7 @@ def undo_all(ws: Workspace, known: set[str]) -> None:
     keys=st.lists(st.sampled_from((*KEYS, *TELLING * 3)), min_size=240, max_size=240),
 )
 @settings(
-    max_examples=8,
+    max_examples=8 if LONG else 3,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=list(HealthCheck),

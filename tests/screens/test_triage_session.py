@@ -36,6 +36,7 @@ def home(tmp_path: Path) -> Path:
     return junk.write_home(tmp_path)
 
 
+@pytest.mark.long
 def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(home: Path) -> None:
     labels = {one.item.text: one.decisions for one in junk.labelled()}
     with open_workspace(home) as ws:

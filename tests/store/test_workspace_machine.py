@@ -20,7 +20,7 @@ from nanomem_tui.store import values
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
-from tests.conftest import ON_POSTGRES
+from tests.conftest import LONG, ON_POSTGRES
 from tests.store.homes import Agent, item, kill, make_home
 
 Row = dict[str, Any]
@@ -241,4 +241,5 @@ def test_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     assert os.environ.get("HOME")
-    run_state_machine_as_test(Memory, settings=settings(MACHINE_SETTINGS, max_examples=300, stateful_step_count=50))
+    longer = settings(MACHINE_SETTINGS, max_examples=300 if LONG else 60, stateful_step_count=50)
+    run_state_machine_as_test(Memory, settings=longer)
