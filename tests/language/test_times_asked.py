@@ -66,6 +66,7 @@ def days(text: str, today: date = TODAY) -> list[str]:
         ("from March to May 2026", "2026-03-01..2026-05-31"),
         ("2026-03-02 to 2026-03-09", "2026-03-02..2026-03-09"),
         ("the week before August 3, 2026", "2026-07-27..2026-08-02"),
+        ("what did I eat the week before last?", "2026-11-16..2026-11-22"),
         ("two days after 2026-03-02", "2026-03-03..2026-03-04"),
     ],
 )  # fmt: skip
