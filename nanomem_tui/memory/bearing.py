@@ -38,6 +38,10 @@ LEAST_ELSEWHERE = 0.05
 LEAST_ASKED = 0.15
 """A message with less of a chance to need any memory gets none."""
 
+LEAST_COVERED = 0.06
+"""The same where a memory has half of what the message is about: “tell me a joke about a vet”. Not among few rows, nor
+of a message of one or two words, which is what it is about."""
+
 MOST, MOST_OF_FEW = 0.5, 0.3
 """A memory that covers so much of what a message is about has a bearing on it, whatever else is learned; the second
 among few rows."""
@@ -161,9 +165,11 @@ def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: S
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
     has_words = [covers(asked, held) >= most for held, _, _ in hits]
-    if asked.is_english and hits and not any(has_words):
+    tells = asked.rows >= FEW and asked.length > 2
+    least_asked = LEAST_ASKED if not any(has_words) else LEAST_COVERED if tells else 0.0
+    if asked.is_english and hits and least_asked:
         (best,) = looked_at(asked, hits, (0,))
-        if _chance(_weights(weights, "message"), best) < LEAST_ASKED:
+        if _chance(_weights(weights, "message"), best) < least_asked:
             return [0.0] * len(hits)
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR)
     is_sure = [
