@@ -21,6 +21,9 @@ K = TypeVar("K", bound=Hashable)
 WEIGHT = 0.34
 """The weight of meaning; words have the rest. Learned on the open sets of `benchmarks/block.py`."""
 
+TIMED = 0.5
+"""What a memory of the time that is asked for gains, as a share of the best score of the words."""
+
 FAR = 0.7
 """Cosine distance from which on a record of work is not near (seed 003)."""
 
@@ -37,9 +40,16 @@ ALIKE = 10
 """So many unrelated texts are thought of beside those that were found: a few distances tell little of the rest."""
 
 
-def weights_of(profile: str, *, by_meaning: bool) -> dict[str, float]:
-    """The weights of a profile; of our own with that of meaning, where meaning is asked."""
-    return {**({"vector": WEIGHT} if by_meaning and profile == "default" else {}), **PROFILES[profile]}
+def weights_of(profile: str, *, by_meaning: bool, timed: bool = True) -> dict[str, float]:
+    """The weights of a profile; of our own with that of meaning, where meaning is asked, and with that of the time that
+    a question names (`timed`)."""
+    if profile != "default":
+        return {**PROFILES[profile]}
+    return {
+        **({"vector": WEIGHT} if by_meaning else {}),
+        **PROFILES[profile],
+        **({"time": TIMED} if timed else {}),
+    }
 
 
 def shares(found: Iterable[tuple[K, float]], far: float = math.inf) -> dict[K, float]:

@@ -19,11 +19,8 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import quoted
 
-WEIGHT = 0.5
-"""What a memory of the time that is asked for gains, as a share of the best score of the words."""
-
-ONLY = 2.0
-"""The same where nothing but a time is asked: such memories stand before all others."""
+ONLY = 4.0
+"""So many times its weight counts a time where nothing else is asked: what is of it stands before all others."""
 
 MOST = 2_000
 """Memories of the time, the newest of them, that are ranked though they share no word with the question."""
@@ -126,7 +123,7 @@ def ranked(
     """Rank items anew, those of the time that is asked for higher: score = (words + meaning + time) x (1 + the small
     shares). `now`: the day from which recency is reckoned."""
     most = max((_base(one) for one in scored), default=0.0) or 1.0
-    worth, growth_of = (ONLY if asked.only else WEIGHT) * most, growth(weights, now)
+    worth, growth_of = weights["time"] * (ONLY if asked.only else 1) * most, growth(weights, now)
     found = [
         Scored(one.item, (_base(one) + worth) * growth_of(one.item), one.parts.timed(worth))
         if isinstance(one.parts, Parts) and is_of_it(one.item)

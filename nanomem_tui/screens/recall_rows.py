@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     @property
     def usual(self) -> dict[str, float]:
         """Every weight as the profile has it."""
-        return weights_of(self.profile, by_meaning=self.by_meaning)
+        return weights_of(self.profile, by_meaning=self.by_meaning, timed=names_time(self.text))
 
 
 class Answer(NamedTuple):
@@ -114,12 +114,9 @@ class RecallRow(NamedTuple):
 
 
 def parts_of(asked: Asked) -> tuple[str, ...]:
-    """The names of the parts that a profile makes a score of; our own begins with one that has no weight, and ends with
-    another where the message names a time."""
+    """The names of the parts that a profile makes a score of; our own begins with one that has no weight."""
     names = tuple(asked.usual)
-    if asked.profile != "default":
-        return names
-    return ("lexical", *names, "time") if names_time(asked.text) else ("lexical", *names)
+    return ("lexical", *names) if asked.profile == "default" else names
 
 
 def answer(ws: Workspace, asked: Asked) -> Answer:

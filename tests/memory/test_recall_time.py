@@ -101,6 +101,16 @@ def test_the_time_is_a_part_of_the_score_of_what_is_of_it(recall: Recall) -> Non
     assert scores["window"] == pytest.approx((parts["window"]["lexical"] + parts["window"]["time"]) * grown)
 
 
+def test_what_a_time_counts_is_a_weight_that_one_can_change(recall: Recall) -> None:
+    asked = Question("which seat did I ask for yesterday?", whole=True)
+    assert recall.weights()["time"] == 0.5
+    usual = {hit.item.id: hit.score for hit in recall.ask(asked).hits}
+    changed = {hit.item.id: hit for hit in recall.ask(asked._replace(weights={"time": 0.0})).hits}
+    assert changed["window"].parts["time"] == 0
+    assert changed["window"].score < usual["window"]
+    assert changed["aisle"].score == usual["aisle"]
+
+
 def test_a_greeting_or_a_question_of_today_gets_nothing_for_its_day(recall: Recall) -> None:
     for text in ("How are you today?", "What's the weather today?", "See you tomorrow!"):
         assert ids(recall.ask(Question(text))) == []
