@@ -182,7 +182,7 @@ def test_a_domain_gives_its_facts_whatever_is_asked(place: Path, run: Run) -> No
 
 def test_what_is_not_near_stands_under_a_line_of_its_own(place: Path, run: Run) -> None:
     shown = run("facts", "search", "how can I call my office", "--limit", "9").out.splitlines()
-    line = shown.index("Not near (0.7 or farther in meaning):")
+    line = shown.index("Not near (0.8 or farther in meaning):")
     assert not any(" far " in row for row in shown[:line])
     assert all(" far " in row for row in shown[line + 1 :])
     assert "Not near" not in run("facts", "search", "jazz", "--domain", "Work").out

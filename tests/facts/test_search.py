@@ -26,6 +26,7 @@ class Meaning:
         self.why_not = ""
         self.progress = ""
         self.model = "a model of every language"
+        self.scale = 1.0
         self.failure: Exception | None = None
         self.asked: list[str] = []
 
