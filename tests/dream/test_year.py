@@ -96,7 +96,7 @@ def check_year(tmp_path: Path, entries: Sequence[HistoryEntry], batches: Sequenc
         assert 100 * anew <= sum(len(result.edits) for result in results)
         assert anew or on.texts() == ends[-1][0]
         # A line that is there now may be asked about too, or for another section.
-        assert len(on.review.waiting()) <= 1.06 * len(refused)
+        assert len(on.review.waiting()) - len(refused) <= max(25, 0.06 * len(refused))
         assert len(on.dreams.commits()) >= commits
         assert git(on.paths.workspace, "fsck", "--strict") == ""
     assert all(end == ends[0] for end in ends)
@@ -111,6 +111,6 @@ def test_a_month_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_year_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Path) -> None:
-    entries = year.generated() if LONG else year.generated()[::5]
+    entries = year.generated() if LONG else year.generated()[:400]
     results = check_year(tmp_path, entries, (20, 2000))
     assert len(results) == len(entries) // 20
