@@ -30,6 +30,7 @@ _FAR = 20_000  # days: beyond it a number is no time that somebody lived through
 _NUMBERS = re.compile(r"(?:19|20)\d\d|\d[./-]\d|\b\d{1,2}[dw]\b")
 _YEARS = re.compile(r"\b(?:un an|l.an|\w+ ans)\b", re.IGNORECASE)  # `an` alone is an English word
 _PLAIN_ISO = re.compile(r"(?<![\w./-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1\d|2[0-8]))?(?![\w]|[./-]\w)")
+_COUNT = re.compile(r"(?:\d{1,4}|an?|one|two|three|four|five|six) (?:day|week|month|year)s?", re.IGNORECASE)
 _MARKS = re.compile("[`\"'“‘«「『《/\\\\]")
 """What a text has in which a date may stand in quotes, in code or in an address."""
 _WORD = re.compile(r"[^\W\d_]+")
@@ -174,6 +175,8 @@ def given(text: str, today: date) -> Span:
     if short := re.fullmatch(r"(\d{1,4}) ?([dw])", told, re.IGNORECASE):
         day = today - timedelta(days=int(short[1]) * (7 if short[2] in "wW" else 1))
         return Span(day, day)
+    if _COUNT.fullmatch(told):
+        told = f"{told} ago"
     if re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*", told):
         told = told[:10]
     if len(told) > LONGEST:

@@ -84,6 +84,7 @@ class _Stems(dict[str, str]):
             found = ""
         elif base.isascii():
             found = stem(base)
+            found = _american().get(found, found)
         elif _pattern("semitic").match(base):
             found = _bare(base)
         else:
@@ -116,6 +117,13 @@ def _one_spelling() -> dict[int, str]:
     letters = tables.table("one-spelling")
     pairs = [pair.split("=") for pair in letters["latin"].split()]
     return str.maketrans({**dict(pairs), **dict(zip(letters["traditional"], letters["simplified"], strict=True))})
+
+
+@lru_cache(1)
+def _american() -> dict[str, str]:
+    """By the stem of an English word as Britons write it that of the American one: `colour`, `color`."""
+    pairs = (pair.split("=") for pair in tables.table("one-spelling")["english"].split())
+    return {stem(british): stem(american) for british, american in pairs}
 
 
 def _is_unspaced(run: str) -> bool:
@@ -349,9 +357,18 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(tokens(tables.table("tokens")[name]))
 
 
-def is_light(word: str) -> bool:
-    """Whether a token tells little of what a question is about: `like` of “what is the weather like?”."""
-    return word in _listed("light")
+def light_words(text: str) -> frozenset[str]:
+    """The tokens that tell little of what a text is about: `like` in “what is it like?”, `ist` in “wo ist er?”.
+
+    >>> "ist" in light_words("wo ist der Schlüssel?"), "ist" in light_words("where is the key?")
+    (True, False)
+    """
+    return _listed("light") if is_english(text) else _light_elsewhere()
+
+
+@lru_cache(1)
+def _light_elsewhere() -> frozenset[str]:
+    return _listed("light") | _foreign()
 
 
 def alike(word: str) -> list[str]:

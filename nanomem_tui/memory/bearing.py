@@ -20,8 +20,8 @@ from nanomem_tui.language import cues, tables
 from nanomem_tui.language.tokens import (
     alike,
     is_english,
-    is_light,
     is_part,
+    light_words,
     tokens,
 )
 from nanomem_tui.store.word_index import Statistics, idf
@@ -102,12 +102,13 @@ def message(
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
     values = [(max(worth[token] for token in one), one) for one in meant]
     names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
-    about = [(value, one) for value, one in values if not all(map(is_light, one))]
+    light = light_words(text)
+    about = [(value, one) for value, one in values if not light.issuperset(one)]
     whole = {word: value for word, value in worth.items() if not is_part(word)}
     return Message(
         whole,
         {word: value for word, value in worth.items() if word not in whole},
-        frozenset(word for word in whole if not is_light(word)),
+        frozenset(whole.keys() - light),
         tuple(1.0 if total < FEW else value for value, _ in about),
         _covering(worth, {token for one in meant for token in one}, [one for _, one in about]),
         sum(value for value, _ in values) or 1.0,
@@ -195,7 +196,7 @@ def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) ->
     """The places of rows, best first, in the order in which they are given: of two of which the newer has all that the
     other has of the message, the newer first; it may be another value. Of each row: the words of those looked for that
     it holds, and when it was said last."""
-    said = [frozenset(place for place, share in _shares(asked, held).items() if share >= ALIKE) for held, _ in rows]
+    said = [frozenset(place for place, share in _shares(asked, held).items() if share >= 1) for held, _ in rows]
     order: list[int] = []
     for place, (_, at) in enumerate(rows):
         older = (

@@ -25,7 +25,7 @@ from nanomem_tui.language import secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory.conversations import LONGEST, ROLES, Told, as_told, distinct, entry_passages, said_in, sender_of
 from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log, read_piece
-from nanomem_tui.memory.sequences import Passage
+from nanomem_tui.memory.sequences import Passage, Timed
 from nanomem_tui.memory.session_files import SessionFile, is_of_one, key_of
 from nanomem_tui.memory.shelf import Shelf
 from nanomem_tui.paths import Paths
@@ -79,18 +79,18 @@ class ChatTalk:
         self.files: dict[str, _Read] = {}
         self.entries: tuple[HistoryEntry, ...] | None = None
 
-    def recall(self, query: str, limit: int) -> list[Told]:
-        """The nearest messages and lines of the archive, best first."""
-        found = self.recall_said(query, limit)
+    def recall(self, query: str, limit: int, time: Timed | None = None) -> list[Told]:
+        """The nearest messages and lines of the archive, best first. `time`: the time that the query names."""
+        found = self.recall_said(query, limit, time)
         index = self.archived.index
-        hits = distinct("history", index.search(query, _LINES * limit), (), limit)
+        hits = distinct("history", index.search(query, _LINES * limit, time=time), (), limit)
         found += [as_told("history", hit) for hit in index.explained(query, hits)]
         return sorted(found, key=lambda told: -told.score)[:limit]
 
-    def recall_said(self, query: str, limit: int) -> list[Told]:
+    def recall_said(self, query: str, limit: int, time: Timed | None = None) -> list[Told]:
         """The nearest messages, best first."""
         index = self.said.index
-        hits = index.search(query, limit, asked_speaker(query))
+        hits = index.search(query, limit, asked_speaker(query), time=time)
         return [as_told("sessions", hit) for hit in index.explained(query, hits)]
 
     def replayed_from(self) -> dict[str, int]:

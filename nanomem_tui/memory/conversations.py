@@ -168,8 +168,8 @@ class Conversations:
 
         return is_in
 
-    def _timed(self, asked: TimeAsked | None) -> Timed | None:
-        """The time of a question as an index takes it."""
+    def timed(self, asked: TimeAsked | None) -> Timed | None:
+        """Return the time of a question as an index takes it."""
         if asked is None:
             return None
         from nanomem_tui.memory import said_on, times
@@ -199,7 +199,7 @@ class Conversations:
         stop: Callable[[], bool],
     ) -> Recalled:
         asked = self.time_of(query)
-        timed = self._timed(asked)
+        timed = self.timed(asked)
         is_in = self.said_in([within]) if within is not None else None
         keep = (lambda passage: is_in(passage.at)) if is_in is not None else None
         renew = {"sessions": self._renew_sessions, "history": self._renew_history, "notes": self._renew_notes}

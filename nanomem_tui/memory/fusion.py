@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TypeVar
 
-from nanomem_tui.memory.scoring import PROFILES, Parts, Scored, Weights, growth
+from nanomem_tui.memory.scoring import PROFILES, LookedFor, Parts, Scored, Weights, growth
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate
 
@@ -90,6 +90,7 @@ def ranked(
     words: Iterable[str],
     total: float,
     far: float,
+    added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
     """The `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small shares).
 
@@ -98,7 +99,7 @@ def ranked(
     """
     weight = min(1.0, max(0.0, weights["vector"]))
     near, growth_of = shares(distances.items(), far), growth(weights, today)
-    asked = (weights, today, tuple(words))
+    asked = LookedFor(weights, today, tuple(words), added)
     rated = []
     for one in candidates:
         lexical, vector = (1 - weight) * one.score / total, weight * near.get(one.item.id, 0.0)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.language.times_asked import Span
-from nanomem_tui.language.tokens import is_light, query_words, search_weights, tokens
+from nanomem_tui.language.tokens import light_words, query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import idf, trust
 
@@ -63,9 +63,9 @@ def written(question: Question) -> dict[str, str]:
 
 def weighted(question: Question) -> dict[str, float]:
     """The words of a question with their weights; those of the message replied to count less."""
-    words = _heavier(search_weights(question.text[:MAX_QUERY]))
+    words = _weights(question.text[:MAX_QUERY])
     if question.reply_to:
-        for word, weight in _heavier(search_weights(question.reply_to[:MAX_QUERY])).items():
+        for word, weight in _weights(question.reply_to[:MAX_QUERY]).items():
             words.setdefault(word, REPLY_WEIGHT * weight)
     return words
 
@@ -83,11 +83,12 @@ def timeless(
     return {word: weight if word in telling else min(FAINT * weight, most[word]) for word, weight in words.items()}
 
 
-def _heavier(words: Mapping[str, float]) -> dict[str, float]:
-    """The words with those counting less that tell little, where there are others."""
-    if all(map(is_light, words)):
-        return dict(words)
-    return {word: LIGHT * weight if is_light(word) else weight for word, weight in words.items()}
+def _weights(text: str) -> dict[str, float]:
+    """The words of a text with what each counts: those that tell little count less, where there are others."""
+    words, light = search_weights(text), light_words(text)
+    if light.issuperset(words):
+        return words
+    return {word: LIGHT * weight if word in light else weight for word, weight in words.items()}
 
 
 def corrected(

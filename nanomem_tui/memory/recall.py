@@ -75,7 +75,7 @@ class Recalled(NamedTuple):
 
 class _Pool(NamedTuple):
     """What a backend found: candidates, the words it looked for, what was corrected, its name, whether it may have
-    more, and what is known of the words."""
+    more, what is known of the words, and which of them stand for others (`added`)."""
 
     candidates: list[Candidate]
     words: Mapping[str, float]
@@ -83,6 +83,7 @@ class _Pool(NamedTuple):
     backend: str
     more: bool
     statistics: Statistics = Statistics(0, 1.0, {})
+    added: frozenset[str] = frozenset()
 
 
 class Recall:
@@ -172,6 +173,8 @@ class Recall:
         clear = [near.get(hit.item.id, 0.0) >= fusion.OBVIOUS for hit in hits] if near else []
         chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
         least = bearing.least(asked, by_meaning=bool(distances))
+        if question.within is not None and times_asked.tells_nothing(question.text):
+            chances = [max(chance, least) for chance in chances]  # nothing but the days is asked for
         if asked_time is not None:
             timely = [is_meant or (may_share and bearing.covers(asked, words) > 0) for words in held]
             chances = [
@@ -409,12 +412,13 @@ class Recall:
         if is_of_time is not None:
             alive = _best_of_both(alive, is_of_time, max(NEAREST, SPARE * wanted))
         last, wanted = wanted, wanted if asked_time is None and question.within is None else len(alive)
+        asked = tuple(pool.words)
         if not near.distances:
-            scored = scoring.default(alive, wanted, weights, today, tuple(pool.words))
+            scored = scoring.default(alive, wanted, weights, today, asked, pool.added)
         else:
             weights = {**weights, "vector": weights["vector"] * near.read}
             total = self._message(question, pool).total
-            scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), total, far)
+            scored = fusion.ranked(alive, near.distances, wanted, weights, today, asked, total, far, pool.added)
             pool = pool._replace(backend="hybrid")
         if question.within is not None and not pool.words:  # nothing else was asked
             scored.sort(key=lambda one: (one.item.updated_at, one.item.id), reverse=True)
@@ -459,6 +463,7 @@ class Recall:
                 words, corrected = questions.corrected(
                     words, questions.written(question), index.has, self.index.nearest, self.index.longer
                 )
+            asked = words
             words = word_index.with_alike(words, len(index), index.mean, index.rows_with)
             statistics = index.statistics(words)
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
@@ -469,7 +474,7 @@ class Recall:
             )
         if beside:
             found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
-        return _Pool(found_rows, words, corrected, "ram", more, statistics)
+        return _Pool(found_rows, words, corrected, "ram", more, statistics, frozenset(words.keys() - asked.keys()))
 
     def _in_ram(self) -> bool:
         """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
@@ -503,6 +508,7 @@ class Recall:
 
             terms, corrected = questions.corrected(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
+            given = terms.keys()
             terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
@@ -510,7 +516,7 @@ class Recall:
                 word_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
-            return _Pool(rated, terms, corrected, "sqlite_fts", more=False, statistics=statistics)
+            return _Pool(rated, terms, corrected, "sqlite_fts", False, statistics, frozenset(terms.keys() - given))
 
         return reading.full_text(self._store, find)
 

@@ -79,6 +79,15 @@ def growth(weights: Weights, today: date) -> Callable[[Item], float]:
     return grown
 
 
+class LookedFor(NamedTuple):
+    """The weights of a question, its day, the words that were looked for, and those of them that stand for others."""
+
+    weights: Weights
+    today: date
+    words: Iterable[str]
+    added: frozenset[str] = frozenset()
+
+
 class Parts(Mapping[str, Any]):
     """What a score of `default` is made of, found out when somebody looks: a turn shows texts, and few people ask why.
 
@@ -91,14 +100,14 @@ class Parts(Mapping[str, Any]):
         self,
         item: Item,
         lexical: float,
-        asked: tuple[Weights, date, Iterable[str]],
+        asked: LookedFor,
         vector: float | None = None,
         distance: float | None = None,
         of: Item | None = None,
     ) -> None:
-        """`of`: the row whose words were found, where the item took its place; `asked`: the weights, the day, and the
-        words that were looked for; `vector` (None: nobody was asked) and `distance` (None: far): what it gets for its
-        meaning, and how far that is from the question."""
+        """`of`: the row whose words were found, where the item took its place; `asked`: what was looked for; `vector`
+        (None: nobody was asked) and `distance` (None: far): what it gets for its meaning, and how far that is from the
+        question."""
         self._item, self._lexical, self._asked = item, lexical, asked
         self._vector, self._distance, self._of = vector, distance, of
         self._bearing: float | None = None
@@ -129,10 +138,11 @@ class Parts(Mapping[str, Any]):
 
     def _parts(self) -> dict[str, Any]:
         if self._made is None:
-            weights, today, words = self._asked
+            weights, today, words, added = self._asked
             importance, recency, hits = shares(self._item, weights, today)
             held = set(words).intersection(index_tokens((self._of or self._item).text))
-            stand_for = {shown(other): shown(word) for word in words for other in alike(word) if other in held}
+            asked = [word for word in words if word not in added]
+            stand_for = {shown(other): shown(word) for word in asked for other in alike(word) if other in held & added}
             self._made = {
                 "terms": readable(held),
                 **({"alike": stand_for} if stand_for else {}),
@@ -162,7 +172,12 @@ class Parts(Mapping[str, Any]):
 
 
 def default(
-    candidates: Iterable[Candidate], wanted: int, weights: Weights, today: date, words: Iterable[str]
+    candidates: Iterable[Candidate],
+    wanted: int,
+    weights: Weights,
+    today: date,
+    words: Iterable[str],
+    added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
     """The `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency + hits),
     each of the three a small share."""
@@ -172,7 +187,7 @@ def default(
         least = sorted([one[0] for one in rated])[wanted - 1]
         rated = [one for one in rated if one[0] <= least]
     rated.sort()
-    asked = (weights, today, words)
+    asked = LookedFor(weights, today, words, added)
     return [Scored(one.item, -score, Parts(one.item, one.score, asked, of=one.of)) for score, _, one in rated[:wanted]]
 
 

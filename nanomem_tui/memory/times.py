@@ -130,6 +130,9 @@ def ranked(
         else one
         for one in scored
     ]
+    if asked.only:  # all are equally meant: the newest first
+        found.sort(key=lambda one: one.item.updated_at, reverse=True)
+        return sorted(found, key=lambda one: -round(one.score, 1))
     return sorted(found, key=lambda one: (-one.score, one.item.id))
 
 
