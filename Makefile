@@ -8,7 +8,9 @@ SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
-ON_BOTH := tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
+ON_BOTH ?= tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
+# What the oldest versions of libraries are asked.
+ON_OLDEST ?= tests
 PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 
 # With it set, every start compiles the program again.
@@ -92,7 +94,7 @@ drawn: $(VENV)/.dev ## ten times the drawn examples, others each time
 
 # Pictures are left out: they are drawn with the newest release.
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow
-	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow" --ignore=tests/snapshots
+	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_OLDEST) -m "not interop and not vectors and not crash and not slow" --ignore=tests/snapshots
 
 full: export NANOMEM_TEST_LONG := 1
 full: test check gate slow drawn crash interop vectors postgres lowest crash-long build ## every suite whole, the long ones too: hours

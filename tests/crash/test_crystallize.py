@@ -78,5 +78,6 @@ def test_a_run_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_killed_at_every_step(tmp_path: Path) -> None:
     assert kill_a_run(tmp_path, every=1) > 30

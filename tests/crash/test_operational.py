@@ -92,5 +92,6 @@ def test_kills_at_some_steps(tmp_path: Path) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.long
 def test_kills_at_every_step(tmp_path: Path) -> None:
     assert sweep(tmp_path, 1) > 100

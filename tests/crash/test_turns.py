@@ -93,5 +93,6 @@ def test_a_kill_at_a_spread_of_steps_of_turns(tmp_path: Path) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_kill_at_every_step_of_turns(tmp_path: Path) -> None:
     assert sweep(tmp_path, 1, every=1) > 100
