@@ -34,10 +34,7 @@ BORDER = "\ue001"
 PAIR = 0.5
 """What two neighbours of a question count as one word."""
 
-SINGLE_CHARACTER = 0.4
-"""What a single character counts beside the bigrams of a longer question."""
-
-SYLLABLES = (SINGLE_CHARACTER, 1.0, 0.5)
+SYLLABLES = (0.4, 1.0, 0.5)
 """What one, two and three syllables of Thai, Lao, Khmer and Burmese count that follow each other in a question."""
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
@@ -310,7 +307,7 @@ def query_words(text: str, limit: int = MOST_ASKED) -> dict[str, str]:
 
 
 def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
-    """The tokens of a query with what each counts: in a longer question of an unspaced script single characters too."""
+    """The tokens of a query with what each counts: in a longer one in Chinese and Japanese single characters too."""
     words = dict.fromkeys(query_tokens(text, limit), 1.0)
     if _pattern("southern_letter").search(text):
         return {word: _of_syllables(word) for word in words}
@@ -319,7 +316,7 @@ def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
     particles = tables.table("tokens")["particles"]
     singles = dict.fromkeys(
         (letter for run in _query_runs(text) if _is_unspaced(run) for letter in run if letter not in particles),
-        SINGLE_CHARACTER,
+        1.0,
     )
     return {**dict(list(singles.items())[:limit]), **words}
 
