@@ -349,7 +349,7 @@ def _may_be_one(word: str, after: str) -> bool:
     return not (word in _STOP and after in _STOP)
 
 
-@lru_cache(2)
+@lru_cache(4)
 def _listed(name: str) -> frozenset[str]:
     return frozenset(tokens(tables.table("tokens")[name]))
 
@@ -365,7 +365,7 @@ def light_words(text: str) -> frozenset[str]:
 
 @lru_cache(1)
 def _light_elsewhere() -> frozenset[str]:
-    return _listed("light") | _foreign()
+    return _listed("light") | _listed("light_elsewhere") | _listed("small_words")
 
 
 def alike(word: str) -> list[str]:
