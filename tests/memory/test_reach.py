@@ -305,3 +305,10 @@ def test_older_turns_take_no_more_than_their_share(place: Path) -> None:
         begun = begin(ws, "Do I wear the green dress to the wedding?")
         assert len(begun.older) <= 3
         assert begun.budget["context"].used <= 1200
+
+
+def test_a_chat_is_told_what_was_said_there_at_the_time_that_it_asks_for(ws: Workspace, place: Path) -> None:
+    path = write(place, "telegram:43", (("user", "The tent is paid for."), ("assistant", "Good.")), "bob")
+    path.write_text(path.read_text().replace("2026-03-01T10", "2026-02-17T10"))
+    assert any("The tent is paid for." in line for line in told(ws, "what did I say on 2026-02-17?", BOB))
+    assert not any("tent" in line for line in told(ws, "what did I say on 2026-02-17?", ANA))
