@@ -94,7 +94,10 @@ def run(one: Run) -> tuple[int, dict[str, Any]]:
         target = Path(folder, "figures.json")
         before, started = os.getloadavg()[0], time.monotonic()
         line = [str(python), str(FOLDER / f"{one.program}.py"), *one.words, "--json", str(target)]
-        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+        environment = gate.by_words()
+        with subprocess.Popen(
+            line, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+        ) as process:
             assert process.stdout is not None
             for text in process.stdout:
                 print(text, end="", flush=True)

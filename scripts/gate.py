@@ -11,6 +11,7 @@ measured again, and its least counts: noise makes a ratio larger now and then, a
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -124,12 +125,20 @@ def _line(name: str, least: dict[str, float], expected: Figures) -> str:
     )
 
 
+def by_words() -> dict[str, str]:
+    """The environment of a benchmark: recall by words, also where a model is installed; what measures meaning asks for
+    it itself."""
+    return {"NANOMEM_RECALL_BACKEND": "ram", **os.environ}
+
+
 def run(program: str, words: list[str]) -> Figures:
     """What a program found. Raises SystemExit where it fails."""
     with tempfile.TemporaryDirectory(prefix="nanomem-gate-") as folder:
         kept = Path(folder, "figures.json")
         line = [sys.executable, str(ROOT / "benchmarks" / f"{program}.py"), *words, "--json", str(kept)]
-        done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+        done = subprocess.run(
+            line, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False, env=by_words()
+        )
         if done.returncode or not kept.exists():
             raise SystemExit(f"gate: benchmarks/{program}.py failed:\n{done.stdout}{done.stderr}")
         return dict(json.loads(kept.read_bytes()))

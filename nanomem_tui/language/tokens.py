@@ -119,8 +119,7 @@ def _one_spelling() -> dict[int, str]:
 @lru_cache(1)
 def _american() -> dict[str, str]:
     """By the stem of an English word as Britons write it that of the American one: `colour`, `color`."""
-    pairs = (pair.split("=") for pair in tables.table("one-spelling")["english"].split())
-    return {stem(british): stem(american) for british, american in pairs}
+    return dict(pair.split("=") for pair in tables.table("one-spelling")["english"].split())
 
 
 def _is_unspaced(run: str) -> bool:
@@ -349,9 +348,8 @@ def _may_be_one(word: str, after: str) -> bool:
     return not (word in _STOP and after in _STOP)
 
 
-@lru_cache(4)
 def _listed(name: str) -> frozenset[str]:
-    return frozenset(tokens(tables.table("tokens")[name]))
+    return tables.words("tokens", name)
 
 
 def light_words(text: str) -> frozenset[str]:
@@ -365,7 +363,7 @@ def light_words(text: str) -> frozenset[str]:
 
 @lru_cache(1)
 def _light_elsewhere() -> frozenset[str]:
-    return _listed("light") | _listed("light_elsewhere") | _listed("small_words")
+    return _listed("light") | _listed("light_elsewhere") | frozenset(tokens(tables.table("tokens")["small_words"]))
 
 
 def alike(word: str) -> list[str]:
