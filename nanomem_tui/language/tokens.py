@@ -266,10 +266,11 @@ def is_english(text: str) -> bool:
 
 @lru_cache(1)
 def _foreign() -> frozenset[str]:
-    """The small words of other languages in Latin letters, folded, that are none in English."""
+    """The small words of other languages in Latin letters that are none in English, as they are read (`für`: `fur`)."""
     telling = {word for word, codes in tables.table("words").items() if "en" not in codes}
-    small = " ".join((*telling, tables.table("tokens")["small_words"]))
-    return frozenset(run for run in _runs(small) if len(run) > 1) - _STOP
+    telling.update(tables.table("tokens")["small_words"].split())
+    plain = {word for word in telling if word.isascii() and word.isalpha() and len(word) > 1}
+    return frozenset(plain.union(_listed("folded"))) - _STOP
 
 
 def _pieces(run: str) -> list[str]:

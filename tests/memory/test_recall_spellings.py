@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.language import tables
+from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.search import AT_ONCE
@@ -109,6 +111,14 @@ def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -
         found = ws.recall.ask(Question("garden gate"))
     assert found.words == ("garden", "gate")
     assert not found.corrected
+
+
+def test_the_small_words_with_accents_are_kept_as_they_are_read_too() -> None:
+    words = {word for word, codes in tables.table("words").items() if "en" not in codes}
+    words.update(tables.table("tokens")["small_words"].split())
+    accented = [word for word in words if not (word.isascii() and word.isalpha())]
+    read = {run for word in accented for run in query_words(word).values() if len(run) > 1}
+    assert read == tables.words("tokens", "folded")
 
 
 KEY = "The cellar key hangs behind the boiler"
