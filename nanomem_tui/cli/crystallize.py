@@ -135,7 +135,7 @@ def _since(state: State, text: str) -> datetime:
 
         paths = state.locate()
         with contextlib.suppress(ValueError):
-            day = times_asked.given(text, times.today(paths)).since
+            day = times_asked.read_date(text, times.today(paths)).since
             return datetime.combine(day, datetime.min.time(), said_on.zone(paths)).astimezone(UTC)
         raise BadInput(f"no time: {quoted(text)}", "--since", "give a date like 2026-03-01, or how long ago: 3d, 12h")
     return moment

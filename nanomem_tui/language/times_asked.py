@@ -24,7 +24,7 @@ LONGEST = 1_000
 """Characters of a message beyond which it is no question about a time: something was pasted."""
 
 LONGEST_TEXT = 2_000
-"""Characters of a text of which the dates are read."""
+"""Characters of a text in which dates are looked for."""
 
 _FAR = 20_000  # days: beyond it a number is no time that somebody lived through
 _NUMBERS = re.compile(r"(?:19|20)\d\d|\d[./-]\d|\b\d{1,2}[dw]\b")
@@ -164,11 +164,11 @@ def names_time(text: str) -> bool:
     return asked(text, date(_YEAR_2, 1, 3)) is not None
 
 
-def given(text: str, today: date) -> Span:
+def read_date(text: str, today: date) -> Span:
     """Return the days that a person means who gives a date to an option: `2026-03-02`, `2026-03`, `yesterday`,
     `last tuesday`, `2 weeks ago`, `march`, `3d`. What has no year is past. Raises ValueError, which says why not.
 
-    >>> given("2026-03", date(2026, 11, 30))
+    >>> read_date("2026-03", date(2026, 11, 30))
     Span(since=datetime.date(2026, 3, 1), until=datetime.date(2026, 3, 31))
     """
     told = " ".join(text.split())
@@ -304,7 +304,7 @@ def _way(text: str) -> int:
 
 
 def _joined(text: str, found: list[_Found], today: date) -> list[_Found]:
-    """The expressions with what stands before and behind them: `since March`, `from Monday to Friday`."""
+    """The expressions joined with words that change what they mean: `since March`, `from Monday to Friday`."""
     joined: list[_Found] = []
     at = 0
     while at < len(found):

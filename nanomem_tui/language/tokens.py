@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from nanomem_tui.language import tables
@@ -349,17 +349,16 @@ def _may_be_one(word: str, after: str) -> bool:
     return not (word in _STOP and after in _STOP)
 
 
-def _listed(name: str) -> frozenset[str]:
-    return tables.words("tokens", name)
+_listed = partial(tables.words, "tokens")
 
 
-def light_words(text: str) -> frozenset[str]:
+def light_words(*, english: bool) -> frozenset[str]:
     """The tokens that tell little of what a text is about: `like` in “what is it like?”, `ist` in “wo ist er?”.
 
-    >>> "ist" in light_words("wo ist der Schlüssel?"), "ist" in light_words("where is the key?")
+    >>> "ist" in light_words(english=is_english("wo ist der Schlüssel?")), "ist" in light_words(english=True)
     (True, False)
     """
-    return _listed("light") if is_english(text) else _light_elsewhere()
+    return _listed("light") if english else _light_elsewhere()
 
 
 @lru_cache(1)

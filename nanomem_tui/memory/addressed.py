@@ -22,7 +22,7 @@ INTRODUCED = 3
 
 
 class Addressed:
-    """The names of speakers, learned from what is said to them.
+    """The names of speakers, taken from how others address them.
 
     >>> names = Addressed()
     >>> for _ in range(3):
@@ -50,7 +50,7 @@ class Addressed:
             if counts[token] >= max(SURE, SHARE * max(counts.values())):
                 self._names.setdefault(token, {}).setdefault(chat, set()).add(speaker)
 
-    def known(self) -> list[str]:
+    def names(self) -> list[str]:
         """All names, as words of the index."""
         return list(self._names)
 

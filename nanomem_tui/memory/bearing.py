@@ -30,7 +30,7 @@ LEAST = 0.18
 """A memory with less of a chance is not given."""
 
 LEAST_BY_MEANING = 0.26
-"""The same where meaning was asked: what stands out in meaning is given anyway."""
+"""The same where meaning was asked. What stands out in meaning is recalled whatever its chance."""
 
 LEAST_ELSEWHERE = 0.05
 """The same in other languages than English, of which it was not learned."""
@@ -102,7 +102,8 @@ def message(
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
     values = [(max(worth[token] for token in one), one) for one in meant]
     names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
-    light = light_words(text)
+    english = is_english(text)
+    light = light_words(english=english)
     about = [(value, one) for value, one in values if not light.issuperset(one)]
     whole = {word: value for word, value in worth.items() if not is_part(word)}
     return Message(
@@ -119,7 +120,7 @@ def message(
         names,
         sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
         cues.is_of_people(text),
-        is_english(text),
+        english,
         cues.only_greets(text),
     )
 

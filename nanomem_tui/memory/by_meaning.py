@@ -86,7 +86,7 @@ class ByMeaning:
         self.wanted = meaning is not None and is_wanted(settings)
         """Whether the settings want it."""
         self.is_chosen = settings.recall_backend != AUTO
-        """Whether somebody chose it, who is told where it has no part in an answer."""
+        """Whether the settings name the backend: the person then reads why meaning had no part in an answer."""
         self._wait = wait
         first = FIRST_WAIT if self.is_chosen else FIRST_WAIT_OF_AUTO
         self._now = wait if settings.embedding_backend == "endpoint" else max(first, wait)

@@ -119,7 +119,7 @@ class ChatPassages:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def of(self, keys: frozenset[str], *, before: bool = False) -> Iterator[ChatTalk]:
+    def talk_in(self, keys: frozenset[str], *, before: bool = False) -> Iterator[ChatTalk]:
         """The talk in the sessions of these keys, for one thread at a time. `before`: for a turn, which waits and wants
         what was said before its last ones: less of a transcript is read, not again for few bytes, and no archive.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.language.times_asked import Span
-from nanomem_tui.language.tokens import light_words, query_words, search_weights, tokens
+from nanomem_tui.language.tokens import is_english, light_words, query_words, search_weights, tokens
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.word_index import idf, trust
 
@@ -85,7 +85,7 @@ def timeless(
 
 def _weights(text: str) -> dict[str, float]:
     """The words of a text with what each counts: those that tell little count less, where there are others."""
-    words, light = search_weights(text), light_words(text)
+    words, light = search_weights(text), light_words(english=is_english(text))
     if light.issuperset(words):
         return words
     return {word: LIGHT * weight if word in light else weight for word, weight in words.items()}

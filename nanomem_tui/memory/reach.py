@@ -122,7 +122,7 @@ class Reach:
             hits = self._conversations().recall(query, SOURCES, 2 * limit + 1).hits
         elif keys:
             times = self._conversations()
-            with self._chats.of(keys) as talk:
+            with self._chats.talk_in(keys) as talk:
                 hits = talk.recall(query, 2 * limit + 1, times.timed(times.time_of(query)))
         least = FAINT * max((hit.score for hit in hits), default=0.0)
         said = (hit for hit in hits if hit.score >= least or hit.parts["terms"] or "time" in hit.parts)
@@ -139,7 +139,7 @@ class Reach:
         keys = sessions_of(audience, session_key)
         if not keys or not message.strip():
             return []
-        with self._chats.of(keys, before=True) as talk:
+        with self._chats.talk_in(keys, before=True) as talk:
             ends = talk.replayed_from() if replays else talk.last_turns(len(window))
             if not any(ends.values()):
                 return []

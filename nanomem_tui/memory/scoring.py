@@ -126,14 +126,15 @@ class Parts(Mapping[str, Any]):
 
     def timed(self, worth: float) -> Parts:
         """The same with what the item gets for being of the time that is asked for."""
-        found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
-        found._bearing, found._time = self._bearing, worth
-        return found
+        return self._with(self._bearing, worth)
 
     def judged(self, chance: float) -> Parts:
         """The same with the chance that the item has a bearing on the message: it is no part of the score."""
+        return self._with(chance, self._time)
+
+    def _with(self, bearing: float | None, time: float | None) -> Parts:
         found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
-        found._bearing, found._time = chance, self._time
+        found._bearing, found._time = bearing, time
         return found
 
     def _parts(self) -> dict[str, Any]:

@@ -224,7 +224,7 @@ class OrderedRecall:
     @property
     def names(self) -> list[str]:
         """The names that speakers are known by, as words of the index: those of passages, and what others call them."""
-        return [*self._names, *self._addressed.known()]
+        return [*self._names, *self._addressed.names()]
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """What is known of the passages as a whole, and of these words in them."""

@@ -50,7 +50,7 @@ def within(paths: Paths, since: str, until: str) -> Span | None:
 
 def _given(text: str, where: str, day: date) -> Span:
     try:
-        return times_asked.given(text, day)
+        return times_asked.read_date(text, day)
     except ValueError as error:
         way = "give 2026-03-02, 2026-03, yesterday, last tuesday or 2 weeks ago"
         raise BadInput(f"{error}: {quoted(text)}", where, way) from None

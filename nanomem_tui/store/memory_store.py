@@ -848,7 +848,7 @@ PAUSE = 10.0
 """Seconds without another try after one that failed; `degraded` says why until one succeeds."""
 
 
-AT_ONCE = 0.05
+INDEX_PAUSE = 0.05
 """Seconds until the next look while an index is made anew: others write in between."""
 
 
@@ -868,7 +868,7 @@ class Checkpointer(Repeating):
             if self._store.due():
                 self._store.checkpoint()
             if not self._store.renew_index():
-                return AT_ONCE
+                return INDEX_PAUSE
         except NanomemError:
             return PAUSE
         return LOOK

@@ -314,9 +314,12 @@ class Store:
     def renew_index(self) -> bool:
         """Go on with an index that is being made anew, in a change of its own; return whether it is whole."""
         if not self._index_is_new:
-            with self._transaction(durable=False, notify=False):
-                pass
+            self._again(self._change_nothing)
         return self._index_is_new
+
+    def _change_nothing(self) -> None:
+        with self._transaction(durable=False, notify=False):
+            pass  # every transaction goes on with the index
 
     def checkpoint(self) -> int:
         """Save the counters, complete the log beside the database, move the WAL into the file, and copy it once a day.

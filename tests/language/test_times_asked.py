@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from nanomem_tui.language import tables, times_asked
-from nanomem_tui.language.times_asked import Span, about, asked, given, may_name
+from nanomem_tui.language.times_asked import Span, about, asked, may_name, read_date
 
 TODAY = date(2026, 11, 30)
 """A Monday."""
@@ -199,18 +199,18 @@ def test_a_question_with_a_subject_asks_for_more_than_a_time(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_person_gives_a_date_in_these_forms(text: str, since: str, until: str) -> None:
-    assert given(text, TODAY) == Span(date.fromisoformat(since), date.fromisoformat(until))
+    assert read_date(text, TODAY) == Span(date.fromisoformat(since), date.fromisoformat(until))
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-02-30", "99999 days ago", "yesterday or so", "\0", "0000-01-01"])
 def test_what_is_no_date_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no date"):
-        given(text, TODAY)
+        read_date(text, TODAY)
 
 
 def test_a_date_with_two_readings_is_refused_with_both() -> None:
     with pytest.raises(ValueError, match="2026-02-03 or 2026-03-02"):
-        given("3/2/2026", TODAY)
+        read_date("3/2/2026", TODAY)
 
 
 def test_the_29th_of_february_is_that_of_a_leap_year() -> None:
@@ -255,5 +255,5 @@ def test_a_long_text_of_one_part_takes_no_time(part: str) -> None:
     about(text, TODAY)
     times_asked.tells_nothing(text)
     with pytest.raises(ValueError, match="no date"):
-        given(text, TODAY)
+        read_date(text, TODAY)
     assert time.perf_counter() - started < 5
