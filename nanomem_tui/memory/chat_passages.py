@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,6 +34,7 @@ from nanomem_tui.store.forgotten import Forgotten
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.history import History
+    from nanomem_tui.memory.sequences import Nearest, OrderedRecall
     from nanomem_tui.memory.sessions import Sessions
 
 MOST_BYTES, BEFORE_BYTES = 4_000_000, 1_000_000
@@ -79,18 +80,28 @@ class ChatTalk:
         self.files: dict[str, _Read] = {}
         self.entries: tuple[HistoryEntry, ...] | None = None
 
-    def recall(self, query: str, limit: int, time: Timed | None = None) -> list[Told]:
-        """The nearest messages and lines of the archive, best first. `time`: the time that the query names."""
-        found = self.recall_said(query, limit, time)
+    def recall(
+        self,
+        query: str,
+        limit: int,
+        time: Timed | None = None,
+        by_meaning: Callable[[OrderedRecall], Nearest | None] = lambda index: None,
+    ) -> list[Told]:
+        """The nearest messages and lines of the archive, best first. `time`: the time that the query names;
+        `by_meaning`: gives what finds the passages of an index by their meaning, None where words alone do."""
+        found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
-        hits = distinct("history", index.search(query, _LINES * limit, time=time), (), limit)
+        lines = index.search(query, _LINES * limit, nearest=by_meaning(index), time=time)
+        hits = distinct("history", lines, (), limit)
         found += [as_told("history", hit) for hit in index.explained(query, hits)]
         return sorted(found, key=lambda told: -told.score)[:limit]
 
-    def recall_said(self, query: str, limit: int, time: Timed | None = None) -> list[Told]:
+    def recall_said(
+        self, query: str, limit: int, time: Timed | None = None, nearest: Nearest | None = None
+    ) -> list[Told]:
         """The nearest messages, best first."""
         index = self.said.index
-        hits = index.search(query, limit, asked_speaker(query), time=time)
+        hits = index.search(query, limit, asked_speaker(query), nearest, time)
         return [as_told("sessions", hit) for hit in index.explained(query, hits)]
 
     def replayed_from(self) -> dict[str, int]:

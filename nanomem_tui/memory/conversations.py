@@ -228,6 +228,10 @@ class Conversations:
         left_out += [f"{counted(waiting, 'passage')} by meaning, not embedded yet"] if waiting else []
         return Recalled(tuple(hits[:limit]), tuple(left_out), asked)
 
+    def by_meaning(self, index: OrderedRecall) -> Nearest | None:
+        """What finds the passages of an index by their meaning; None: words find them."""
+        return self._nearest(index, lambda: False)[0]
+
     def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, int]:
         """What finds passages by meaning, and how many it does not know yet; None: words find them. What has no vector
         gets one for a moment here, and then on a thread."""

@@ -121,9 +121,10 @@ class Reach:
         if keys is None:
             hits = self._conversations().recall(query, SOURCES, 2 * limit + 1).hits
         elif keys:
-            times = self._conversations()
+            conversations = self._conversations()
             with self._chats.talk_in(keys) as talk:
-                hits = talk.recall(query, 2 * limit + 1, times.timed(times.time_of(query)))
+                time = conversations.timed(conversations.time_of(query))
+                hits = talk.recall(query, 2 * limit + 1, time, conversations.by_meaning)
         least = FAINT * max((hit.score for hit in hits), default=0.0)
         said = (hit for hit in hits if hit.score >= least or hit.parts["terms"] or "time" in hit.parts)
         return self._excerpts((hit for hit in said if not _is_being_answered(hit)), audience, limit)
