@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import nanomem_tui.server
+from nanomem_tui import server
 from nanomem_tui.server import token
 
 SECRET = {"word", "_word", "token", "_token", "ticket", "_ticket", "wanted", "given", "cookie", "secret"}
@@ -41,7 +41,7 @@ def _is_value(side: ast.expr) -> bool:
 
 def test_no_server_compares_a_token_by_itself() -> None:
     assert compared("if given == self._word: pass") == ["given == self._word"]
-    folder = Path(nanomem_tui.server.__file__).parent
+    folder = Path(server.__file__).parent
     found = {path.name: lines for path in folder.glob("*.py") if (lines := compared(path.read_text("utf-8")))}
     assert found == {}
 

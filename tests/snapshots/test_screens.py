@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-import nanomem_tui.app
+from nanomem_tui import app
 from nanomem_tui import clock, config, open_workspace, paths
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.memory.injections import Injected
@@ -41,7 +41,7 @@ LOOKED_AT = ("COLORTERM", "TERM", "NO_COLOR", "SSH_CONNECTION", "SSH_TTY", "COLO
 class Pictured(NanomemApp):
     """The console without what differs from run to run: where its files lie, how long a checkpoint took."""
 
-    CSS_PATH = Path(nanomem_tui.app.__file__).with_name("app.tcss")
+    CSS_PATH = Path(app.__file__).with_name("app.tcss")
 
     def _status(self) -> Status:
         status = super()._status()
