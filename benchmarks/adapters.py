@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory import questions, scoring

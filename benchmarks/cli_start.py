@@ -70,7 +70,14 @@ def main() -> int:
         over += max(row["wall_ratio"], row["cpu_ratio"]) > goal
         print(f"  {name:16} {row['wall_ms']:9.1f} {row['cpu_ms']:9.1f} {wall:>16} {cpu:>16} {goal:6g}")
     items = None if options.workspace else options.items
-    document = {"items": items, "seed": SEED, "runs": options.runs, "left out": {WITH_VECTORS: left_out} if left_out else {}, **about(), **figures}
+    document = {
+        "items": items,
+        "seed": SEED,
+        "runs": options.runs,
+        "left out": {WITH_VECTORS: left_out} if left_out else {},
+        **about(),
+        **figures,
+    }
     print(json.dumps(document))
     if options.json:
         options.json.write_text(json.dumps(document, indent=1) + "\n")
@@ -80,7 +87,7 @@ def main() -> int:
 def reason_without_vectors(workspace: Path, *, is_ours: bool) -> str:
     """Why recall cannot be measured with vectors, empty when it can; in a home of ours they are made."""
     sys.path.insert(0, str(ROOT))
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.vectors.embedders import is_installed
     from nanomem_tui.workspace import open_workspace
 
@@ -142,8 +149,8 @@ def about() -> dict[str, object]:
 def home_with(count: int, folder: Path) -> Path:
     """A new workspace with `count` items in its database."""
     sys.path.insert(0, str(ROOT))
-    from nanomem_tui import clock
-    from nanomem_tui.operations import new_operation
+    from nanomem_tui.core import clock
+    from nanomem_tui.core.operations import new_operation
     from nanomem_tui.store.snapshot import change_of
     from nanomem_tui.store.values import KINDS, Item
     from nanomem_tui.workspace import open_workspace

@@ -226,8 +226,8 @@ def home_with(count: int) -> Path:
     workspace = folder / "workspace"
     if (folder / "made").exists():
         return workspace
-    from nanomem_tui import clock
-    from nanomem_tui.operations import new_operation
+    from nanomem_tui.core import clock
+    from nanomem_tui.core.operations import new_operation
     from nanomem_tui.store.snapshot import change_of
     from nanomem_tui.store.values import KINDS, Item
     from nanomem_tui.workspace import open_workspace

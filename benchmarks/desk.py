@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.workspace import Workspace
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "language"

@@ -26,7 +26,8 @@ from rapidfuzz import fuzz, process
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.curation.clusters import says_same
 from nanomem_tui.curation.duplicates import Duplicates
 from nanomem_tui.store.memory_store import MemoryStore

@@ -23,9 +23,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import language
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import corrections, todos
 from nanomem_tui.memory import capture, forgetting, replacing, superseding, unkept
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
 
 GOALS = {500: 3.0, 50_000: 30.0}

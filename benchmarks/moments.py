@@ -24,8 +24,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.duplicates import SEED, texts
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.operations import new_operation
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tiers import SEED, Times, filled, timed, words
 
 from nanomem_tui import open_workspace
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core.errors import extra_command
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers import semantic
 from nanomem_tui.vectors import meaning as search

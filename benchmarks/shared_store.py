@@ -37,7 +37,7 @@ from _pty import Terminal
 from soak import Console, Engine, home_of, repeat
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer, needed
 

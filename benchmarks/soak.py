@@ -45,7 +45,7 @@ from _locks import LONG, Disk, Held, Locks
 from _pty import Terminal
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core.errors import NotFound
 from nanomem_tui.server.grpc_client import MemoryClient
 from nanomem_tui.workspace import Workspace
 

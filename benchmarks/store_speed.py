@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from recall_speed import SEED, corpus
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store import rows
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.snapshot import change_of

@@ -27,11 +27,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.operations import Operation, new_operation
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.turn_values import turn_end, turn_input
-from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 

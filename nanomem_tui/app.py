@@ -23,18 +23,18 @@ from textual.screen import Screen
 from textual.worker import get_current_worker
 
 from nanomem_tui.conditions import Context
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import one_line, safe_text
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.keymap import first_key, in_one
 from nanomem_tui.launch import SIGNALS
 from nanomem_tui.looking import State, context_of, looked_at, saved_words, saving_of, status_of, what_can_be_taken_back
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens import drafting
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.switching import FIRST, Switching
-from nanomem_tui.text import one_line, safe_text
 from nanomem_tui.widgets.choosing import ROW_KEYS, ChoosingDialog
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES
 from nanomem_tui.widgets.toast import say

@@ -15,7 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import clock, demo_content, demo_work
+from nanomem_tui import demo_content, demo_work
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.operations import new_operation
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths, locate
+from nanomem_tui.core.text import counted
 from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.formats import jsonl, lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
@@ -23,13 +27,9 @@ from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import labels
 from nanomem_tui.memory.scopes import Audience, key_for
 from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
-from nanomem_tui.operations import new_operation
-from nanomem_tui.paths import DREAM_CURSOR, Paths, locate
-from nanomem_tui.store import atomic
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 from nanomem_tui.workspace import Workspace, open_workspace
 
 WORKSPACE_ID = "d3a0d3a0d3a0d3a0d3a0d3a0d3a0d3a0"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.tiers.knowledge_sources import Found, text_document
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace

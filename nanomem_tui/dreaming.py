@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Refused, in_words
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Refused, in_words
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from nanomem_tui.actions import ACTIONS, BY_NAME, GROUP_TITLES, SCREENS, Action, actions_on
-from nanomem_tui.config import Loaded
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.config import Loaded
+from nanomem_tui.core.errors import Problem
 
 Moved = Mapping[str, tuple[str, ...]]
 """The actions whose keys are not those of the registry, by name."""
@@ -102,7 +102,7 @@ def judged(loaded: Loaded) -> Loaded:
 
 def _meant(name: str) -> str:
     """The action whose label or name is nearly that, as the end of a sentence; "" without one."""
-    from nanomem_tui.setting_values import nearest
+    from nanomem_tui.core.settings import nearest
 
     labelled = [one.name for one in ACTIONS if name.casefold() in (one.label, *one.labels.values())]
     near = " or ".join(f"`{one}`" for one in labelled[:3])

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from nanomem_tui import config, paths
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.paths import Paths, usual_name
-from nanomem_tui.setting_checks import named_path
+from nanomem_tui.core import config, paths
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.paths import Paths, usual_name
+from nanomem_tui.core.settings import named_path
+from nanomem_tui.core.text import one_line
 from nanomem_tui.store import user_files
-from nanomem_tui.text import one_line
 
 Origin = Literal["settings", "agent", "remembered", "opened"]
 SETTING = "workspaces"

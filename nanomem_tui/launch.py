@@ -74,7 +74,7 @@ def _flush(stream: TextIO) -> None:
 
 def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> int:
     with terminal("loading") as ending:
-        from nanomem_tui import config, paths
+        from nanomem_tui.core import config, paths
         from nanomem_tui.opening import Opening
         from nanomem_tui.store import processes
 
@@ -85,7 +85,7 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
 
 def _demonstrate(ascii_only: bool) -> int:
     with terminal("making a demonstration") as ending:
-        from nanomem_tui import config, paths
+        from nanomem_tui.core import config, paths
         from nanomem_tui.demo import demo_home
         from nanomem_tui.opening import Opening
 
@@ -236,8 +236,9 @@ def snapshot_screen(
     `size` is columns and rows, `query` a filter as it is typed. Raises BadInput for an unknown screen or a filter that
     is not understood, NanomemError where the list could not be read, and the errors of opening a workspace.
     """
-    from nanomem_tui import actions, config, paths
-    from nanomem_tui.errors import BadInput
+    from nanomem_tui import actions
+    from nanomem_tui.core import config, paths
+    from nanomem_tui.core.errors import BadInput
     from nanomem_tui.opening import Opening
 
     if screen not in actions.SCREENS:
@@ -254,7 +255,7 @@ async def _snapshot(
     opening: Opening, screen: str, size: tuple[int, int], form: str, ascii_only: bool, query: str
 ) -> str:
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.errors import BadInput, NanomemError
+    from nanomem_tui.core.errors import BadInput, NanomemError
     from nanomem_tui.screens.view_export import written
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
     from nanomem_tui.widgets.line_table import LineTable

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NotFound, Problem, StoreError
-from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
+from nanomem_tui.core.errors import NotFound, Problem, StoreError
+from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Change, Layer, Operation
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.model.client import Usage
-    from nanomem_tui.operations import Change, Layer, Operation
     from nanomem_tui.parts import Parts
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.oplog import LogEntry
@@ -102,7 +102,7 @@ def _history(ws: Workspace, key: str) -> Sequence[LogEntry]:
         return ()
 
 
-def unfinished(ws: Workspace) -> Iterable[Problem]:
+def unfinished_changes(ws: Workspace) -> Iterable[Problem]:
     """What killed processes left half done in `ws`. Reads only."""
     from nanomem_tui.dream.unfinished import problems
 

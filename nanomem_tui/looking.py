@@ -8,10 +8,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
 from nanomem_tui.conditions import Context
-from nanomem_tui.errors import NanomemError, in_words
-from nanomem_tui.text import counted
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, in_words
+from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.bars import Status
 
 if TYPE_CHECKING:

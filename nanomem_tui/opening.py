@@ -8,12 +8,12 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.store.oplog import OwnChanges
 
 if TYPE_CHECKING:
-    from nanomem_tui.config import Loaded
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.config import Loaded
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 

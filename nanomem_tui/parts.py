@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import config, layers, paths
+from nanomem_tui import layers
+from nanomem_tui.core import config, paths
+from nanomem_tui.core.operations import Actor, Operation
 from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
-from nanomem_tui.operations import Actor, Operation
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import MemoryStore
@@ -267,7 +268,6 @@ class Parts(CurationParts):
         """The agent's conversations."""
         from nanomem_tui.memory.imported_chats import ImportedChats
         from nanomem_tui.memory.sessions import Sessions
-        from nanomem_tui.memory.traces import own_sessions_folder
 
         own = own_sessions_folder(self.paths, self.store.workspace_id)
 
@@ -293,8 +293,8 @@ class Parts(CurationParts):
 
     def read_to(self) -> ReadTo | None:
         """Up to which entry the last Dream of ours read; None where no operation says so."""
+        from nanomem_tui.core.paths import DREAM_CURSOR
         from nanomem_tui.formats.history import ReadTo
-        from nanomem_tui.paths import DREAM_CURSOR
 
         for entry in self.store.journal.log(100, key=DREAM_CURSOR):
             if entry.operation.kind in ("dream.run", "dream.pass") and not entry.undone:
@@ -331,7 +331,6 @@ class Parts(CurationParts):
         """What a model is told of conversations, archive and notes, by who asks."""
         from nanomem_tui.memory.chat_passages import ChatPassages
         from nanomem_tui.memory.reach import Reach
-        from nanomem_tui.store import forgotten
 
         chats = ChatPassages(self.sessions, self.history, self.paths)
         return Reach(lambda: self.conversations, chats, self.settings, self.id, lambda: forgotten.load(self.paths))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from nanomem_tui import config, paths
-from nanomem_tui.errors import AccessDenied
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.core import config, paths
+from nanomem_tui.core.errors import AccessDenied
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.store import forgotten, oplog, snapshot
 from nanomem_tui.store.memory_store import CheckpointResult
 from nanomem_tui.store.oplog import Journal, LogEntry

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.curation.waiting import Waits, edits_waiting
-from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
@@ -119,7 +119,7 @@ def _chroma(ws: Workspace) -> list[dict[str, Any]]:
         return []
     named = {"path": ws.paths.relative(path.parent), "format": "chroma"}
     try:
-        read = chroma_folder.read(path, ws.paths.relative(path))
+        read = chroma_folder.read_chroma_folder(path, ws.paths.relative(path))
     except NanomemError as error:
         return [{**named, "total": None, "active": None, "deleted": None, "why": error.what}]
     counts = Counter(entry.collection for entry in read.entries) + Counter(read.others)

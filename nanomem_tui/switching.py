@@ -20,10 +20,10 @@ from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 
-from nanomem_tui.errors import NanomemError, Refused, in_words
+from nanomem_tui.core.errors import NanomemError, Refused, in_words
+from nanomem_tui.core.paths import usual_name
 from nanomem_tui.keymap import remap, staying_keys
 from nanomem_tui.looking import State
-from nanomem_tui.paths import usual_name
 from nanomem_tui.screens import drafting
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.terminal.display import Display, wants_thin
@@ -236,7 +236,7 @@ def let_go_of_garbage() -> None:
 
 def _located(known: Known, visited: Mapping[Path, str]) -> Opening:
     """The other workspace, with its settings; nothing of it is read yet. Raises why it cannot be opened."""
-    from nanomem_tui import config, paths
+    from nanomem_tui.core import config, paths
     from nanomem_tui.opening import Opening
 
     found = paths.locate(known.place)

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nanomem_tui import config
+from nanomem_tui.core import config
+from nanomem_tui.core.errors import NanomemError, in_words
 from nanomem_tui.curation.places import LIMIT, Found, Place, Places
-from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.known import Known
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.store.memory_store import agent_name

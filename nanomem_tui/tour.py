@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nanomem_tui import paths
 from nanomem_tui.actions import BY_NAME
+from nanomem_tui.core import paths
 from nanomem_tui.keymap import Moved, key_text, keys_of
 
 _KEY = re.compile(r"\{(\w+)\}")

@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import config, layers, paths
-from nanomem_tui.errors import CorruptDatabase, NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
-from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui import layers
+from nanomem_tui.core import config, paths
+from nanomem_tui.core.errors import CorruptDatabase, NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
+from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.parts import Parts
 from nanomem_tui.store import oplog, user_files
 from nanomem_tui.store.memory_store import CheckpointResult
@@ -268,7 +269,10 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
         trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
         held = partial(health_store.stored_secrets, self.store)
-        unfinished, meaning = partial(layers.unfinished, self), partial(vectors.health, self.store, self.settings)
+        unfinished, meaning = (
+            partial(layers.unfinished_changes, self),
+            partial(vectors.health, self.store, self.settings),
+        )
         again = partial(forgotten_again.problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)

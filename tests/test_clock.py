@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 
 
 @pytest.fixture

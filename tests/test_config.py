@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import config, open_workspace, setting_values, settings
-from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
-from nanomem_tui.paths import Paths, locate, user_settings
-from nanomem_tui.settings import Settings
+from nanomem_tui import open_workspace
+from nanomem_tui.core import config, settings
+from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError
+from nanomem_tui.core.paths import Paths, locate, user_settings
+from nanomem_tui.core.settings import Settings
 from tests.store.homes import make_home
 
 pytestmark = pytest.mark.usefixtures("recall_as_set")
@@ -167,7 +168,7 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
     ],
 )
 def test_text_becomes_the_value_it_means(name: str, text: str, value: object) -> None:
-    assert setting_values.from_text(name, text, "here") == value
+    assert settings.from_text(name, text, "here") == value
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def test_text_becomes_the_value_it_means(name: str, text: str, value: object) ->
 )
 def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
     with pytest.raises(BadInput, match="here"):
-        setting_values.from_text(name, text, "here")
+        settings.from_text(name, text, "here")
 
 
 def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,9 +192,9 @@ def test_every_setting_is_explained() -> None:
 
 
 def test_a_setting_of_few_words_takes_no_other(tmp_path: Path) -> None:
-    assert setting_values.from_text("mirrors", "off", "here") == "off"
+    assert settings.from_text("mirrors", "off", "here") == "off"
     with pytest.raises(InvalidConfig, match="one of auto, on, off"):
-        setting_values.from_text("mirrors", "sometimes", "here")
+        settings.from_text("mirrors", "sometimes", "here")
 
 
 SEED_001 = {
@@ -372,4 +373,4 @@ def test_lists_and_tables_are_read_from_every_source(paths: Paths, monkeypatch: 
     assert got.capture_channels == ("cli", "matrix")
     assert got.capture_scopes == {"fact": "global"}
     assert got.promotion_triggers == ()
-    assert setting_values.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")
+    assert settings.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import paths
-from nanomem_tui.errors import AccessDenied, NanomemError, NotAWorkspace, WorkspaceMissing
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import AccessDenied, NanomemError, NotAWorkspace, WorkspaceMissing
 from tests.store.homes import files, make_home
 
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import config
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core import config
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.paths import locate
+from nanomem_tui.core.settings import Price, Settings, from_text, price, price_of
 from nanomem_tui.model.settings import model_config
-from nanomem_tui.paths import locate
-from nanomem_tui.prices import Price, price, price_of
-from nanomem_tui.setting_values import from_text
-from nanomem_tui.settings import Settings
 from tests.store.homes import make_home
 
 PRICES = {"gpt-4o": (2.5, 10), "gpt-4o-mini": (0.15, 0.6), "anthropic/claude": (15, 75), "qwen*": (1, 2)}

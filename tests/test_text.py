@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nanomem_tui.text import cell_width, closed, clusters, counted, cut, one_line, pad, quoted, safe_text, wrap
+from nanomem_tui.core.text import cell_width, closed, clusters, counted, cut, one_line, pad, quoted, safe_text, wrap
 
 ODD = st.sampled_from(
     [
@@ -138,7 +138,7 @@ def test_every_single_character_has_the_width_of_the_screen() -> None:
 
 def test_plain_text_loads_no_width_table() -> None:
     code = (
-        "import sys; from nanomem_tui.text import cut, safe_text, cell_width;"
+        "import sys; from nanomem_tui.core.text import cut, safe_text, cell_width;"
         "cut(safe_text('a\\x1b' * 50), 20); cell_width('abc'); print('rich' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

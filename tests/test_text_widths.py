@@ -7,7 +7,7 @@ import random
 import pytest
 from wcwidth import wcswidth
 
-from nanomem_tui.text import cell_width, one_line, pad, safe_text, wrap
+from nanomem_tui.core.text import cell_width, one_line, pad, safe_text, wrap
 
 SIGNS = (
     "a", "b", " ", "é", "記", "한", "ทำ", "สวั", "سَ", "ﾊﾞ", "か\u3099", "\u0301", "\u20e3", "\u1112\u1161\u11ab", "ㅎ",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import known, together
+from nanomem_tui.core.paths import locate
 from nanomem_tui.known import Known
-from nanomem_tui.paths import locate
 from nanomem_tui.together import FoundTogether, Together, summary
 from nanomem_tui.workspace import Workspace, open_workspace
 

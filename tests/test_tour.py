@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import tour
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 
 
 def test_the_first_lines_are_five_and_fit_a_small_screen() -> None:

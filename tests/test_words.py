@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.looking import _attention
 from nanomem_tui.memory.health_store import _version
 from nanomem_tui.screens.rows import in_pairs

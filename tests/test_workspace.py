@@ -11,7 +11,7 @@ import pytest
 
 import nanomem_tui
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import (
+from nanomem_tui.core.errors import (
     AccessDenied,
     DiskFull,
     NanomemError,
@@ -20,7 +20,7 @@ from nanomem_tui.errors import (
     NotYetWritten,
     from_os_error,
 )
-from nanomem_tui.paths import workspace_id
+from nanomem_tui.core.paths import workspace_id
 from nanomem_tui.store import oplog
 from nanomem_tui.store.store import Store
 from tests.store.homes import Agent, item, kill, make_home

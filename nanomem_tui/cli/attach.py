@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Group, Words, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
     from nanomem_tui.attach.agents import Agent
@@ -137,7 +137,7 @@ def _running(state: State) -> dict[str, Any]:
 def _channels(state: State) -> tuple[str, ...]:
     """The channels to capture where nobody chose any: the usual ones and the agent's screen; () else."""
     from nanomem_tui.attach import agents
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.settings import Settings
 
     usual = Settings().capture_channels
     try:

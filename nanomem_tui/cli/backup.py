@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.paths import Paths
     from nanomem_tui.purge.run import TakenOutAgain
     from nanomem_tui.store.backup import Made
     from nanomem_tui.store.restore import Restored

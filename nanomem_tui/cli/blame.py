@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.blamed import BlamedLine, Writer

@@ -15,7 +15,7 @@ from nanomem_tui.__main__ import COMPLETING
 from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Command
 from nanomem_tui.cli.state import State
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -96,7 +96,7 @@ def _known(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
 
 
 def _settings() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.settings import ABOUT
+    from nanomem_tui.core.settings import ABOUT
 
     return [(name, about.help) for name, about in ABOUT.items()]
 

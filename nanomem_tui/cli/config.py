@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nanomem_tui import paths
 from nanomem_tui.cli import output, values
 from nanomem_tui.cli.shared import Group, Words, completing, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
-from nanomem_tui.setting_checks import without_password
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
+from nanomem_tui.core.settings import without_password
 
 if TYPE_CHECKING:
-    from nanomem_tui.config import Loaded
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.config import Loaded
+    from nanomem_tui.core.paths import Paths
 
 here_option = click.option("--here", is_flag=True, help="The settings of this workspace, not those of the user.")
 
@@ -46,7 +46,7 @@ def _located(state: State) -> Paths | None:
 
 
 def _file(state: State, *, here: bool, key: str = "") -> Path:
-    from nanomem_tui.settings import OF_USER
+    from nanomem_tui.core.settings import OF_USER
 
     if here and key in OF_USER:
         raise BadInput(f"{key} is a setting of the user", "--here", "leave --here out: it holds for every workspace")
@@ -62,8 +62,8 @@ def show(state: State) -> None:
     Example:
       nanomem config show
     """
-    from nanomem_tui import config as configuration
-    from nanomem_tui import settings
+    from nanomem_tui.core import config as configuration
+    from nanomem_tui.core import settings
 
     loaded = configuration.load(_located(state), forgiving=True)
     if loaded.settings.keys:
@@ -104,7 +104,7 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     Example:
       nanomem config set max_items 5000
     """
-    from nanomem_tui import config as configuration
+    from nanomem_tui.core import config as configuration
     from nanomem_tui.store import user_files
 
     file, found = _file(state, here=here, key=key), _located(state)
@@ -140,14 +140,14 @@ def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
 
 def _check_keys(text: str) -> None:
     """Raise BadInput for keys that the console would leave out: of no action, or of two."""
-    from nanomem_tui import setting_values
     from nanomem_tui.actions import BY_NAME
+    from nanomem_tui.core import settings
     from nanomem_tui.keymap import remap
 
-    wanted = setting_values.from_text("keys", text, "")
+    wanted = settings.from_text("keys", text, "")
     unknown = next((name for name in wanted if name not in BY_NAME), None)
     if unknown is not None:
-        fix = setting_values.nearest(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
+        fix = settings.nearest(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
         raise BadInput(f"there is no action `{unknown}`", "keys", fix)
     _, problems = remap(wanted)
     if problems:
@@ -157,14 +157,14 @@ def _check_keys(text: str) -> None:
 def _way_back(key: str, was: object, *, here: bool) -> str:
     """The command that makes a setting again what it was; "" where that cannot be set, or would show a password. `undo`
     knows no settings."""
-    from nanomem_tui import setting_values
+    from nanomem_tui.core import settings
 
     where = " --here" if here else ""
     if was is None:
         return f"nanomem config unset {key}{where}"
     text = was if isinstance(was, str) else json.dumps(was, ensure_ascii=False)
     try:
-        setting_values.to_keep(key, text)
+        settings.to_keep(key, text)
     except NanomemError:
         return ""
     if without_password(text) != text:
@@ -201,8 +201,8 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     Example:
       nanomem config unset max_items
     """
-    from nanomem_tui import config as configuration
-    from nanomem_tui import settings
+    from nanomem_tui.core import config as configuration
+    from nanomem_tui.core import settings
     from nanomem_tui.store import user_files
 
     file = _file(state, here=here)

@@ -15,11 +15,11 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.text import quoted
+from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.curation.conflicts import Contradiction
-    from nanomem_tui.operations import Operation
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 

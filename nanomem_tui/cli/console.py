@@ -10,7 +10,7 @@ def open_console(workspace: str | None, *, demo: bool, ascii_only: bool, config:
     """Show the console until it is left; the exit code. Raises BadInput where there is no terminal to draw on."""
     # A driver named in the environment (a browser, a test) brings its own screen.
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
-        from nanomem_tui.errors import BadInput
+        from nanomem_tui.core.errors import BadInput
 
         instead = (
             "`nanomem --demo --snapshot items` prints a screen" if demo else "name a command, see `nanomem --help`"

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Command, Count, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.text import one_line
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.dream.consolidator import Consolidation
-    from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 _SHOWN = 20  # things left out

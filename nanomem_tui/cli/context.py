@@ -11,7 +11,7 @@ from nanomem_tui.cli import output, passages
 from nanomem_tui.cli.shared import Command, Count, Words, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import paragraph
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.context import Context, ContextChunk

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Command, Count, Words, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import paragraph
-from nanomem_tui.errors import BadInput, NothingToDo
-from nanomem_tui.text import one_line, quoted
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NothingToDo
+from nanomem_tui.core.text import one_line, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.facts.crystallize import Crystallized, Decision, Plan
@@ -136,7 +136,7 @@ def _since(state: State, text: str) -> datetime:
         paths = state.locate()
         with contextlib.suppress(ValueError):
             day = times_asked.read_date(text, times.today(paths)).since
-            return datetime.combine(day, datetime.min.time(), said_on.zone(paths)).astimezone(UTC)
+            return datetime.combine(day, datetime.min.time(), said_on.agent_zone(paths)).astimezone(UTC)
         raise BadInput(f"no time: {quoted(text)}", "--since", "give a date like 2026-03-01, or how long ago: 3d, 12h")
     return moment
 

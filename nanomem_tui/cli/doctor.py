@@ -13,7 +13,7 @@ from nanomem_tui.cli.shared import Command, agreed, decided, pass_state
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
-    from nanomem_tui.errors import Problem
+    from nanomem_tui.core.errors import Problem
 
 
 @click.command(cls=Command)

@@ -11,7 +11,7 @@ from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Count, Group, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.result import DreamResult
@@ -369,7 +369,7 @@ def _not_read(number: int) -> str:
 
 
 def _line(told: dict[str, Any]) -> str:
-    from nanomem_tui.errors import Refused
+    from nanomem_tui.core.errors import Refused
 
     return Refused(told["what"], told["where"], told["fix"]).line()
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import values
 from nanomem_tui.cli.dream import log_lines, logged, nothing_shown
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.text import one_line
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.restore import Side

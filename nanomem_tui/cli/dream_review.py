@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.cli import output
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import BadInput, Conflict, NanomemError
-from nanomem_tui.text import counted
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError
+from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.edits import LineEdit
@@ -93,8 +93,8 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
 
 
 def _words(edit: LineEdit) -> str:
+    from nanomem_tui.core.text import one_line
     from nanomem_tui.dream.review import masked
-    from nanomem_tui.text import one_line
 
     shown = masked(edit)
     return f"{shown.op} in {shown.to_file or shown.file}: {one_line((shown.new or shown.old).strip(), 200)}"

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from nanomem_tui import clock, errors
 from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Command, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.core import clock, errors
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -260,7 +260,7 @@ def _cron(ws: Workspace, plan: Plan) -> list[str]:
 
 def _minutes(ws: Workspace, plan: Plan) -> str:
     """At which minutes of each hour cron has to look: those at which a Dream may be due."""
-    from nanomem_tui.memory.cron import zone_of
+    from nanomem_tui.core.schedule import zone_of
 
     if not plan.cron:
         return f"*/{CRON_MINUTES}" if plan.every.total_seconds() / 60 >= 2 * CRON_MINUTES else "*"

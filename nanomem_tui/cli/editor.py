@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui.cli import output
-from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused
-from nanomem_tui.formats import encoding
-from nanomem_tui.text import typed_over
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, Refused
+from nanomem_tui.core.text import typed_over
 
 
 @contextlib.contextmanager
@@ -65,7 +65,7 @@ def edit_text(text: str, option: str = "") -> str:
         if done.returncode != 0:
             raise Refused(f"the editor ended with status {done.returncode}", command[0], "nothing was changed")
         try:
-            edited = _line_ends_kept(text, encoding.decode(file.read_bytes()))
+            edited = _line_ends_kept(text, files.decode(file.read_bytes()))
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"the edited text cannot be read ({error})", command[0], "nothing was changed") from error
     return edited if text.endswith("\n") else edited.removesuffix("\n").removesuffix("\r" if end == "\r\n" else "")
@@ -73,6 +73,6 @@ def edit_text(text: str, option: str = "") -> str:
 
 def _line_ends_kept(text: str, edited: str) -> str:
     """What an editor made of a text, with the line ends and the mark at its beginning that the editor took off."""
-    mark = encoding.MARK if text.startswith(encoding.MARK) and not edited.startswith(encoding.MARK) else ""
+    mark = files.MARK if text.startswith(files.MARK) and not edited.startswith(files.MARK) else ""
     plain = text.replace("\r\n", "\n")
     return mark + (edited if "\r\n" in edited else typed_over(text, plain, edited))

@@ -9,8 +9,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from nanomem_tui.cli import output
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.text import counted
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.cli.state import State

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.memory_changes import warned
 from nanomem_tui.cli.shared import Command, Count, Group, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.entries import MetricValue, OperationalEntry

@@ -17,8 +17,8 @@ from nanomem_tui.cli.shared import Count, Group, Words, asked_query, paged, pass
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.cli.values import FOREIGN
-from nanomem_tui.errors import BadInput, NotFound
-from nanomem_tui.text import one_line
+from nanomem_tui.core.errors import BadInput, NotFound
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.facts.search import Found

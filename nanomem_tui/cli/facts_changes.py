@@ -16,10 +16,10 @@ from nanomem_tui.cli.memory_changes import ids_argument, warn
 from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import Command, Words, agreed, cannot_read, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import BadInput, NothingToDo
+from nanomem_tui.core.errors import BadInput, NothingToDo
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.store.values import Fact
     from nanomem_tui.workspace import Workspace
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output
+from nanomem_tui.core import errors
 
 INTERRUPTED = 130
 

@@ -14,8 +14,8 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, cannot_read, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -132,6 +132,6 @@ def _given(source: str) -> str:
     if len(data) > MAX_INPUT:
         raise BadInput(f"more than {MAX_INPUT:,} bytes", source, "a memory file is read at each start: keep it short")
     try:
-        return encoding.decode(data)
+        return core_files.decode(data)
     except UnicodeDecodeError as error:
         raise BadInput(f"byte {error.start} is no UTF-8", source, "give the text in UTF-8") from None

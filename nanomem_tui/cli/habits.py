@@ -10,7 +10,7 @@ from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Group, Words, agreed, completing, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, Problem
 
 
 @click.group("bookmarks", cls=Group)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Command, Count, agreed, decided, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.history_changes import HistoryCompaction, Migration

@@ -16,7 +16,7 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.errors import NotFound, NothingToDo
+from nanomem_tui.core.errors import NotFound, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.waiting import WaitingEdit, Waits

@@ -27,8 +27,8 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.errors import WorkspaceMissing
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core.errors import WorkspaceMissing
+from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeDocument, KnowledgeHit

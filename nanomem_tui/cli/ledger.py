@@ -12,11 +12,11 @@ from nanomem_tui.cli.planned import planned
 from nanomem_tui.cli.shared import Command, Count, Words, completing, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NanomemError, NothingToDo
-from nanomem_tui.paths import DREAM_CURSOR
+from nanomem_tui.core.errors import NanomemError, NothingToDo
+from nanomem_tui.core.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.workspace import Workspace
 

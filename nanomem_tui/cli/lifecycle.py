@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.record_lines import found_in
 from nanomem_tui.cli.shared import (
@@ -23,6 +22,7 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
     from nanomem_tui.store.year_archive import Manifest

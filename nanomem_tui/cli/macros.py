@@ -13,9 +13,9 @@ from nanomem_tui.cli.planned import planned
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted
 from nanomem_tui.store.user_files import Macro
-from nanomem_tui.text import counted
 
 
 @click.group("macro", cls=Group)

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 import click
 from click.core import ParameterSource
 
-from nanomem_tui import __version__, errors
+from nanomem_tui import __version__
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.console import open_console
 from nanomem_tui.cli.shared import Count, Group, Words, completing, pass_state, usage_line
 from nanomem_tui.cli.state import State
+from nanomem_tui.core import errors
 
 _COMMANDS = {
     "memory": "nanomem_tui.cli.memory:memory",

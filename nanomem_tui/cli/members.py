@@ -10,7 +10,7 @@ import click
 
 from nanomem_tui.cli.shared import Count, Group, Words, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import Refused
+from nanomem_tui.core.errors import Refused
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres import PostgresDatabase

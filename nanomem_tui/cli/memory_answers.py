@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import elsewhere, output, values, words
 from nanomem_tui.cli.state import State, page
-from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.core.errors import BadInput, NanomemError
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span, TimeAsked

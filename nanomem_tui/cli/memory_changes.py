@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import SHOWN, added, tell
 from nanomem_tui.cli.shared import (
@@ -25,9 +24,10 @@ from nanomem_tui.cli.shared import (
     with_undo,
 )
 from nanomem_tui.cli.state import State
+from nanomem_tui.core import clock
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 

@@ -12,7 +12,7 @@ from nanomem_tui.cli.memory_changes import ids_argument, items_of, switch
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
-from nanomem_tui.text import quoted
+from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Item

@@ -11,10 +11,10 @@ import click
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import Refused
+from nanomem_tui.core.errors import Refused
 
 if TYPE_CHECKING:
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.store.store_move import Done, Plan
 
 
@@ -40,7 +40,7 @@ def migrate_store(
       nanomem migrate-store sqlite postgresql+psycopg://me@db.example/memory --dry-run
       nanomem migrate-store postgresql+psycopg://me@db.example/memory sqlite
     """
-    from nanomem_tui import paths
+    from nanomem_tui.core import paths
     from nanomem_tui.store import moving, work_takeover
     from nanomem_tui.store.store_move import Move
 
@@ -78,7 +78,7 @@ def migrate_store(
 
 def _names(found: Paths, target: str, *, keep: bool) -> bool:
     """Whether the settings of the workspace name the store already, or are not to."""
-    from nanomem_tui import config
+    from nanomem_tui.core import config
 
     return keep or config.load(found, forgiving=True).settings.database_url == _url(target)
 

@@ -15,8 +15,8 @@ from nanomem_tui.cli.planned import FLAGS, SHOWN, SILENT, shown_value, tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NanomemError, NotFound
-from nanomem_tui.text import quoted
+from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.moments import Moment

@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, TextIO
 
-from nanomem_tui import errors
-from nanomem_tui.text import safe_text
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import safe_text
 
 # What json leaves raw and a terminal or a reader must not meet: DEL and C1, joiners of lines, bidi and zero-width
 # controls, tag characters, lone surrogates. Escaped they are the same value for every JSON parser.
@@ -62,7 +62,7 @@ def to_file(path: str, data: bytes) -> None:
     """Write a file that the user named, whole or not at all. Raises an error that names that file."""
     from pathlib import Path
 
-    from nanomem_tui.store.atomic import write_atomic
+    from nanomem_tui.core.atomic import write_atomic
 
     if Path(path).is_dir():
         raise errors.NanomemError("a folder, where a file is to be written", path, "name a file in it")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.tables import paragraph
+from nanomem_tui.core.text import cut, one_line
 from nanomem_tui.memory.matching import Matcher, Neighbour
-from nanomem_tui.text import cut, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span

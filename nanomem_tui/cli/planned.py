@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import values
 from nanomem_tui.cli.state import State
-from nanomem_tui.text import counted, one_line, quoted
+from nanomem_tui.core.text import counted, one_line, quoted
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Change, Operation
+    from nanomem_tui.core.operations import Change, Operation
 
 SHOWN = 20  # changes
 WIDE = 60  # characters of a value

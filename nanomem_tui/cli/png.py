@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nanomem_tui.errors import BadInput, MissingExtra
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core.errors import BadInput, MissingExtra, extra_command
 
 FONTS = {
     "dejavusansmono.ttf": "DejaVu Sans Mono",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import clock
 from nanomem_tui.cli import output, purge_words, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import AccessDenied, DiskFull, NotFound, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import AccessDenied, DiskFull, NotFound, Refused
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
@@ -87,7 +87,7 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     lines = [*purge_words.mask_lines(found), *purge_words.none_left(memory, found, wanted), *purge_words.unread(found)]
     if not agreed(state, {"found": purge_words.as_json(found)}, lines, question, yes=yes, dry_run=dry_run):
         return 0
-    from nanomem_tui.operations import new_key
+    from nanomem_tui.core.operations import new_key
 
     marked = begun or purge_marker.Mark("scrub", new_key("receipt"), "", {})
     return _done(state, memory, [sought], wanted, marked)
@@ -247,7 +247,7 @@ def _mark(
     memory: Memory, sought: Sought, asked: Mapping[str, int], kept: Mapping[str, Sequence[str]], *, parts: bool
 ) -> Mark:
     """What tells of a forget until it is at its end."""
-    from nanomem_tui.operations import new_key
+    from nanomem_tui.core.operations import new_key
     from nanomem_tui.store import forgotten, purge_marker
 
     key = new_key("receipt")
@@ -342,7 +342,7 @@ def _asked(receipt: dict[str, Any]) -> str:
 
 
 def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
-    from nanomem_tui import errors
+    from nanomem_tui.core import errors
     from nanomem_tui.purge import run
     from nanomem_tui.store import forgotten
 

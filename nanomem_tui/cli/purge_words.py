@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import words
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from nanomem_tui import errors
 from nanomem_tui.cli import elsewhere, output, passages, saved_questions, values, words
 from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.shared import Command, Count, Words, all_read, dated, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.text import quoted
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall import Question

@@ -6,7 +6,7 @@ import click
 
 from nanomem_tui.cli.shared import Command, Words, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.text import counted
+from nanomem_tui.core.text import counted
 
 
 @click.command("export", cls=Command)

@@ -33,7 +33,7 @@ from nanomem_tui.cli.shared import (
     rehearsable,
 )
 from nanomem_tui.cli.state import State, page
-from nanomem_tui.errors import BadInput, NothingToDo
+from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.store.work_kinds import ABOUT, RECORD_KINDS, TIERS, Field, Kind, kind_of
 
 SHOWN = 20  # of those that are to be deleted

@@ -24,7 +24,7 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.store.values import Record
 
 SHOWN = 20  # of those that are to be deleted

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from nanomem_tui.cli import output, values
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.text import counted
+from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.errors import Problem
+    from nanomem_tui.core.errors import Problem
     from nanomem_tui.memory.questions import Question
     from nanomem_tui.memory.regressions import Checked
 

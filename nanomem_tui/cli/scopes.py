@@ -15,7 +15,7 @@ from nanomem_tui.cli.planned import SHOWN, tell
 from nanomem_tui.cli.shared import Group, Words, agreed, completing, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.text import quoted
+from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.leaks import Leak

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Group, Words, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.scopes import Audience

@@ -11,8 +11,8 @@ import click
 from nanomem_tui.cli import output
 from nanomem_tui.cli.shared import Command, Words, pass_state
 from nanomem_tui.cli.state import State
-from nanomem_tui.errors import BadInput
-from nanomem_tui.text import one_line
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     _PortType = click.ParamType[int]

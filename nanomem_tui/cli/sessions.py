@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, passages, values, words
 from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.shared import (
@@ -27,15 +26,16 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import one_line
 from nanomem_tui.formats import agent_home
-from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.formats.sessions import Message, Session
     from nanomem_tui.language.times_asked import Span, TimeAsked
     from nanomem_tui.memory.session_rescue import Rescue
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo, TranscriptHit
-    from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output
 from nanomem_tui.cli.state import Lines, State
-from nanomem_tui.text import counted, is_utf8
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import counted, is_utf8
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 if TYPE_CHECKING:
-    from nanomem_tui.errors import Problem
+    from nanomem_tui.core.errors import Problem
 
     _TextType = click.ParamType[str]
 else:  # releases before 8.3 do not know the bracket

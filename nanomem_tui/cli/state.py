@@ -15,8 +15,8 @@ from nanomem_tui.cli import output
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nanomem_tui.operations import Operation
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.operations import Operation
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.workspace import Workspace
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class State:
         _tell_copy(ws)
         _tell_takeover(ws)
         for name in sorted(_names(ws.paths.quarantine) - before):
-            from nanomem_tui.store.atomic import why_kept
+            from nanomem_tui.core.atomic import why_kept
 
             output.notes([f"Note: {why_kept(name)}; as it was it is kept in {ws.paths.quarantine / name}"])
 
@@ -71,7 +71,7 @@ class State:
 
     def locate(self, *, starting: bool = False) -> Paths:
         """The paths of the workspace asked for. Raises WorkspaceMissing, NotAWorkspace, AccessDenied or BadInput."""
-        from nanomem_tui import paths
+        from nanomem_tui.core import paths
 
         found = paths.locate(self.named(), starting=starting, config=self.agent_config)
         if not self._noted:
@@ -80,7 +80,7 @@ class State:
         return found
 
     def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
-        from nanomem_tui import config
+        from nanomem_tui.core import config
 
         found = self.locate(starting=starting)
         loaded = config.load(found, forgiving=forgiving)
@@ -137,7 +137,7 @@ def _tell_takeover(ws: Workspace) -> None:
 def _close(ws: Workspace) -> None:
     """Let go of the workspace. A last checkpoint that fails loses nothing, so that it is told and is no failure: who is
     told of one would do the change again. Raises Unsaved where it does lose something."""
-    from nanomem_tui.errors import NanomemError, Unsaved
+    from nanomem_tui.core.errors import NanomemError, Unsaved
 
     try:
         ws.close()

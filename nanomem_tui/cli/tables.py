@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.text import ELLIPSIS, cell_width, closed, one_line, pad, safe_text, wrap
+from nanomem_tui.core.text import ELLIPSIS, cell_width, closed, one_line, pad, safe_text, wrap
 
 GAP = "  "
 

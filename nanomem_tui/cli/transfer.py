@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import (
@@ -24,11 +23,12 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
-    from nanomem_tui.errors import Problem
+    from nanomem_tui.core.errors import Problem
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan
-    from nanomem_tui.operations import Operation
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 

@@ -325,7 +325,7 @@ def snooze(
     """
     from datetime import timedelta
 
-    from nanomem_tui import clock
+    from nanomem_tui.core import clock
 
     until = clock.iso(clock.now() + timedelta(days=min(days, 36_500)))
     _decide(state, "snooze", ids, How(until=until), kinds, everything=everything, yes=yes, dry_run=dry_run)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.shared import MAX_INPUT, Group, json_object, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.turns import list_turns, show_turn
+from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.turn_values import TurnInput
@@ -220,8 +220,8 @@ def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, 
     from nanomem_tui.memory import turn_fields
     from nanomem_tui.memory.turn_values import turn_input
 
-    domain, category = (turn_fields.text(body, name, 200).strip() or None for name in ("domain", "category"))
-    text = turn_fields.text(body, "text", 1000, clip=True)
+    domain, category = (turn_fields.text_field(body, name, 200).strip() or None for name in ("domain", "category"))
+    text = turn_fields.text_field(body, "text", 1000, clip=True)
     rest = {name: value for name, value in body.items() if name not in ("domain", "category")}
     given = turn_input({**rest, "text": text or domain or category})
     ws.store.load("item")

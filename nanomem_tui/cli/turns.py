@@ -11,7 +11,7 @@ from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.given import Given

@@ -14,7 +14,7 @@ from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Command, Count, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.facts.usage import Sum, Used

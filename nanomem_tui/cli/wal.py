@@ -13,8 +13,8 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, all_read, completing, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NothingToDo
-from nanomem_tui.text import one_line
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import Turn, WalState

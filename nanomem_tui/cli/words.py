@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import clock
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import Usage

@@ -10,11 +10,11 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.differing import differing
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.language.compare import asks_to_remember, compared
 from nanomem_tui.store.values import Item, identity_of_item
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.marks import Mark

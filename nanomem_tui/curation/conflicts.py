@@ -11,22 +11,22 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.decisions import scope_fields
 from nanomem_tui.curation.differing import swapped
 from nanomem_tui.curation.marks import snoozed_until
 from nanomem_tui.curation.pairs import Pairs, said_by, stands_for
 from nanomem_tui.curation.values import Finding
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.language.compare import Comparison
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.superseded import Why, text_of
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Row, layer_of
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.marks import Marks

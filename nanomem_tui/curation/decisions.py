@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.core.errors import BadInput, NotFound, Refused
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.curation.values import Decision, Finding, How
-from nanomem_tui.errors import BadInput, NotFound, Refused
 from nanomem_tui.memory import scopes
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.lessons import Lessons
-from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record
 

@@ -10,7 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core.operations import Operation, Perform, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.clusters import (
     WIDEST,
     Cluster,
@@ -23,12 +26,9 @@ from nanomem_tui.curation.clusters import (
 )
 from nanomem_tui.curation.marks import snoozed_until
 from nanomem_tui.curation.pairs import Pair, Pairs
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
-from nanomem_tui.operations import Operation, Perform, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.marks import Mark

@@ -12,8 +12,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.curation.values import Finding
-from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store.snapshot import NOT_COMPARED
 from nanomem_tui.store.values import ROW_TYPES, AnyRow
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.decisions import TOLD
 from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
 from nanomem_tui.curation.values import Decision, Finding, How
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.memory import fields
 from nanomem_tui.memory.scope_names import of_key
-from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store.user_files import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.rehearsal import Rehearsal

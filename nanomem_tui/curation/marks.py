@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import Change
 from nanomem_tui.curation.values import Finding
-from nanomem_tui.operations import Change
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of

@@ -12,18 +12,18 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
+from nanomem_tui.core.operations import Change, Operation, failed_in, new_operation
+from nanomem_tui.core.paths import TRACKED_FILES
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.rewinding import LAYERS, WORK, Difference, Kept, difference, layer_name, rewound
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.scope_names import lies_in
-from nanomem_tui.operations import Change, Operation, failed_in, new_operation
-from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store import work_layer
 from nanomem_tui.store.oplog import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of
 from nanomem_tui.store.values import ROW_LAYERS, Item
 from nanomem_tui.store.work_values import COUNTERS, TierRecord
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.curation.clusters import says_same
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.embedders import share_read
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NotFound
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
-from nanomem_tui.text import counted
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Item

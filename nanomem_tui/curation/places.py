@@ -13,7 +13,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.language import times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.memory import said_on
@@ -157,9 +157,9 @@ class Places:
 
     def _of_days(self, spans: Sequence[Span]) -> Callable[[Place], bool]:
         """What tells whether a place was said in some days, or is about them."""
-        from nanomem_tui.memory import said_on, times
+        from nanomem_tui.memory import times
 
-        zone = said_on.zone(self._ws().paths)
+        zone = said_on.agent_zone(self._ws().paths)
 
         def is_of(place: Place) -> bool:
             day = times.day_of(place.said or place.at, zone)

@@ -13,6 +13,9 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation import judged, queue_plan
 from nanomem_tui.curation.decisions import TOLD, changes_of, words
 from nanomem_tui.curation.judged import Judged
@@ -20,11 +23,8 @@ from nanomem_tui.curation.marks import Mark, Marks, snoozed_until
 from nanomem_tui.curation.progress import Progress, progress
 from nanomem_tui.curation.queue_plan import Plan
 from nanomem_tui.curation.values import KINDS, Decider, Decision, Evidence, Finder, Finding, How
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.memory import labels
-from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store.values import AnyRow
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.rules import Rules

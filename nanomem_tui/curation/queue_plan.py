@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.core.errors import NanomemError, Refused
+from nanomem_tui.core.operations import Change
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.values import Decision, Finding, How
-from nanomem_tui.errors import NanomemError, Refused
-from nanomem_tui.operations import Change
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

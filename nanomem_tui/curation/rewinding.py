@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.store import work_layer
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of

@@ -10,16 +10,16 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
+from nanomem_tui.core.operations import Operation, new_key, new_operation
+from nanomem_tui.core.text import quoted
 from nanomem_tui.curation.decisions import TOLD
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
 from nanomem_tui.facts.records import Records
 from nanomem_tui.language import secrets
-from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
-from nanomem_tui.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.queue import Done, Triage

@@ -11,9 +11,10 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.curation.marks import Marks
-from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import leaks
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.leaks import Leak
@@ -21,7 +22,6 @@ from nanomem_tui.memory.moving import Moving, Plan, Verb
 from nanomem_tui.memory.scope_names import Scope, named, of_item
 from nanomem_tui.memory.scopes import Audience, Layer, layers
 from nanomem_tui.memory.visibility import Groups, ScopeRow, Sees
-from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:

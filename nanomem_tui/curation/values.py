@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Change
+    from nanomem_tui.core.operations import Change
 
 Decision = Literal["keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"]
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
-from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.text import counted
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
+from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.errors import Problem
     from nanomem_tui.dream.evidence import EntryEvidence
     from nanomem_tui.dream.hunks import Hunk
     from nanomem_tui.dream.review import Review
-    from nanomem_tui.errors import Problem
     from nanomem_tui.memory.inbox import Inbox, Waiting
     from nanomem_tui.workspace import Workspace
 

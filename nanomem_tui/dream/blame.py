@@ -12,13 +12,13 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.dream import evidence
 from nanomem_tui.dream.blamed import BlamedLine, Writer, brings_back, full_name, who_made
 from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidence, RecordedEdit, Said
 from nanomem_tui.dream.log import behind
-from nanomem_tui.errors import NanomemError, NotFound
-from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import git_blame, merge
 from nanomem_tui.store.git_blame import Written
 from nanomem_tui.store.git_values import Commit, DamagedGit
@@ -26,10 +26,10 @@ from nanomem_tui.store.git_values import Commit, DamagedGit
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.sessions import Sessions
-    from nanomem_tui.operations import Operation
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui.errors import BadInput
-from nanomem_tui.paths import TRACKED_FILES
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.paths import TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from nanomem_tui.core.errors import BadInput, Conflict
+from nanomem_tui.core.text import one_line
 from nanomem_tui.dream import details, support, tidy, titles
 from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dream.facts import MAX_FACT, Skipped
 from nanomem_tui.dream.guards import Refusal, holding, orders_the_agent
 from nanomem_tui.dream.veil import brought, unmasked
-from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.spoken import owner_of
-from nanomem_tui.text import one_line
 
 _OPS = ("add", "replace", "remove", "move")
 _MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)]|#{1,6}|>|\|)(?=\s|$|\|)")

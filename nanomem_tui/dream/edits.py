@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.markdown import Section
 

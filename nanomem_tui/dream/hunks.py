@@ -16,11 +16,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import Conflict, NanomemError, Problem, from_os_error
+from nanomem_tui.core.operations import Change, Operation, Value
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.dream.edits import TITLES, LineEdit
-from nanomem_tui.errors import Conflict, NanomemError, Problem, from_os_error
-from nanomem_tui.operations import Change, Operation, Value
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
 
 LAYER = "hunk"
 WAITING, REJECTED, UNREAD = "hunk", "rejected", "unread"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NotFound
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.dream.blamed import Who, who_made
-from nanomem_tui.errors import NotFound
-from nanomem_tui.operations import Operation
-from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory

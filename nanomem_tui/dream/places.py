@@ -46,9 +46,7 @@ _OF_SOMEBODY = frozenset({"health", "family"})
 _RULE = 0.5  # how likely a line has to be a rule for the assistant, to go nowhere but to its own file
 _DOUBTFUL = frozenset({"stranger", "joke", "fiction", "unsure", "hearsay", "hedge", "if"})
 _SHORT, _LENGTH = 4, 5  # letters of a word that is kept whole but for one, and of any other
-_LITTLE = frozenset(
-    "mark freq day part do:start do:take do:make do:plan do:want do:keep do:please do:leave".split()
-)
+_LITTLE = frozenset("mark freq day part do:start do:take do:make do:plan do:want do:keep do:please do:leave".split())
 """Meanings of words that tell little of what a line is about."""
 _BEGINS = 3  # words of a line in which it says what it is of
 _READ = 30  # lines of a section by which it is known what it is about

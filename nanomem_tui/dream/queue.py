@@ -10,7 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError, Problem, in_words
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NanomemError, Problem, in_words
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.history import (
     HistoryEntry,
     ReadTo,
@@ -21,9 +24,6 @@ from nanomem_tui.formats.history import (
     parse_history,
 )
 from nanomem_tui.memory.long_archive import WHOLE, is_long, long_archive
-from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import atomic
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.files import FileLayer

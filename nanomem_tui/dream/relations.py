@@ -68,9 +68,11 @@ def candidates(fact: Fact, near: Sequence[tuple[Known, float]], place: Place, ow
         features.add(f"in {line.file}")
         if keys[n] and sum(keys[n] <= other for other in keys) > 1:
             features.add("key of several")
-        features |= {f"{one} & change" for one in features if one.startswith(("alike", "newer", "field", "kind"))} if (
-            "fact changes" in common
-        ) else set()
+        features |= (
+            {f"{one} & change" for one in features if one.startswith(("alike", "newer", "field", "kind"))}
+            if ("fact changes" in common)
+            else set()
+        )
         found.append(Candidate(line, features))
     return found
 

@@ -11,6 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
+from nanomem_tui.core.text import counted
 from nanomem_tui.dream import headings
 from nanomem_tui.dream.blamed import full_name
 from nanomem_tui.dream.log import required
@@ -27,16 +32,11 @@ from nanomem_tui.dream.restored import (
     problem,
     written_since,
 )
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.formats import encoding
 from nanomem_tui.formats.history import clamp_cursor
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory, covers
 from nanomem_tui.store.git_values import Commit, DamagedGit, FileDiff
-from nanomem_tui.text import counted
 
 Side = Literal["now", "then"]
 """Of lines that a later edit changed as well: those that stand now, or those that stood before the commit."""
@@ -195,7 +195,7 @@ class DreamRestore:
         if data is None:
             raise NotFound("there was no such file then", path, "choose a later version")
         try:
-            then = encoding.decode(data)
+            then = core_files.decode(data)
         except UnicodeDecodeError:
             raise BadInput("it held bytes that are no UTF-8", path, "take back the commit that wrote them") from None
         now = self._files.load(path)
@@ -229,7 +229,7 @@ class DreamRestore:
         for path in TRACKED_FILES:
             data = git.file_at(parent, path)
             if data is not None:  # what the commit did not have is left alone, as the agent does
-                now, then = self._files.read(path), encoding.decode(data, "replace")
+                now, then = self._files.read(path), core_files.decode(data, "replace")
                 if now != then:
                     files.append(RestoredFile(path, now, then))
         return files

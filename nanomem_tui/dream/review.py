@@ -12,18 +12,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.text import counted, quoted, whole
 from nanomem_tui.dream import guards
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits, rebased
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
 from nanomem_tui.dream.veil import on_its_line
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem
 from nanomem_tui.language import secrets
-from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.text import counted, quoted, whole
 
 WAITS = "waits for review"
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.paths import DREAM_CURSOR
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.history import parse_cursor
-from nanomem_tui.operations import Operation
-from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.store.history_file import HISTORY
-from nanomem_tui.text import counted
 
 
 def said(operations: Sequence[Operation]) -> str:

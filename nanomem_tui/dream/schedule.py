@@ -14,21 +14,28 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui import clock, regular
-from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, StoreError, in_words
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.errors import (
+    ModelError,
+    ModelUnavailable,
+    NanomemError,
+    NothingToDo,
+    Refused,
+    StoreError,
+    in_words,
+)
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.schedule import cron_next, zone_of
+from nanomem_tui.core.settings import cron_trouble
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.formats import agent_home
-from nanomem_tui.memory.cron import cron_next, zone_of
-from nanomem_tui.paths import Paths
-from nanomem_tui.setting_checks import cron_trouble
-from nanomem_tui.store import atomic
-from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.settings import Settings
     from nanomem_tui.store.presence import Presence
 
 RETRY = timedelta(minutes=1)
@@ -284,7 +291,7 @@ class Schedule:
     def _read(self) -> Memory:
         """What was written last; of a file that is broken, nothing: the schedule begins anew."""
         try:
-            found = json.loads(regular.read(self._file))
+            found = json.loads(files.read(self._file))
             types = {"at": str, "failures": int, "error": str, "size": int, "alone": int, "cursor": int, "passed": list}
             if not all(isinstance(found[name], kind) for name, kind in types.items()):
                 return Memory()

@@ -6,14 +6,15 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.core.errors import BadInput, NanomemError, Refused
+from nanomem_tui.core.operations import Operation, Perform
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.dream.log import DreamLog, DreamRun, Recorded, run_of
 from nanomem_tui.dream.queue import DreamQueue
-from nanomem_tui.errors import BadInput, NanomemError, Refused
-from nanomem_tui.operations import Operation, Perform
-from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.dreamer import Dreamer
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.versions import Versions
     from nanomem_tui.formats.history import ReadTo
     from nanomem_tui.model.client import Usage
-    from nanomem_tui.settings import Settings
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.git_values import Commit, FileDiff

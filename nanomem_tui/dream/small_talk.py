@@ -27,7 +27,7 @@ def is_small_talk(readings: Sequence[Reading]) -> bool:
     return len(readings) >= FEWEST and chatter >= CHATTY * len(readings)
 
 
-def worth(sentence: str, reading: Reading) -> float:
+def is_worth_a_note(sentence: str, reading: Reading) -> float:
     """Return how likely a sentence of such talk is worth a note, from 0 to 1."""
     weights = _weights()
     total = weights["always"] + sum(weights[name] * value for name, value in signs(sentence, reading))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits, rebased
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import possible, reworded
-from nanomem_tui.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.result import DreamResult

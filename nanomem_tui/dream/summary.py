@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted, whole
 from nanomem_tui.dream import small_talk
 from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.formats.history import HistoryEntry, capped
@@ -29,8 +31,6 @@ from nanomem_tui.language.unwanted import is_unwanted
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
 from nanomem_tui.model.client import Usage
-from nanomem_tui.settings import Settings
-from nanomem_tui.text import counted, whole
 
 MARKS = ("permanent", "durable", "ephemeral", "correction")
 ENTRY_CHARS = 1000
@@ -210,7 +210,7 @@ def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, 
     before, is_last_kept = "", False  # what was said last, where it is not kept
     for sentence, reading in _read(text):
         words = " ".join(without_speaker(sentence, capital=False).split())
-        worth = small_talk.worth(words, reading) if is_talk else 1.0
+        worth = small_talk.is_worth_a_note(words, reading) if is_talk else 1.0
         is_wish = _is_wish(sentence, reading.act) and worth >= _WORTHLESS
         if reading.act in ("question", "forget"):
             continue

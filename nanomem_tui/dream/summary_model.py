@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.core.errors import ModelError, ModelTooLong
+from nanomem_tui.core.text import counted
 from nanomem_tui.dream import details, summary_checks
 from nanomem_tui.dream.facts import MAX_FACT
 from nanomem_tui.dream.summary import (
@@ -25,16 +27,14 @@ from nanomem_tui.dream.summary import (
     rememberable,
 )
 from nanomem_tui.dream.veil import hidden, hide
-from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import secrets
 from nanomem_tui.model.fence import Fence
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.model.client import ModelClient, Usage
-    from nanomem_tui.settings import Settings
 
 MAX_FACTS = 40
 _OURS = 1000  # tokens of our own words and of the shape

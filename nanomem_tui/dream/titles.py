@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from nanomem_tui.core.text import indent
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
 from nanomem_tui.formats import markdown
 from nanomem_tui.language import topics
-from nanomem_tui.text import indent
 
 MAX_TITLE = 80
 _SHORT = 3  # words of a title that may be nothing but the names of subjects

@@ -9,13 +9,13 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.dream.hunks import HunkLayer
-from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.memory.store_repairs import half_done
 from nanomem_tui.store.oplog import STUCK
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Change, Operation
+    from nanomem_tui.core.operations import Change, Operation
     from nanomem_tui.workspace import Workspace
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.operations import Change, new_key
+from nanomem_tui.core.text import counted
 from nanomem_tui.dream.hunks import LAYER, UNREAD, HunkLayer
-from nanomem_tui.operations import Change, new_key
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.formats.history import HistoryEntry
-    from nanomem_tui.paths import Paths
 
 _NAMED = 10
 

@@ -12,12 +12,12 @@ from contextlib import suppress
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.dream.blamed import Who, who_made
 from nanomem_tui.dream.log import required
 from nanomem_tui.dream.survival import Lasting, Version, survival
-from nanomem_tui.formats import encoding
-from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory, covers
@@ -66,7 +66,7 @@ class Versions:
             return self._files.load(path).text
         git = required(self._git, sha, self._why_none)
         data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
-        return None if data is None else encoding.decode(data, "replace")
+        return None if data is None else core_files.decode(data, "replace")
 
     def newest_first(self) -> Iterator[Saved]:
         """All of them, the newest first; before them the files as they are now, where a commit does not hold them.
@@ -145,7 +145,7 @@ def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
     texts: dict[str, str | None] = {}
     for path, (_, blob) in _blobs(git, commit).items():
         with suppress(DamagedGit):
-            texts[path] = None if blob is None else encoding.decode(git.blob(blob), "replace")
+            texts[path] = None if blob is None else core_files.decode(git.blob(blob), "replace")
     return texts
 
 

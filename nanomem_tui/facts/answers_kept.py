@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import NanomemError
 
 FOLDER = "crystallize"
 """The folder of these files in nanomem's own."""
@@ -53,7 +52,7 @@ class AnswersKept:
 
 def _read(file: Path) -> dict[str, Facts]:
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        value = json_text.loads(regular.read(file))
+        value = files.loads(files.read(file))
         if isinstance(value, dict):
             return {key: facts for key, facts in value.items() if isinstance(facts, list) and all(map(_is_fact, facts))}
     return {}

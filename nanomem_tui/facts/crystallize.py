@@ -15,7 +15,9 @@ from datetime import datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError, Refused
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError, Refused
+from nanomem_tui.core.text import counted
 from nanomem_tui.facts import dialogue as dialogues
 from nanomem_tui.facts import settling
 from nanomem_tui.facts.dialogue import Dialogue, Place
@@ -23,15 +25,13 @@ from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.facts.proposals import MAX_VALUE, Proposal, refusal
 from nanomem_tui.facts.settling import KIND, Judged, Over
 from nanomem_tui.model.client import Usage
-from nanomem_tui.store import atomic
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Actor, Operation
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.facts.extract_model import Extracted
     from nanomem_tui.facts.facts import Facts
     from nanomem_tui.memory.sessions import Sessions
-    from nanomem_tui.operations import Actor, Operation
-    from nanomem_tui.paths import Paths
     from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.store.values import Fact
 

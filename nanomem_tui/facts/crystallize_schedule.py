@@ -11,17 +11,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui import clock, regular
-from nanomem_tui.errors import Refused, in_words
-from nanomem_tui.memory.cron import cron_next, zone_of
-from nanomem_tui.settings import OFF
-from nanomem_tui.store import atomic
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.errors import Refused, in_words
+from nanomem_tui.core.schedule import cron_next, zone_of
+from nanomem_tui.core.settings import OFF
+from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.paths import Paths
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.facts.crystallize import Crystallized, Crystallizer
-    from nanomem_tui.paths import Paths
-    from nanomem_tui.settings import Settings
 
 RETRY, LATEST = timedelta(minutes=1), timedelta(hours=1)
 """How long after a first failure the next try is; twice as long after each more, and never longer than the second."""
@@ -155,7 +154,7 @@ class CrystallizeSchedule:
     def _read(self) -> _Memory:
         """What was written last; of a file that is broken, nothing: the schedule begins anew."""
         try:
-            found = json.loads(regular.read(self._file))
+            found = json.loads(files.read(self._file))
             at, failures, error = found["at"], found["failures"], found["error"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return _Memory()

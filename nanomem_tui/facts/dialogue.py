@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, NotFound
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.text import counted
 from nanomem_tui.facts import talk
 from nanomem_tui.formats.keep import text_of
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.errors import ModelTooLong
+from nanomem_tui.core.errors import ModelTooLong
+from nanomem_tui.core.text import counted, whole
 from nanomem_tui.facts import talk
 from nanomem_tui.facts.proposals import MAX_KEY, MAX_LABEL, MAX_VALUE, Evidence, Proposal, refusal
 from nanomem_tui.language import secrets, spoken
@@ -20,7 +21,6 @@ from nanomem_tui.language.simplified import simplified
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.model.client import Usage, estimate_tokens
 from nanomem_tui.model.fence import Fence
-from nanomem_tui.text import counted, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.facts.value_history import Value, merged_ids, values_of
 from nanomem_tui.memory import retention, said_on, scopes
 from nanomem_tui.memory.expected import as_shown
@@ -18,12 +20,10 @@ from nanomem_tui.memory.items import Items, checked
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.unsettled import settled
-from nanomem_tui.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.store import values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Fact, Identity, Item, checked_name, dumped, fact_of, folded, identity_of, text_of
-from nanomem_tui.text import counted, normalised
 
 NO_DOMAIN = "(no domain)"
 """What stands for the domain of a fact that has none, in a tree and as a filter."""
@@ -275,7 +275,7 @@ class Facts:
         one = values.identity(own, names["domain"], str(names["category"]), str(names["key"]))
         moment = clock.now()
         now = clock.iso(moment)
-        zone = said_on.zone(self._store.paths)
+        zone = said_on.agent_zone(self._store.paths)
         origin: dict[str, Any] = {
             "session_key": wanted.session_key,
             "source": wanted.source,
@@ -293,7 +293,7 @@ class Facts:
                 row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
             )
             after = after._replace(**origin, updated_at=now, enabled=True)
-            return row, said_on.reworded(row, after, said_on.day_of(wanted.said_at or now, zone))
+            return row, said_on.reworded(row, after, said_on.day_of_time(wanted.said_at or now, zone))
         text = checked(text_of(str(names["key"]), value))
         row = Item(
             id=self._free_id(one), text=text, kind="fact", scope_type=wanted.scope_type, scope_key=scope_key,
@@ -302,7 +302,7 @@ class Facts:
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
         row = values.with_fields(row, {**names, "value": value, **_told(wanted, row)})
-        row = said_on.dated(row, said_on.day_of(wanted.said_at or now, zone))
+        row = said_on.dated(row, said_on.day_of_time(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
 

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import Actor, Operation, new_key
 from nanomem_tui.facts.records import Records
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.unsettled import settled
-from nanomem_tui.operations import Actor, Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.values import Record

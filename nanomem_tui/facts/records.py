@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.labels import told
-from nanomem_tui.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
-from nanomem_tui.text import counted
 
 
 class Records:

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.facts.records import Records
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.lessons import Lessons
-from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of

@@ -11,15 +11,15 @@ from itertools import chain, islice, zip_longest
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.facts.facts import Facts
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.questions import MAX_QUERY, Question
 from nanomem_tui.memory.recall import Recall
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Fact, Hit, Item, fact_of
 from nanomem_tui.vectors.embedders import share_read

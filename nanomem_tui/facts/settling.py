@@ -11,23 +11,23 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import Change
+from nanomem_tui.core.text import normalised, quoted
 from nanomem_tui.facts.proposals import Evidence, Proposal
 from nanomem_tui.language.compare import compare
 from nanomem_tui.memory import capture_senders, forgetting, groups, retention, said_on, scopes
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
-from nanomem_tui.operations import Change
 from nanomem_tui.store import values
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import LOCAL_CHANNELS, Fact, Identity, Item, fact_of, identity_of
-from nanomem_tui.text import normalised, quoted
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.facts.dialogue import Told
     from nanomem_tui.facts.facts import Facts
-    from nanomem_tui.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
 
 KIND = "crystallize"
@@ -139,7 +139,7 @@ def judged(
             scope, audience = scope_of(proposal.evidence.session_key, sender, store.settings, store.workspace_id)
         except BadInput:
             continue  # a session of nobody
-        unnamed = capture_senders.held(audience, store.settings)
+        unnamed = capture_senders.held_sender(audience, store.settings)
         one = Judged(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed)
         before = latest.get(one.identity)
         if ends:
@@ -360,5 +360,5 @@ def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
     if one.old:
         more |= {"old": one.old, "replaces": one.known}
         why = f"{why}; known is {quoted(one.old, 60)}"
-    day = said_on.day_of(proposal.evidence.at or at, said_on.zone(store.paths))
+    day = said_on.day_of_time(proposal.evidence.at or at, said_on.agent_zone(store.paths))
     return scopes.waiting(said_on.dated(values.with_fields(item, names), day), why, **more)

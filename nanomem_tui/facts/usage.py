@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui import clock, config
-from nanomem_tui.errors import BadInput, NanomemError, Problem
+from nanomem_tui.core import clock, config
+from nanomem_tui.core.errors import BadInput, NanomemError, Problem
+from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
+from nanomem_tui.core.settings import Price, price_of
+from nanomem_tui.core.text import quoted
 from nanomem_tui.facts.records import Records
 from nanomem_tui.formats import llm_usage
 from nanomem_tui.model.settings import own_price
-from nanomem_tui.operations import Actor, Operation, new_key, new_operation
-from nanomem_tui.prices import Price, price_of
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
-from nanomem_tui.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import Usage as Spent
@@ -121,7 +121,7 @@ class Usage:
             return self._theirs[1]
         stamps = since, *(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
         if self._theirs[0] != stamps:
-            self._theirs = (stamps, llm_usage.read(path, self._store.paths.relative(path), since))
+            self._theirs = (stamps, llm_usage.read_llm_usage(path, self._store.paths.relative(path), since))
         return self._theirs[1]
 
     def _own(self, row: Record) -> Used:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import Problem
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.formats.session_names import SUFFIX, name_to_key
-from nanomem_tui.paths import Paths
 
 SessionNaming = Literal["base64url", "lossy"]
 
@@ -178,7 +178,7 @@ def agent_settings(paths: Paths) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     if path is None:
         return {}, ()
     try:
-        value = json.loads(regular.read(path).decode("utf-8"))
+        value = json.loads(files.read(path).decode("utf-8"))
     except OSError as error:
         return {}, (Problem(error.strerror or "cannot be read", path.name, None, "check its owner and mode"),)
     except (ValueError, RecursionError) as error:
@@ -359,7 +359,7 @@ def _is_file(path: Path) -> bool:
 def _peek(path: Path) -> bytes:
     """The first and the last bytes of a file."""
     try:
-        with regular.opened(path) as file:
+        with files.opened(path) as file:
             first = file.read(_PEEK)
             file.seek(max(0, os.fstat(file.fileno()).st_size - _PEEK))
             return first + file.read(_PEEK)
@@ -369,7 +369,7 @@ def _peek(path: Path) -> bytes:
 
 def _read_small(path: Path) -> str:
     try:
-        with regular.opened(path) as file:
+        with files.opened(path) as file:
             return file.read(4096).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.jsonl import dump_line, records
 from nanomem_tui.formats.keep import NOTHING, text_of
 
@@ -35,7 +35,7 @@ def parse_audit(data: bytes, where: str) -> tuple[tuple[AuditEvent, ...], tuple[
     """The events of a log in file order, of known and unknown types; a bad line costs that line."""
     events: list[AuditEvent] = []
     problems: list[Problem] = []
-    for record in records(encoding.plain(data), where):
+    for record in records(files.plain(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

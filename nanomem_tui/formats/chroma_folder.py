@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.formats.foreign_tables import Raw, Tables, tables
 
 NAME = "chroma.sqlite3"
@@ -57,7 +57,7 @@ def database(path: Path) -> Path | None:
     return found if found.name == NAME and found.is_file() else None
 
 
-def read(path: Path, where: str) -> ChromaFolder:
+def read_chroma_folder(path: Path, where: str) -> ChromaFolder:
     """The entries of both collections in the database at `path`, and what could not be read.
 
     What waits in Chroma's queue and is in no table yet is read as if it were. Raises BadInput for a version whose

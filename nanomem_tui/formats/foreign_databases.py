@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nanomem_tui.errors import AccessDenied, BadInput, NotFound
+from nanomem_tui.core.errors import AccessDenied, BadInput, NotFound
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats import foreign_databases
 
 if TYPE_CHECKING:

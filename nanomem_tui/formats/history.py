@@ -10,8 +10,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.jsonl import dump_line, records
 from nanomem_tui.formats.keep import NOTHING, unknown
 
@@ -76,7 +76,7 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
     problems: list[Problem] = []
     seen: set[int] = set()
     highest = -1
-    for record in records(encoding.plain(data), where):
+    for record in records(files.plain(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:
@@ -215,7 +215,7 @@ def parse_history_md(data: bytes, where: str, mtime: float) -> tuple[tuple[Histo
     A stamp that is no date is named: its entry gets the date of the one before (the first: that of the file), and the
     stamp stays in the text. One that goes back in time is named as well, and stands where it is.
     """
-    lines, problems = _decoded_lines(encoding.plain(data), where)
+    lines, problems = _decoded_lines(files.plain(data), where)
     entries: list[HistoryEntry] = []
     newest = ""
     for start, stamped, body in _md_blocks(lines):

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.core.errors import BadInput, Problem
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.jsonl import dump_line_as_read, records
 from nanomem_tui.formats.keep import NOTHING, merged, text_of, unknown, whole
 
@@ -81,7 +81,7 @@ def parse_lessons(data: bytes, where: str) -> LessonsFile:
     problems: list[Problem] = []
     complete = True
     seen: set[str] = set()
-    for record in records(encoding.plain(data), where):
+    for record in records(files.plain(data), where):
         if record.problem is not None:
             problems.append(record.problem._replace(fix=_FIX if record.value is None else record.problem.fix))
         lesson = LessonLine.from_dict(record.value, record.number) if record.value is not None else None

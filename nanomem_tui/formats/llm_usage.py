@@ -10,7 +10,7 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.formats import foreign_databases
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def read(path: Path, where: str, since: str = "") -> Report:
+def read_llm_usage(path: Path, where: str, since: str = "") -> Report:
     """The calls in the log at `path`, summed by local day, model and source; `since`: from that day on. `where` names
     the file in problems.
 
@@ -81,7 +81,7 @@ def totals(path: Path, where: str) -> tuple[int, int, Problem | None]:
             requests, tokens = connection.execute(sql).fetchone()
             return int(requests), int(tokens), None
     except (NanomemError, sqlite3.Error, OSError):
-        problems = read(path, where).problems
+        problems = read_llm_usage(path, where).problems
         return 0, 0, problems[0] if problems else None
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.keep import NOTHING, merged, text_of, unknown, whole
 
 VERSION = 1
@@ -79,7 +79,7 @@ class LtmSnapshot(NamedTuple):
 
 def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
     """The snapshot in `data`; `where` names the file in problems. Never raises: see `complete` and `problems`."""
-    body = encoding.plain(data).removeprefix(b"\xef\xbb\xbf")
+    body = files.plain(data).removeprefix(b"\xef\xbb\xbf")
     text, problems = body.decode("utf-8", "surrogateescape"), list[Problem]()
     bad = _BAD_BYTE.search(text) if not text.isascii() else None
     if bad and not _valid(body):
@@ -90,7 +90,7 @@ def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
         return _salvaged(text, where, problems)
     if not isinstance(top, dict) or not isinstance(top.get("items", []), list):
         return LtmSnapshot((), complete=False, problems=(Problem("not a snapshot: no list of items", where),))
-    return _snapshot(top, top.get("items", []), where, problems, wide=encoding.is_wide(data))
+    return _snapshot(top, top.get("items", []), where, problems, wide=files.is_wide(data))
 
 
 def dump_snapshot(snapshot: LtmSnapshot) -> bytes:

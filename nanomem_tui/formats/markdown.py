@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
 
 WIDE = "this file is {}, not UTF-8"
 WIDE_FIX = "it is read here and stays so when it is edited; agents that read UTF-8 fail on it"
@@ -59,17 +59,17 @@ def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
     The text of a file without problems encodes to the same bytes; one with errors must not be written from its text.
     """
     problems: list[Problem] = []
-    name = encoding.encoding_of(data)
-    if encoding.is_wide(data):
+    name = files.encoding_of(data)
+    if files.is_wide(data):
         problems.append(Problem(WIDE.format(name[:6].upper()), where, 1, WIDE_FIX, "warning"))
-    elif name != encoding.UTF8:
+    elif name != files.UTF8:
         problems.append(Problem("begins with a byte order mark", where, 1, severity="warning"))
     try:
-        text = encoding.decode(data)
+        text = files.decode(data)
     except UnicodeDecodeError:
-        text = encoding.decode(data, "replace")
+        text = files.decode(data, "replace")
         whole = "the file ends in the middle of a character, or holds what is none, shown as \ufffd"
-        problems.extend([Problem(whole, where)] if encoding.is_wide(data) else _bad_lines(data, where))
+        problems.extend([Problem(whole, where)] if files.is_wide(data) else _bad_lines(data, where))
     if "\0" in text:
         number = text.count("\n", 0, text.index("\0")) + 1
         problems.append(Problem(f"{text.count(chr(0))} NUL bytes, as a power cut leaves them", where, number))

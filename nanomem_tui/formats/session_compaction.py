@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.formats.jsonl import Record, dump_line_as_read, parse_jsonl, parse_object, shared_lines
 
 BOUNDARY_TEXT = "Continue the active task from the working-memory checkpoint above."
@@ -104,7 +104,7 @@ def compact(data: bytes, keep: int) -> Compacted:
 def without_unreadable(data: bytes) -> Mended:
     """The transcript without the lines that cannot be read and with one object a line, its offsets at the messages that
     they pointed at, in UTF-8; the same bytes where there is no such line and no other encoding."""
-    plain = encoding.plain(data)
+    plain = files.plain(data)
     records = parse_jsonl(plain, "")
     shared = shared_lines(records)
     head, body = _split(records)

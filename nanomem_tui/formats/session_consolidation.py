@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.formats.history import marks
 from nanomem_tui.formats.jsonl import Record, dump_line, dump_line_as_read, parse_jsonl
 from nanomem_tui.formats.session_compaction import BOUNDARY_TEXT, OFFSET_KEYS, is_metadata, is_provider_state

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 
 SUFFIX = ".jsonl"
 CHECKPOINT_SUFFIX = ".checkpoint.json"

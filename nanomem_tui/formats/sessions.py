@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.jsonl import BOM, Record, parse_object, records
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import (
@@ -120,9 +120,9 @@ def parse_session(data: bytes, where: str, fallback_key: str) -> Session:
     provider_state, unreadable = False, 0
     messages: list[Message] = []
     problems: list[Problem] = []
-    if encoding.is_wide(data):
-        problems.append(Problem(_WIDE.format(encoding.encoding_of(data)[:6].upper()), where, 1, _WIDE_FIX))
-    for record in records(encoding.plain(data), where):
+    if files.is_wide(data):
+        problems.append(Problem(_WIDE.format(files.encoding_of(data)[:6].upper()), where, 1, _WIDE_FIX))
+    for record in records(files.plain(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.keep import NOTHING
 from nanomem_tui.formats.session_names import key_to_lossy_name, lossy_name_to_key
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.foreign_tables import MAX_CELL, Raw, tables
 
 Reader = Callable[[Any, list[str]], Any]

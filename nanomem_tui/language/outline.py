@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.text import indent
+from nanomem_tui.core.text import indent
 
 OPEN, DONE = "[ ]", "[x]"
 """The marks of boxes."""
@@ -86,9 +86,7 @@ def readable(text: str) -> str:
     front = _FRONT_MATTER.match(text)
     if front and all(map(_FRONT_FIELD.fullmatch, (front[1] or front[2] or "").split("\n"))):
         text = "\n" * front[0].count("\n") + text[front.end() :]
-    return _COMMENT.sub(
-        lambda match: match[0] if match[0].startswith("- [") else re.sub(r"[^\n]+", "", match[0]), text
-    )
+    return _COMMENT.sub(lambda match: match[0] if match[0].startswith("- [") else re.sub(r"[^\n]+", "", match[0]), text)
 
 
 def outline(text: str, *, by_line: bool = False) -> tuple[list[Block], list[int]]:

@@ -49,7 +49,7 @@ _ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
 _PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
 
 
-def better(tool: str, failure: str, asked: str = "") -> str:
+def better_way(tool: str, failure: str, asked: str = "") -> str:
     """What to do better the next time, by the kind of failure. A place that failed is named where the call asked for it
     (`asked`, its arguments): another one would send the model wherever the failure says."""
     places = (place.rstrip(".") for place in _PLACE.findall(failure))

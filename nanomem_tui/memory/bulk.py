@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nanomem_tui.errors import NothingToDo
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.operations import Operation, Perform, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.recall import Recall
-from nanomem_tui.operations import Operation, Perform, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.text import counted
 
 
 def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields: Mapping[str, Any]) -> Operation:

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.vectors.embedders import PLAIN, is_installed, share_read
 
 if TYPE_CHECKING:
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.vectors.meaning import Found
 
 HYBRID = frozenset({"hybrid", "reserved_hybrid"})

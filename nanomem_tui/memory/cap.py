@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, Problem
+from nanomem_tui.core.operations import Operation, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.compaction import compact_items
-from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store import reading
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore

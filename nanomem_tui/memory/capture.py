@@ -16,7 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from nanomem_tui import clock, language
+from nanomem_tui import language
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import pasted, remembering, secrets
 from nanomem_tui.language.remembering import Said
 from nanomem_tui.language.sentences import split
@@ -24,8 +27,6 @@ from nanomem_tui.memory import capture_senders, retention, safety, said_on
 from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
-from nanomem_tui.operations import new_key
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item, dumped
 
 ROLES = ("user", "assistant", "tool")
@@ -245,7 +246,7 @@ def capture(
         return known(_scope(candidate, origin, settings, workspace_id)[1], candidate.text)
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
-    unknown = capture_senders.held(origin.audience, settings)
+    unknown = capture_senders.held_sender(origin.audience, settings)
     given = seen(candidates(message.said if is_person else remembering.said_in(text), role))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
     if is_person and message.others:  # it says "I", and nobody knows who that is: a person looks at it

@@ -6,11 +6,11 @@ inbox. Pure.
 
 from __future__ import annotations
 
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.settings import Settings
 
 
-def held(audience: Audience, settings: Settings) -> str:
+def held_sender(audience: Audience, settings: Settings) -> str:
     """Why what the sender of a message says has to be accepted by a person first; empty when it need not be.
 
     Where `capture_senders` names some, only they teach. Else every named one does, and whoever writes without a name

@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.attach.fence import CLOSE, OPEN
-from nanomem_tui.errors import BadInput, NanomemError
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, NanomemError
+from nanomem_tui.core.files import Stamp, chunks, read_end, read_log, read_piece
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.formats.sessions import Message, count_messages, parse_session, session_header
 from nanomem_tui.language import secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory.conversations import LONGEST, ROLES, Told, as_told, distinct, entry_passages, said_in, sender_of
-from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log, read_piece
 from nanomem_tui.memory.sequences import Passage, Timed
 from nanomem_tui.memory.session_files import SessionFile, is_of_one, key_of
 from nanomem_tui.memory.shelf import Shelf
-from nanomem_tui.paths import Paths
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 
@@ -218,7 +218,7 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) ->
     if not is_of_one(file.path.name, header):
         return _Read(file.stamp, "", [], 0, 0)
     body = _without_heads(data)
-    is_plain = not encoding.is_wide(data) and body.endswith(b"\n")
+    is_plain = not core_files.is_wide(data) and body.endswith(b"\n")
     hashed, at = hashlib.blake2b(), 0
     if known is not None and is_plain and (known.key, known.start) == (key, start) and 0 < known.size <= len(body):
         hashed.update(memoryview(body)[: known.size])

@@ -10,11 +10,10 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.atomic import opened
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
-from nanomem_tui.memory.appending import opened
-from nanomem_tui.store import atomic
 
 MAX_BYTES = 64_000
 KEPT = 300
@@ -47,7 +46,7 @@ class CheckpointLog:
     def last(self, limit: int = KEPT) -> list[Checkpointed]:
         """The last checkpoints, the oldest first; a damaged line costs itself."""
         try:
-            data = regular.read(self._file)
+            data = files.read(self._file)
         except OSError:
             return []
         found: list[Checkpointed] = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
+from nanomem_tui.core.text import normalised
 from nanomem_tui.store.values import Item, Lesson, identity_of_item
-from nanomem_tui.text import normalised
 
 R = TypeVar("R", Item, Lesson)
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import times_asked
@@ -27,7 +28,6 @@ from nanomem_tui.memory.sequences import Nearest, OrderedRecall, Passage, Passag
 from nanomem_tui.memory.session_files import SessionFile
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.shelf import Room, Shelf
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.collection import PassageVectors
@@ -160,7 +160,7 @@ class Conversations:
         """Return what tells whether a time, as a transcript tells it, is within one of some spans."""
         from nanomem_tui.memory import said_on, times
 
-        zone = said_on.zone(self._sessions.paths)
+        zone = said_on.agent_zone(self._sessions.paths)
 
         def is_in(at: str) -> bool:
             day = times.day_of(at, zone)
@@ -174,7 +174,7 @@ class Conversations:
             return None
         from nanomem_tui.memory import said_on, times
 
-        zone, days = said_on.zone(self._sessions.paths), self._days
+        zone, days = said_on.agent_zone(self._sessions.paths), self._days
         if len(days) > MOST_DAYS:
             days.clear()
 

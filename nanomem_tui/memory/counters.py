@@ -13,10 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.atomic import append, opened, read_from
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
-from nanomem_tui.memory.appending import append, opened, read_from
-from nanomem_tui.store import atomic
 
 COUNTERS: Mapping[str, str] = {
     "memory_recall_hit": "turns for which something was recalled",
@@ -91,7 +90,7 @@ class Counters:
         """The sum of the lines of the file; whole ones are remembered, one that is being written is not."""
         known = self._known
         try:
-            with regular.opened(self._file) as file:
+            with files.opened(self._file) as file:
                 handle, inode = file.fileno(), os.fstat(file.fileno()).st_ino
                 if known.inode != inode or os.pread(handle, len(known.mark), known.end - len(known.mark)) != known.mark:
                     known = _Known(inode)

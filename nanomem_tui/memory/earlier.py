@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from nanomem_tui import language
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import corrections, remembering
 from nanomem_tui.memory import capture, capture_senders, names, prompt
 from nanomem_tui.memory.pending import Recovered
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.working import Exchange
-from nanomem_tui.settings import Settings
 
 UNNAMED = "an unnamed sender"
 
@@ -30,7 +30,7 @@ def told(turn: Exchange, place: Audience, settings: Settings, workspace_id: str)
     said, sender = prompt.unjudged(turn.user), names.identity(turn.sender)
     checked = turn.answer_checked and (answer is None or not _asks(turn.assistant or ""))
     shown = turn._replace(speaker=speaker, sender=sender, user=said, assistant=answer, answer_checked=checked)
-    if not capture_senders.held(audience, settings):
+    if not capture_senders.held_sender(audience, settings):
         return shown._replace(checked=not language.read(turn.user).reports)
     shown = shown._replace(speaker=speaker if turn.sender else UNNAMED, checked=False)
     if not _waits(turn.user, audience, _Kept(settings), workspace_id):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.store.values import Lesson, dumped
 
 Verdict = Literal["validated", "neutral", "harmful"]

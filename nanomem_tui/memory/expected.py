@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core.errors import Conflict
+from nanomem_tui.core.text import quoted
 from nanomem_tui.store.values import AnyRow
-from nanomem_tui.text import quoted
 
 
 def as_shown(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from nanomem_tui import clock
-from nanomem_tui.settings import Settings
+from nanomem_tui.core import clock
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.store.values import Lesson
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, Search, fold, parse
 from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
 from nanomem_tui.memory.superseded import mark_of

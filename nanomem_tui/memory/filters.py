@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from fnmatch import translate
 from typing import Any, Literal, TypeVar
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 
 Row = TypeVar("Row")
 Kind = Literal["text", "number", "age", "switch"]

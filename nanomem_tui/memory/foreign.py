@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.core.operations import failed_in
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.formats import foreign_databases
-from nanomem_tui.operations import failed_in
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.oplog import Journal, LogEntry
 
 Raw = dict[str, Any]

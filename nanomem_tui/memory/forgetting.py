@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import wishes
 from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.message import Message
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
-from nanomem_tui.operations import new_key
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
 
 LABEL = "forget: "

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import Problem
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Problem
+from nanomem_tui.core.files import read_log
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.formats.agent_home import Layout, session_folders
-from nanomem_tui.memory.reading import read_log
-from nanomem_tui.paths import Paths
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 
@@ -28,7 +28,7 @@ def problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
     if not kept:
         return
     for path in _there([*sorted(paths.workspace.glob("*.md")), *sorted(paths.memory.glob("*.md"))]):
-        text = regular.read(path).decode("utf-8", "replace")
+        text = files.read(path).decode("utf-8", "replace")
         yield from _told(paths, path, sorted({text.count("\n", 0, begin) + 1 for begin, _ in kept.places(text)}))
     since, _, _ = forgotten.stamp(paths)
     conversations = (path for folder in session_folders(paths, layout) for path in sorted(folder.glob("*.jsonl")))
@@ -46,7 +46,7 @@ def _lines(data: bytes, kept: Forgotten) -> list[int]:
     numbers = []
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
-            value = json_text.loads(line) if line else None
+            value = files.loads(line) if line else None
         except (ValueError, RecursionError):
             value = line.decode("utf-8", "replace")
         if value is not None and kept.value(value):

@@ -52,7 +52,7 @@ def weights_of(profile: str, *, by_meaning: bool, timed: bool = True) -> dict[st
     }
 
 
-def shares(found: Iterable[tuple[K, float]], far: float = math.inf) -> dict[K, float]:
+def fused_shares(found: Iterable[tuple[K, float]], far: float = math.inf) -> dict[K, float]:
     """By key, how near it is, 0 to 1; nothing from the distance `far` on.
 
     A distance counts by how many standard deviations it is below the mean of all that were found: models differ in how
@@ -98,7 +98,7 @@ def ranked(
     `total`: what all words of the question count together.
     """
     weight = min(1.0, max(0.0, weights["vector"]))
-    near, growth_of = shares(distances.items(), far), growth(weights, today)
+    near, growth_of = fused_shares(distances.items(), far), growth(weights, today)
     asked = LookedFor(weights, today, tuple(words), added)
     rated = []
     for one in candidates:

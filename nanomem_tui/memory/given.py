@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.superseded import mark_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core.atomic import KEPT
+from nanomem_tui.core.errors import NanomemError, Problem
+from nanomem_tui.core.files import chunks, read_log, regular_files
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.paths import Paths, workspace_id
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats import agent_home, llm_usage
 from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
 from nanomem_tui.formats.audit import parse_audit
@@ -28,18 +33,13 @@ from nanomem_tui.memory.health_fixes import with_fix
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.long_archive import is_long, long_archive
 from nanomem_tui.memory.notes import Notes
-from nanomem_tui.memory.reading import chunks, read_log, regular_files
 from nanomem_tui.memory.session_files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
-from nanomem_tui.operations import Operation
-from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store import backup, purge_marker
 from nanomem_tui.store.backup import folder_of
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence, look, since
-from nanomem_tui.store.swap import KEPT
-from nanomem_tui.text import counted
 
 LARGE_DOCUMENT = 100_000
 FATAL_DOCUMENT = 400_000
@@ -322,7 +322,7 @@ def _questions(paths: Paths) -> Iterator[Problem]:
 
 def _token_log(paths: Paths) -> Iterable[Problem]:
     path = paths.token_log
-    return llm_usage.read(path, paths.relative(path)).problems if path is not None else ()
+    return llm_usage.read_llm_usage(path, paths.relative(path)).problems if path is not None else ()
 
 
 def _open_to_others(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.errors import Problem
 
 IN_AN_EDITOR = "correct or remove that line in an editor while no agent runs; every other line is read"
 _ADVICE = (

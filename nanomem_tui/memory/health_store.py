@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NanomemError, Problem, in_words
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NanomemError, Problem, in_words
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic
 from nanomem_tui.store.presence import Presence
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan

@@ -16,7 +16,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.errors import AccessDenied, NanomemError, NotFound, Problem
+from nanomem_tui.core.errors import AccessDenied, NanomemError, NotFound, Problem
+from nanomem_tui.core.files import MOST_OF_A_LOG, Parsed
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.history import (
     HistoryEntry,
     ReadTo,
@@ -28,10 +31,6 @@ from nanomem_tui.formats.history import (
 )
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.memory.long_archive import LongArchive, is_long, long_archive
-from nanomem_tui.memory.reading import Parsed
-from nanomem_tui.paths import Paths
-from nanomem_tui.regular import MOST_OF_A_LOG
-from nanomem_tui.text import counted
 
 Entries = tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]
 _BACKUP = re.compile(r"HISTORY\.md\.bak(?:\.(\d{1,9}))?")

@@ -14,8 +14,13 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
+from nanomem_tui.core.files import is_as
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.history import (
     HistoryEntry,
     beyond,
@@ -30,10 +35,6 @@ from nanomem_tui.formats.jsonl import Record, parse_jsonl
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.long_archive import is_long, long_archive
 from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to, place_of
-from nanomem_tui.memory.reading import is_as
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import atomic
 from nanomem_tui.store.history_file import (
     BACKUP,
     CURSOR,
@@ -45,11 +46,10 @@ from nanomem_tui.store.history_file import (
     pieces,
     read_plain,
 )
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.errors import Problem
-    from nanomem_tui.memory.reading import Stamp
+    from nanomem_tui.core.errors import Problem
+    from nanomem_tui.core.files import Stamp
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.presence import Presence
 
@@ -200,7 +200,7 @@ class HistoryChanges:
         entries, problems = parse_history_md(old, HISTORY_MD, os.stat(path).st_mtime)
         if not entries:
             raise NothingToDo("HISTORY.md holds no entry", HISTORY_MD)
-        lines = encoding.decode(old, "replace").split("\n")
+        lines = core_files.decode(old, "replace").split("\n")
         dates = [entry.timestamp for entry in entries]
         plan = Migration(
             entries=len(entries),
@@ -328,7 +328,7 @@ class HistoryChanges:
         if is_long(self._paths.history) and not self._paths.history.is_symlink():
             return self._long_cut(keep)
         data = read_plain(self._paths.history) or b""
-        records = parse_jsonl(encoding.plain(data), HISTORY)
+        records = parse_jsonl(core_files.plain(data), HISTORY)
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
         dreamt = self._dreamt(latest)

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory.session_values import SessionInfo
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore

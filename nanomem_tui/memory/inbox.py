@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory import labels
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.scopes import accepted
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row, lesson_key
-from nanomem_tui.text import counted
 
 
 class Waiting(NamedTuple):

@@ -13,14 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import AccessDenied, BadInput, NanomemError
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.atomic import append, opened, read_from
+from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import scopes
-from nanomem_tui.memory.appending import append, opened, read_from
-from nanomem_tui.store import atomic
 
 MAX_BYTES = 8_000_000
 MAX_USER = 400
@@ -162,7 +161,7 @@ class Injections:
     def _load(self) -> dict[str, Injected]:
         """Every turn, oldest first; only what was appended since the last look is read."""
         try:
-            with regular.opened(self._file) as file:
+            with files.opened(self._file) as file:
                 found = os.fstat(file.fileno())
                 inode, done = self._read
                 if inode != found.st_ino or found.st_size < done:

@@ -12,19 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.operations import Actor, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory import cap, merging, retention, scopes, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.unsettled import settled
-from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Hit, Item, active, with_value
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
@@ -290,7 +290,7 @@ class Items:
         """The day in the agent's zone."""
         from nanomem_tui.memory import said_on  # a reading command reads no dates
 
-        return said_on.day_of(clock.iso(clock.now()), said_on.zone(self._store.paths))
+        return said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
         """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.

@@ -6,7 +6,7 @@ ledger, in the log, in what undo says, and in the message of a commit. Pure.
 
 from __future__ import annotations
 
-from nanomem_tui.text import quoted
+from nanomem_tui.core.text import quoted
 
 
 def told(text: str) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import corrections
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item, Lesson
 
 _OF_ONESELF = re.compile(

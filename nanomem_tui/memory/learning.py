@@ -16,13 +16,13 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
 from nanomem_tui.memory.fading import effective, is_weak, weak
 from nanomem_tui.memory.scopes import said_again
-from nanomem_tui.operations import new_key
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson, lesson_key
 
 TRIGGER, ACTION = 120, 260
@@ -138,7 +138,7 @@ def _from_failure(
     from nanomem_tui.language import injection
     from nanomem_tui.memory import advice
 
-    better = advice.better(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
+    better = advice.better_way(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
     return _teach(f"tool:{event.tool}:error", "", better, "tool_feedback", lessons, now, session_key, "")
 
 

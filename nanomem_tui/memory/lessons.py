@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Operation, new_key, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory import fading, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.unsettled import settled
-from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, active, lesson_key
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
@@ -103,8 +103,8 @@ class Lessons:
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
         """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
         NotFound or BadInput."""
+        from nanomem_tui.core.settings import OFF
         from nanomem_tui.memory import efficacy, learning
-        from nanomem_tui.settings import OFF
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
         if not settings.memory_enabled:

@@ -17,16 +17,14 @@ from datetime import UTC
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.core.operations import Change, Operation
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import safe_text
 from nanomem_tui.formats.markdown import dump_mirror_line
-from nanomem_tui.memory import appending
-from nanomem_tui.operations import Change, Operation
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import safe_text
 
 FOLDERS = ("episodic", "semantic")
 LOOK_BACK = 4_000_000
@@ -134,7 +132,7 @@ class MirrorLayer:
                     atomic.make_folder(folder)
             _append(path, title, added)
         if removed and _is_folder(path.parent) and os.path.lexists(path):
-            swap.settle(path)
+            atomic.settle(path)
             _take_out(path, removed)
 
 
@@ -196,7 +194,7 @@ def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open
             fcntl.flock(handle, fcntl.LOCK_EX)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.lstat(path), found):  # else somebody replaced it while we waited
-                    with appending.gone_unless_written(handle, path) if made else contextlib.nullcontext():
+                    with atomic.gone_unless_written(handle, path) if made else contextlib.nullcontext():
                         yield handle
                     return
         finally:

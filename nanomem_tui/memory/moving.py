@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory import merging
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.labels import told
@@ -19,12 +21,10 @@ from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.scope_names import Scope
 from nanomem_tui.memory.scopes import USER_KINDS
 from nanomem_tui.memory.twins import Twins
-from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, dumped
-from nanomem_tui.text import counted
 
 Verb = Literal["move", "copy"]
 
@@ -166,7 +166,7 @@ class Moving:
         return key if row is None or row.is_deleted else new_key("fact")
 
     def _row(self, item_id: str) -> Item:
-        from nanomem_tui.errors import NotFound
+        from nanomem_tui.core.errors import NotFound
 
         row = self._store.load("item").items.get(item_id)
         if row is None or row.is_deleted:

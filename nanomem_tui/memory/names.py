@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 
 from nanomem_tui.attach.fence import defused
+from nanomem_tui.core.text import one_line, safe_text
 from nanomem_tui.language import injection, secrets
 from nanomem_tui.memory import safety
-from nanomem_tui.text import one_line, safe_text
 
 USER, SYSTEM = "user", "system"
 LONGEST, MOST_WORDS = 40, 6

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import os
 
-from nanomem_tui import regular
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.formats import encoding
-from nanomem_tui.paths import Paths
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import forgotten
 
 MAX_NOTES = 64_000
@@ -40,9 +39,9 @@ class NotesHeader:
         return os.path.realpath(self._paths.memory_md).startswith(f"{inside}{os.sep}")
 
     def _read(self) -> str:
-        with regular.opened(self._paths.memory_md) as file:
+        with files.opened(self._paths.memory_md) as file:
             text = (
-                encoding.decode(file.read(MAX_NOTES), "replace")
+                files.decode(file.read(MAX_NOTES), "replace")
                 .replace("\0", "")
                 .replace("\r\n", "\n")
                 .replace("\r", "\n")

@@ -13,16 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.atomic import opened, read_from
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.files import read_log
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import key_to_own_name
 from nanomem_tui.formats.sessions import Session, parse_session
 from nanomem_tui.language import secrets
-from nanomem_tui.memory.appending import opened, read_from
-from nanomem_tui.memory.reading import read_log
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic
 
 _HEAD = 1 << 16  # bytes of the metadata line that are read: a summary in it has at most 12,000 characters
 ROLES = ("user", "assistant", "tool", "system")

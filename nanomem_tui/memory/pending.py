@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import BadInput, Conflict, NothingToDo, from_os_error
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, from_os_error
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.wal import OpenTurn
 from nanomem_tui.memory.working import same_words
-from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
-from nanomem_tui.store import atomic
-from nanomem_tui.text import counted
 
 
 class Recovered(NamedTuple):
@@ -129,7 +128,7 @@ class Pending:
             found = self._file.stat()
             stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
             if self._read[0] != stamp:
-                value = json_text.loads(regular.read(self._file))
+                value = files.loads(files.read(self._file))
                 self._read = (stamp, value if isinstance(value, dict) else {})
         except FileNotFoundError:
             self._read = (None, {})

@@ -9,18 +9,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Refused
+from nanomem_tui.core.operations import Perform, new_key, new_operation
+from nanomem_tui.core.text import one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import labels, retention, safety
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, waiting
 from nanomem_tui.memory.twins import Twins
-from nanomem_tui.operations import Perform, new_key, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, dumped
-from nanomem_tui.text import one_line
 
 KINDS = tuple(SCOPE_OF_KIND)
 MAX_TEXT, MAX_WHY = 1_000, 300

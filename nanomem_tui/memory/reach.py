@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import cues, dates
 from nanomem_tui.language.tokens import alike, index_tokens, query_words
 from nanomem_tui.memory import bearing, earlier, names, prompt, questions
@@ -21,7 +22,6 @@ from nanomem_tui.memory.groups import is_group, is_of_one
 from nanomem_tui.memory.matching import Matcher
 from nanomem_tui.memory.scopes import Audience, sessions_of
 from nanomem_tui.memory.working import Exchange, same_words
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import chat_of
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NanomemError
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import cues, times_asked
 from nanomem_tui.language.times_asked import TimeAsked
 from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
@@ -26,7 +27,6 @@ from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Parts, Scored
-from nanomem_tui.settings import Settings
 from nanomem_tui.store import reading, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
@@ -169,7 +169,7 @@ class Recall:
         of = {one.item.id: one.of for one in pool.candidates if one.of is not None}
         held = self._held([of.get(hit.item.id, hit.item) for hit in hits], pool)
         rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
-        near = fusion.shares(distances.items()) if distances else {}
+        near = fusion.fused_shares(distances.items()) if distances else {}
         clear = [near.get(hit.item.id, 0.0) >= fusion.OBVIOUS for hit in hits] if near else []
         chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
         least = bearing.least(asked, by_meaning=bool(distances))

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import Operation, Perform
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.wal_state import TEXT_LIMIT
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import capture, mirrors
@@ -19,11 +22,8 @@ from nanomem_tui.memory.scopes import Audience, waiting
 from nanomem_tui.memory.turn_keeping import Draft
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.memory.wal import OpenTurn
-from nanomem_tui.operations import Operation, Perform
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import WalState

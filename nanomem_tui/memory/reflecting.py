@@ -15,7 +15,7 @@ from nanomem_tui.memory.learning import Taught, ToolResult, shorten
 from nanomem_tui.store.values import Record, dumped
 
 KIND = "reflection"
-ARGUMENTS, HEAD = 500, 400
+ARGUMENTS, REFLECTION_HEAD = 500, 400
 """Characters of the arguments that are kept, and of them those at their beginning."""
 _FAILED = frozenset({"learned", "confirmed", "recurred"})
 
@@ -31,7 +31,11 @@ def reflected(
     row = known(str(lesson.meta.get("reflection") or "")) or known(id_of(lesson.key))
     if row is not None and row.is_deleted:
         return None
-    meta = {**(row.meta if row else {}), "args": _said(event.arguments, ARGUMENTS, HEAD), "lesson": lesson.id}
+    meta = {
+        **(row.meta if row else {}),
+        "args": _said(event.arguments, ARGUMENTS, REFLECTION_HEAD),
+        "lesson": lesson.id,
+    }
     meta |= {"error": error} if (error := _said(event.failed)) else {}
     times = meta.get("times", 1)
     meta["times"] = times + 1 if row and isinstance(times, int) else 1

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import BadInput, NotFound, Problem, from_os_error
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.atomic import append, opened, read_from
+from nanomem_tui.core.errors import BadInput, NotFound, Problem, from_os_error
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.language import secrets
-from nanomem_tui.memory.appending import append, opened, read_from
 from nanomem_tui.memory.recall import Question, Recalled
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store import atomic
 
 FIELDS = frozenset({"message", "reply_to", "channel", "chat_id", "sender_id", "limit", "expect"})
 
@@ -54,7 +53,7 @@ def read(path: Path) -> tuple[list[Regression], list[Problem]]:
     Raises BadInput when there is no file, or nothing in it can be read.
     """
     try:
-        data = regular.read(path)
+        data = files.read(path)
     except FileNotFoundError:
         raise BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`") from None
     except OSError as error:

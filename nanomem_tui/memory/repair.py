@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.memory.reading import read_file
-from nanomem_tui.operations import Change
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.files import read_file
+from nanomem_tui.core.operations import Change
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

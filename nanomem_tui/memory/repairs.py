@@ -14,20 +14,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import Conflict, NanomemError, Problem, from_os_error
-from nanomem_tui.formats import agent_home, encoding
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import Conflict, NanomemError, Problem, from_os_error
+from nanomem_tui.core.files import read_file, regular_files
+from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.paths import DREAM_CURSOR
+from nanomem_tui.core.text import counted
+from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.jsonl import BOM, parse_jsonl, shared_lines
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
-from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.repair import Repair, aside
-from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.paths import DREAM_CURSOR
-from nanomem_tui.store import atomic, oplog, purge_marker
+from nanomem_tui.store import oplog, purge_marker
 from nanomem_tui.store.history_file import LAYER, file_value
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -45,7 +47,7 @@ def repairs(ws: Workspace) -> list[Repair]:
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
     every = [
-        *_each(ws, _misplaced, store_repairs.repairs, store_repairs.of_work),
+        *_each(ws, _misplaced, store_repairs.store_repairs, store_repairs.of_work),
         *found,
         *_each(ws, _left_behind, _modes),
     ]
@@ -169,7 +171,7 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
             data = _bytes(path)
         except NanomemError:  # the doctor names it, and it stays as it is
             continue
-        records = parse_jsonl(encoding.plain(data), "")
+        records = parse_jsonl(core_files.plain(data), "")
         good = [record for record in records if record.value is not None]
         bad, shared = len(records) - len(good), shared_lines(records)
         padded = sum(b"\0" in record.raw for record in good)
@@ -177,8 +179,8 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
         if data.startswith(BOM):
             after = BOM + after.removeprefix(BOM)
         what, how = list[str](), list[str]()
-        if encoding.is_wide(data):
-            what.append(f"{encoding.encoding_of(data)[:6].upper()}, of which agents read nothing")
+        if core_files.is_wide(data):
+            what.append(f"{core_files.encoding_of(data)[:6].upper()}, of which agents read nothing")
             how.append("it is written as UTF-8")
         if bad:
             what.append(f"{counted(bad, 'line')} that cannot be read")
@@ -227,8 +229,8 @@ def _documents(ws: Workspace) -> Iterator[Repair]:
         except NanomemError:
             continue
         where = ws.paths.relative(path)
-        if encoding.is_wide(data):
-            what = f"{encoding.encoding_of(data)[:6].upper()}: every turn of an agent that reads UTF-8 fails"
+        if core_files.is_wide(data):
+            what = f"{core_files.encoding_of(data)[:6].upper()}: every turn of an agent that reads UTF-8 fails"
             yield Repair(what, where, "it is written as UTF-8", changes=partial(_decoded, ws, path, data, keep=False))
             continue
         try:
@@ -246,8 +248,8 @@ def _decoded(ws: Workspace, path: Path, data: bytes, *, keep: bool) -> list[Chan
         raise Conflict("the file changed meanwhile", key, "look at it again and repeat it")
     if keep:
         atomic.quarantine(ws.paths.quarantine, path.name, data)
-    mark = "utf-8-sig" if data.startswith(BOM) else encoding.UTF8
-    return [Change("file", key, now.value, {"text": encoding.decode(data, "replace"), "encoding": mark})]
+    mark = "utf-8-sig" if data.startswith(BOM) else core_files.UTF8
+    return [Change("file", key, now.value, {"text": core_files.decode(data, "replace"), "encoding": mark})]
 
 
 def _cursors(ws: Workspace) -> Iterator[Repair]:

@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.labels import told
-from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore

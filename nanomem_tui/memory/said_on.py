@@ -10,17 +10,17 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.schedule import zone_of
 from nanomem_tui.language import dates
-from nanomem_tui.memory.cron import zone_of
-from nanomem_tui.paths import Paths
 from nanomem_tui.store.values import Item, dumped, fact_of
 
 FIELD = "said_on"
 """The free field of an item: `YYYY-MM-DD`, or empty where nobody knows when it was said."""
 
 
-def zone(paths: Paths) -> tzinfo | None:
+def agent_zone(paths: Paths) -> tzinfo | None:
     """The zone of the agent's configuration; None where it names none."""
     config = paths.agent_config
     try:
@@ -44,7 +44,7 @@ def day_given(text: str) -> str:
     return moment.date().isoformat() if moment.tzinfo is None or moment.utcoffset() else ""
 
 
-def day_of(at: str, zone: tzinfo | None) -> str:
+def day_of_time(at: str, zone: tzinfo | None) -> str:
     """The day of a UTC time in the agent's zone (None: that of this machine); of one to come that of now."""
     return clock.past(at).astimezone(zone).date().isoformat()
 

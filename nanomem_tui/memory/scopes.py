@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.snapshot import SAID_AGAIN

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.language.tokens import alike, index_tokens, readable, shown
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate

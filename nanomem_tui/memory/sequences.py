@@ -429,7 +429,7 @@ class OrderedRecall:
             names = "|".join(re.escape(name) for name, _, _ in self._speakers if name and name not in self._roles)
             self._named = re.compile(rf"\b(?:{names or '(?!)'})\b(?:['’]s)?")
         text = " ".join(self._named.sub(" ", query).split())
-        near = fusion.shares(nearest(text or query, NEAREST), FAR)
+        near = fusion.fused_shares(nearest(text or query, NEAREST), FAR)
         return {place: share for place, share in near.items() if self._session_of[place] not in self._forgotten}
 
     # -- ranking ------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.files import Stamp, chunks, stamp_of
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.formats.agent_home import NOT_READ, Layout, session_folders
 from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.keep import text_of
@@ -31,8 +32,6 @@ from nanomem_tui.formats.session_names import (
     name_to_key,
 )
 from nanomem_tui.formats.session_plain import plain_messages
-from nanomem_tui.memory.reading import Stamp, chunks, stamp_of
-from nanomem_tui.paths import Paths
 
 NO_METADATA = "no metadata line"
 WHOLE = 64_000_000
@@ -97,7 +96,7 @@ def _instead(mode: int) -> str:
     """What lies in the place of a transcript; "" where it is one."""
     if stat.S_ISREG(mode):
         return ""
-    kind = regular.kind_of(mode)
+    kind = core_files.kind_of(mode)
     return "a link, which is not followed" if kind == "link" else f"a {kind} lies in the place of the file"
 
 
@@ -164,9 +163,9 @@ def summarise(file: SessionFile) -> Summary:
     keys: list[str] = []
     pieces = chunks(file.path)
     first = next(pieces, b"")
-    wide = encoding.is_wide(first)
+    wide = core_files.is_wide(first)
     messages, problems = 0, int(wide)
-    for chunk in [encoding.plain(b"".join([first, *pieces]))] if wide else chain([first], pieces):
+    for chunk in [core_files.plain(b"".join([first, *pieces]))] if wide else chain([first], pieces):
         if long and (plain := plain_messages(chunk)) is not None:
             messages += plain
             continue

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import Conflict
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import Conflict
+from nanomem_tui.core.files import read_log
+from nanomem_tui.core.operations import Change
 from nanomem_tui.formats.session_compaction import without_unreadable
-from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import kept_value
-from nanomem_tui.operations import Change
-from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -39,7 +38,7 @@ def broken(ws: Workspace) -> Iterator[Broken]:
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
         if not hidden and summary.problems:
             data = read_log(file.path)
-            found, wide = without_unreadable(data), encoding.is_wide(data)
+            found, wide = without_unreadable(data), files.is_wide(data)
             if found.lines or found.shared or wide:
                 yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared, wide)
 

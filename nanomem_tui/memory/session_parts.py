@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.files import Stamp, chunks, read_log
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.sessions import Session, messages_in, parse_session
 from nanomem_tui.memory import session_files
-from nanomem_tui.memory.reading import Stamp, chunks, read_log
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Compacted, Message

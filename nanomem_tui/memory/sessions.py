@@ -13,13 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.files import Stamp, chunks, is_as, read_end, read_log
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.agent_home import NOT_READ
 from nanomem_tui.formats.jsonl import mendable
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
-from nanomem_tui.memory.reading import Stamp, chunks, is_as, read_end, read_log
 from nanomem_tui.memory.session_files import (
     TAKEN_OUT,
     SessionFile,
@@ -33,10 +37,6 @@ from nanomem_tui.memory.session_files import (
     summarise,
 )
 from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, TranscriptHit
-from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
@@ -321,8 +321,8 @@ class Sessions:
         return _while_it_grows(compacted)
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
+        from nanomem_tui.core import atomic
         from nanomem_tui.memory.session_layer import INSIST, kept_value
-        from nanomem_tui.store import atomic
 
         file = self._file(key)
         result = _compacted(file, keep)

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import CorruptDatabase
+from nanomem_tui.core.errors import CorruptDatabase
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.repair import Repair
 from nanomem_tui.store.values import ROW_LAYERS
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 
-def repairs(ws: Workspace) -> Iterator[Repair]:
+def store_repairs(ws: Workspace) -> Iterator[Repair]:
     """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
     with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
         if not ws.store.has_database:

@@ -44,9 +44,7 @@ def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
     language = language_of(text)
     topics = _topics(text, language)
     others = [
-        (len(topics & _topics(row.text, language)), row)
-        for row in rows[:KNOWN]
-        if row.text != text and not row.pinned
+        (len(topics & _topics(row.text, language)), row) for row in rows[:KNOWN] if row.text != text and not row.pinned
     ]
     others.sort(key=lambda one: one[0], reverse=True)
     found = [(_no_longer_so(row.text, text), shared, row) for shared, row in others[:NEAR]]

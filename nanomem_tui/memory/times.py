@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, tzinfo
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import quoted
 from nanomem_tui.language import times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.memory import said_on
 from nanomem_tui.memory.scoring import Parts, Scored, growth
-from nanomem_tui.paths import Paths
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import quoted
 
 ONLY = 4.0
 """So many times its weight counts a time where nothing else is asked: what is of it stands before all others."""
@@ -30,7 +30,7 @@ _KNOWN = 200_000
 
 def today(paths: Paths) -> date:
     """Return the day that it is in the agent's zone."""
-    return date.fromisoformat(said_on.day_of(clock.iso(clock.now()), said_on.zone(paths)))
+    return date.fromisoformat(said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(paths)))
 
 
 def within(paths: Paths, since: str, until: str) -> Span | None:
@@ -85,7 +85,7 @@ class Times:
 
     def test(self, asked: Sequence[Span]) -> Callable[[Item], bool]:
         """Return what tells whether an item was said in one of some spans, or is about a day of them."""
-        zone = said_on.zone(self._paths)
+        zone = said_on.agent_zone(self._paths)
         if zone != self._zone:
             self._known.clear()
             self._zone = zone

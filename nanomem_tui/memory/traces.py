@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.checkpoint_log import CheckpointLog

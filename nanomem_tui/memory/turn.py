@@ -15,14 +15,17 @@ from datetime import tzinfo
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
-from nanomem_tui.errors import AccessDenied, BadInput, DiskFull, NanomemError, NotFound, Problem, StoreError
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import AccessDenied, BadInput, DiskFull, NanomemError, NotFound, Problem, StoreError
+from nanomem_tui.core.files import read_file
+from nanomem_tui.core.operations import Operation, new_key
+from nanomem_tui.core.settings import OFF, Settings
+from nanomem_tui.core.text import one_line
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.language import corrections, dates, secrets, todos
 from nanomem_tui.memory import backfill, earlier, echoes, last_word, learning, names, prompt, retention, said_on
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.notes_header import NotesHeader
-from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
@@ -32,10 +35,7 @@ from nanomem_tui.memory.turn_values import MAX_PROBLEMS, Begun, Dropped, Ended, 
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state, same_words
-from nanomem_tui.operations import Operation, new_key
-from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.reach import Excerpt, Reach
@@ -135,13 +135,13 @@ class Engine:
         """A turn with its time, and the day in the zone in which it was said; one to come counts as now."""
         at = given.at or clock.iso(clock.now())
         is_past = clock.iso(clock.past(at)) == at
-        day = given.said_on if given.said_on and is_past else said_on.day_of(at, self.zone)
+        day = given.said_on if given.said_on and is_past else said_on.day_of_time(at, self.zone)
         return given._replace(at=at, said_on=day)
 
     @property
     def zone(self) -> tzinfo | None:
         """The zone of the agent's configuration, in which a day is meant where nothing else tells."""
-        return said_on.zone(self._store.paths)
+        return said_on.agent_zone(self._store.paths)
 
     def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
         """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
@@ -230,7 +230,7 @@ class Engine:
     def _resolved(self, turn: Exchange) -> Exchange:
         """A turn with the date behind each relative one in its words, from the day in the zone in which it was said."""
         logged = self.traces.injections.get(turn.turn) if turn.turn else None
-        day = (logged.said_on if logged else "") or (said_on.day_of(turn.at, self.zone) if turn.at else "")
+        day = (logged.said_on if logged else "") or (said_on.day_of_time(turn.at, self.zone) if turn.at else "")
         answer = None if turn.assistant is None else dates.annotated(turn.assistant, day)
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 

@@ -14,10 +14,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import is_utf8
 from nanomem_tui.language import secrets
-from nanomem_tui.text import is_utf8
 
 MAX_TEXT = 500_000
 """Characters of a message, a reply or an answer that are read; the rest is cut off, and the turn says so."""
@@ -73,7 +73,7 @@ def clipped(body: Mapping[str, Any], *names: str) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(body.get(name), str) and len(body[name]) > MAX_TEXT)
 
 
-def text(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False) -> str:
+def text_field(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False) -> str:
     """A text field. One that is too long is refused, or with `clip` its beginning is taken."""
     value = body.get(name)
     if value is None:
@@ -98,7 +98,7 @@ def texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = body.get(name) or []
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > 1_000:
         raise BadInput("not a list of texts", name, 'give ["…"]')
-    return tuple(text({name: entry}, name, MAX_TEXT) for entry in value)
+    return tuple(text_field({name: entry}, name, MAX_TEXT) for entry in value)
 
 
 def flag(body: Mapping[str, Any], name: str) -> bool:
@@ -111,7 +111,7 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 def time(body: Mapping[str, Any]) -> str:
     """The field `at` as UTC ISO, empty where nothing is given. Raises BadInput."""
-    given = text(body, "at", 60)
+    given = text_field(body, "at", 60)
     if not given:
         return ""
     moment = clock.parse(given)

@@ -10,7 +10,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from nanomem_tui import clock, language
+from nanomem_tui import language
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.language import corrections, secrets
 from nanomem_tui.memory import (
     capture,
@@ -31,13 +35,10 @@ from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
 from nanomem_tui.memory.twins import Twins
-from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.settings import Settings
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row
-from nanomem_tui.text import counted
 
 
 class Kept(NamedTuple):
@@ -267,7 +268,7 @@ class Keeper:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
         now = clock.now()
         said = self._correction(given, before)
-        held = capture_senders.held(given.audience, self._settings)
+        held = capture_senders.held_sender(given.audience, self._settings)
         tools = [
             learning.ToolResult(learning.tool_name(tool.name), tool.result, tool.error, tool.arguments)
             for tool in end.tools

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from nanomem_tui.errors import NotFound, NothingToDo
+from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_values import Begun, TurnEnd, TurnInput, same_chat, same_message

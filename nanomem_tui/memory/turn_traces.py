@@ -5,8 +5,8 @@ What is worth keeping as an item is decided on the words themselves (`turn_keepi
 
 from __future__ import annotations
 
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.memory.turn_values import ToolUse, TurnEnd, TurnInput
-from nanomem_tui.paths import Paths
 from nanomem_tui.store import forgotten
 
 

@@ -10,7 +10,7 @@ from datetime import tzinfo
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import names, said_on, turn_fields
 from nanomem_tui.memory.injections import logged_words
@@ -284,38 +284,38 @@ def cut_json(cut: Cut) -> dict[str, Any]:
 def turn_input(body: Mapping[str, Any]) -> TurnInput:
     """The beginning of a turn from JSON. Raises BadInput that names the field."""
     problems = turn_fields.unknown(body, FIELDS)
-    key = turn_fields.text(body, "session_key", 600)
-    channel, chat_id = (turn_fields.text(body, name, 600) or None for name in ("channel", "chat_id"))
+    key = turn_fields.text_field(body, "session_key", 600)
+    channel, chat_id = (turn_fields.text_field(body, name, 600) or None for name in ("channel", "chat_id"))
     if channel is None and chat_id is None and ":" in key:
         channel, chat_id = key.split(":", 1)
     if not key.strip() and channel and chat_id:
         key = f"{channel}:{chat_id}"
     if not channel or not chat_id:
         raise BadInput("a turn needs a channel and a chat", "channel, chat_id", "or a session_key like telegram:12345")
-    text = message(turn_fields.text(body, "text", MAX_TEXT, clip=True), "text")
+    text = message(turn_fields.text_field(body, "text", MAX_TEXT, clip=True), "text")
     reply = body.get("reply_to") or {}
     if not isinstance(reply, Mapping):
         raise BadInput("not an object", "reply_to", 'give {"text": …}')
     problems += turn_fields.unknown(reply, REPLY, "reply_to.", strict=False)
-    sender = turn_fields.text(body, "sender_id", 600)
-    speaker = names.named(turn_fields.text(body, "speaker", 600), sender)
+    sender = turn_fields.text_field(body, "sender_id", 600)
+    speaker = names.named(turn_fields.text_field(body, "speaker", 600), sender)
     found = TurnInput(
         session_key=checked_key(key),
         channel=channel,
         chat_id=chat_id,
         sender_id=sender or None,
-        message_id=turn_fields.text(body, "message_id", 600),
+        message_id=turn_fields.text_field(body, "message_id", 600),
         speaker=names.USER if speaker == names.SYSTEM and sender else speaker,  # the agent's own notes have no sender
         text=text,
-        reply_text=turn_fields.text(reply, "text", MAX_TEXT, clip=True),
-        reply_message_id=turn_fields.text(reply, "message_id", 600),
-        reply_participant=turn_fields.text(reply, "participant", 600),
+        reply_text=turn_fields.text_field(reply, "text", MAX_TEXT, clip=True),
+        reply_message_id=turn_fields.text_field(reply, "message_id", 600),
+        reply_participant=turn_fields.text_field(reply, "participant", 600),
         media=turn_fields.texts(body, "media"),
         at=turn_fields.time(body),
         leave_out=_parts(body),
         clipped=turn_fields.clipped(body, "text"),
         problems=tuple(problems),
-        said_on=said_on.day_given(turn_fields.text(body, "at", 60)),
+        said_on=said_on.day_given(turn_fields.text_field(body, "at", 60)),
     )
     # A malformed channel, chat or sender, and the session of another chat, are refused here.
     _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)
@@ -327,7 +327,7 @@ def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
 
     `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
     """
-    turn = turn_fields.text(body, "turn", 200)
+    turn = turn_fields.text_field(body, "turn", 200)
     problems = turn_fields.unknown(body, FIELDS)
     has_fields = any(body.get(name) for name in ("text", "session_key", "channel"))
     if whole or not turn:
@@ -341,7 +341,7 @@ def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
     return TurnEnd(
         turn="" if whole else turn,
         input=described,
-        assistant=turn_fields.text(body, "assistant", MAX_TEXT, clip=True),
+        assistant=turn_fields.text_field(body, "assistant", MAX_TEXT, clip=True),
         tools=tools,
         pending_actions=turn_fields.texts(body, "pending_actions"),
         done_actions=turn_fields.texts(body, "done_actions"),

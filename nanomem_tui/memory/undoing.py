@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core.errors import Conflict
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.memory import unsettled
-from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import pasted, remembering, wishes
 from nanomem_tui.language.message import Message
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.settings import Settings
 
 OFF = "capturing is off (capture_enabled)"
 QUESTION = "a question"

@@ -22,7 +22,7 @@ def others(row: AnyRow) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def told(row: AnyRow) -> list[str]:
+def unsettled_lines(row: AnyRow) -> list[str]:
     """The same in sentences, for a detail."""
     return [
         "Conflict: someone else deleted it at the same time, and did not know what it says now."

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.scope_names import Scope, of_key
 from nanomem_tui.memory.scopes import Audience, Layer, layers
 from nanomem_tui.store.values import KINDS, Item, Lesson

@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import InvalidConfig, NotFound, Problem
-from nanomem_tui.memory.reading import Parsed, regular_files
-from nanomem_tui.paths import Paths
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import InvalidConfig, NotFound, Problem
+from nanomem_tui.core.files import Parsed, regular_files
+from nanomem_tui.core.paths import Paths
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import Turn, WalState

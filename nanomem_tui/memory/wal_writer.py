@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from nanomem_tui import clock, regular
-from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.atomic import opened
+from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.formats import wal_state
 from nanomem_tui.language import secrets
-from nanomem_tui.memory.appending import opened
-from nanomem_tui.store import atomic
 
 MAX_KEY = 512
 MAX_NAME = 200
@@ -104,7 +103,7 @@ class WalWriter:
         """Whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined, in
         whatever process. False where the file cannot be read, or says nothing of it."""
         try:
-            with regular.opened(self.file(session_key)) as file:
+            with files.opened(self.file(session_key)) as file:
                 size = os.fstat(file.fileno()).st_size
                 for near in (_NEAR_END, _LONGEST_PRE):
                     file.seek(max(0, size - near))

@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.formats.wal_state import Turn, WalState
 from nanomem_tui.language import dates, secrets
 

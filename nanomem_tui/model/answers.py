@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 MAX_TOKENS_TOLD = 1_000_000_000
 _MAX_SAID = 200

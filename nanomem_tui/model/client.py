@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from nanomem_tui.errors import BadAnswer, ModelRefused, ModelTooLong
+from nanomem_tui.core.errors import BadAnswer, ModelRefused, ModelTooLong
 from nanomem_tui.model import answers
 from nanomem_tui.model.endpoint import CHAT, Endpoint, Watch
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import ModelRefused, ModelTooLong, ModelUnavailable
+from nanomem_tui.core.errors import ModelRefused, ModelTooLong, ModelUnavailable
 from nanomem_tui.model import answers
 
 if TYPE_CHECKING:

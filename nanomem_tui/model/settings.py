@@ -12,17 +12,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import InvalidConfig, from_os_error
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import InvalidConfig, from_os_error
+from nanomem_tui.core.settings import Price, price_of
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.providers import NO_CHAT, PROVIDERS, Provider, chosen, key_of, request_name, snake, text_of
-from nanomem_tui.prices import Price, price_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nanomem_tui.paths import Paths
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.paths import Paths
+    from nanomem_tui.core.settings import Settings
 
 NONE = "no language model is set up"
 FIX = "set model_base_url and model_name, or use --dreamer rules"
@@ -169,7 +169,7 @@ def _resolved(value: Any, environ: Mapping[str, str], where: str) -> Any:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        root = json.loads(regular.read(path))
+        root = json.loads(files.read(path))
     except OSError as error:
         raise from_os_error(error, "reading the agent's configuration") from error
     except (ValueError, RecursionError):

@@ -19,9 +19,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from nanomem_tui import clock
-from nanomem_tui.errors import InvalidConfig, MissingExtra, ModelRefused, ModelUnavailable, NanomemError
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import (
+    InvalidConfig,
+    MissingExtra,
+    ModelRefused,
+    ModelUnavailable,
+    NanomemError,
+    extra_command,
+)
 
 if TYPE_CHECKING:
     import httpx

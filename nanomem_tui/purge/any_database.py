@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.purge.texts import has_taken, in_value, unpacked
 from nanomem_tui.purge.wanted_words import FEW, Found, Sought
@@ -37,7 +37,7 @@ def look_in_database(path: Path, sought: Sought, found: Found) -> None:
                 for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)}"):
                     cleaned_row(dict(zip(names, row, strict=True)), sought, found)
     except (sqlite3.Error, NanomemError, UnicodeDecodeError):
-        data = regular.read(path, regular.MOST_OF_A_LOG)
+        data = files.read(path, files.MOST_OF_A_LOG)
         sought.in_binary().clean(data.decode("utf-8", "replace"), found)
 
 
@@ -79,7 +79,7 @@ def _is_taken(row: Mapping[str, Any], sought: Sought) -> bool:
     for text in row.values():
         if isinstance(text, str) and text[:1] in ("{", "["):
             with contextlib.suppress(ValueError, RecursionError):
-                if has_taken(json_text.loads(text), sought):
+                if has_taken(files.loads(text), sought):
                     return True
     return False
 
@@ -97,7 +97,7 @@ SQLITE = b"SQLite format 3\0"
 def times_in_bytes(path: Path, sought: Sought) -> int:
     """How many of the longest texts a file that is no text holds, however large it is, in any of the encodings that
     programs write; of short ones there is no telling, as they stand in any picture."""
-    with regular.opened(path) as file:
+    with files.opened(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return 0
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import json_text
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.operations import Change, Operation
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge.texts import has_taken, in_value, unmarked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought
 from nanomem_tui.store import happening, knowledge, work, work_aging, work_search
@@ -20,7 +21,6 @@ from nanomem_tui.store.oplog import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
 from nanomem_tui.store.work_kinds import KINDS, Kind
 from nanomem_tui.store.work_values import TierRecord
-from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -187,7 +187,7 @@ def _said(row: AnyRow) -> str:
 
 def _value(raw: str) -> Any:
     try:
-        return json_text.loads(raw)
+        return core_files.loads(raw)
     except ValueError:
         return None
 
@@ -249,7 +249,7 @@ def _happening(connection: Connection, sought: Sought, *, write: bool) -> Found:
         texts = {name: row[name] for name in ("name", "agent", "source", "data_json")}
         mine: Found = Counter()
         cleaned = {name: in_value(text, sought, mine) for name, text in texts.items()}
-        goes = has_taken(json_text.loads(row["data_json"]), sought)
+        goes = has_taken(core_files.loads(row["data_json"]), sought)
         if not goes and cleaned == texts:
             continue
         found.update({"row": 1} if goes else mine)
@@ -262,7 +262,7 @@ def _changes(connection: Connection, sought: Sought, *, write: bool) -> Found:
     found: Found = Counter()
     for seq, *texts in work.all_changes(connection):
         cleaned = [in_value(text, sought, found) for text in texts]
-        goes = any(has_taken(json_text.loads(text), sought) for text in texts)
+        goes = any(has_taken(core_files.loads(text), sought) for text in texts)
         found["row"] += goes
         if write and (goes or cleaned != texts):
             work.rewrite_change(connection, seq, None if goes else cleaned)

@@ -17,20 +17,21 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock, json_text, regular
-from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, Refused
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, Refused
+from nanomem_tui.core.operations import new_operation
+from nanomem_tui.core.paths import is_of_other_account
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.agent_home import missing_sessions
-from nanomem_tui.operations import new_operation
-from nanomem_tui.paths import is_of_other_account
 from nanomem_tui.purge import cleaning, databases, stored_files, untouched
 from nanomem_tui.purge.databases import Memory
 from nanomem_tui.purge.texts import Line
 from nanomem_tui.purge.wanted_words import Found, KeptWords, Sought
-from nanomem_tui.store import atomic, backup, forgotten, processes
-from nanomem_tui.text import counted
+from nanomem_tui.store import backup, forgotten, processes
 
 if TYPE_CHECKING:
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.workspace import Workspace
 
 
@@ -328,7 +329,7 @@ def receipts(paths: Paths) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for path in sorted((paths.data / "receipts").glob("*.json"), reverse=True):
         try:
-            value = json_text.loads(regular.read(path))
+            value = core_files.loads(core_files.read(path))
         except (OSError, ValueError):
             continue
         if isinstance(value, dict):

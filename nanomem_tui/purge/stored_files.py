@@ -18,8 +18,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock, json_text, regular
-from nanomem_tui.errors import BadInput, from_os_error
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, from_os_error
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import (
     CHECKPOINT_SUFFIX,
@@ -30,14 +33,12 @@ from nanomem_tui.formats.session_names import (
     name_to_key,
 )
 from nanomem_tui.formats.wal_state import wal_name
-from nanomem_tui.paths import Paths
 from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
-from nanomem_tui.store import atomic, backup, old_stores, year_archive
+from nanomem_tui.store import backup, old_stores, year_archive
 from nanomem_tui.store.backup import SIDE_FILES
-from nanomem_tui.text import FORGOTTEN
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
@@ -231,7 +232,7 @@ def _is_database(path: Path) -> bool:
 
 def _begins(path: Path, *magic: bytes) -> bool:
     try:
-        with regular.opened(path) as file:
+        with core_files.opened(path) as file:
             return file.read(len(any_database.SQLITE)).startswith(magic)
     except OSError:
         return False
@@ -287,7 +288,7 @@ def is_whole(place: Place, sought: Sought) -> bool:
         return False
     name, head = place.path.name, b""
     if place.kind in ("transcript", "blob") or ".jsonl" in name or name.endswith(".md"):
-        with contextlib.suppress(OSError), regular.opened(place.path) as file:
+        with contextlib.suppress(OSError), core_files.opened(place.path) as file:
             head = file.read(1 << 12) if name.endswith(".md") else file.readline(1 << 20)
     return is_session(name, head, sought.marks)
 
@@ -344,7 +345,7 @@ def _packed(place: Place, sought: Sought, found: Found) -> None:
 def _read(path: Path) -> bytes:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with open(handle, "rb") as file:
-        return regular.whole(file, path, regular.MOST_OF_A_LOG)
+        return core_files.whole(file, path, core_files.MOST_OF_A_LOG)
 
 
 def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
@@ -443,7 +444,7 @@ def _answers_changed(data: bytes, sought: Sought) -> dict[int, tuple[bytes, dict
 
 def _message(line: bytes) -> dict[str, Any]:
     with contextlib.suppress(ValueError):
-        value = json_text.loads(line) if b'"role"' in line else None
+        value = core_files.loads(line) if b'"role"' in line else None
         return value if isinstance(value, dict) else {}
     return {}
 
@@ -510,7 +511,7 @@ def is_session(name: str, head: bytes, marks: Marks) -> bool:
         return True
     if head[:1] == b"{":
         with contextlib.suppress(ValueError):
-            told = json_text.loads(head.partition(b"\n")[0])
+            told = core_files.loads(head.partition(b"\n")[0])
             return isinstance(told, dict) and told.get("key") in marks.sessions
     return False
 

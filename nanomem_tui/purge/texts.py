@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text, regular
+from nanomem_tui.core import files
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.wal_state import TITLE, parse_wal
 from nanomem_tui.purge.wanted_words import Found, Sought
-from nanomem_tui.text import FORGOTTEN
 
 GZIP, _ZLIB = b"\x1f\x8b", b"\x78"
 OTHERS = (b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
@@ -36,11 +36,11 @@ def unpacked(data: bytes) -> bytes | None:
     while data.startswith((GZIP, _ZLIB)):  # gzip files one after another are one
         reader = zlib.decompressobj(47)
         try:
-            parts.append(reader.decompress(data, regular.MOST_OF_A_LOG - size + 1))
+            parts.append(reader.decompress(data, files.MOST_OF_A_LOG - size + 1))
         except zlib.error:
             return None
         size += len(parts[-1])
-        if not reader.eof or size > regular.MOST_OF_A_LOG:
+        if not reader.eof or size > files.MOST_OF_A_LOG:
             return None
         data = reader.unused_data
     return b"".join(parts)
@@ -214,7 +214,7 @@ def _in_field(key: str, value: Any, sought: Sought, found: Found, name: str) -> 
 def _in_text(text: str, sought: Sought, found: Found) -> str:
     if text[:1] in "{[" and text[-1:] in "}]":
         try:
-            value = json_text.loads(text)
+            value = files.loads(text)
         except ValueError:
             return sought.clean(text, found)
         cleaned = in_value(value, sought, found)
@@ -248,7 +248,7 @@ def _whole(text: str, sought: Sought, found: Found) -> str | None:
     if "\n{" in text or _ENVELOPE.fullmatch(text.strip().encode("utf-8", "surrogateescape")):
         return None
     try:
-        value = json_text.loads(text.lstrip("\ufeff"))
+        value = files.loads(text.lstrip("\ufeff"))
     except ValueError:
         return None
     if isinstance(value, dict) and "\n" not in text.strip() and not text.startswith("\ufeff"):
@@ -289,7 +289,7 @@ _TOLD = ("id", "text", "content", "trigger", "better_action", "message")
 
 def _saying(line: str) -> str:
     try:
-        value = json_text.loads(line)
+        value = files.loads(line)
     except ValueError:
         return line
     if isinstance(value, dict) and set(value) == {"c", "r"}:
@@ -303,7 +303,7 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     sealed = _ENVELOPE.fullmatch(line.encode("utf-8", "surrogateescape")) if line.startswith('{"c":"') else None
     body = sealed[2].decode("utf-8", "surrogateescape") if sealed else line
     try:
-        value = json_text.loads(body)
+        value = files.loads(body)
     except ValueError:
         objects = parse_jsonl(line.encode("utf-8", "surrogateescape"), "")  # and what is none between them
         parts = [one.raw.decode("utf-8", "surrogateescape") for one in objects]

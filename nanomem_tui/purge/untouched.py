@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import from_os_error, in_words
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import from_os_error, in_words
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import FORGOTTEN, counted
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import (
     CHECKPOINT_SUFFIX,
@@ -28,7 +30,6 @@ from nanomem_tui.formats.session_names import (
     lossy_name_to_key,
     name_to_key,
 )
-from nanomem_tui.paths import Paths
 from nanomem_tui.purge import any_database, stored_files
 from nanomem_tui.purge.stored_files import is_session
 from nanomem_tui.purge.texts import GZIP, in_bytes, unpacked
@@ -37,7 +38,6 @@ from nanomem_tui.store import backup, git_repository
 from nanomem_tui.store.backup_archive import SUFFIX as BACKUP
 from nanomem_tui.store.backup_archive import Archive
 from nanomem_tui.store.git_history import GitHistory, probe
-from nanomem_tui.text import FORGOTTEN, counted
 
 
 def archives(paths: Paths) -> list[Path]:
@@ -92,7 +92,7 @@ def _object(data: bytes, sought: Sought) -> Found:
 
 def _packed(path: Path) -> Iterator[bytes]:
     """What the objects of a bundle of ours hold, which are not differences of each other."""
-    data = regular.read(path, regular.MOST_OF_A_LOG)
+    data = core_files.read(path, core_files.MOST_OF_A_LOG)
     data = data[data.index(b"PACK") + 12 : -20]
     while data:
         end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1
@@ -139,12 +139,12 @@ def _elsewhere(git_dir: Path, workspace: Path) -> Iterator[tuple[Path, str]]:
     with contextlib.suppress(OSError):  # told where the history itself is read
         for folder in git_repository.worktrees(git_dir):
             with contextlib.suppress(FileNotFoundError):
-                said = os.fsdecode(regular.read(folder / "gitdir")).rstrip("\n")
+                said = os.fsdecode(core_files.read(folder / "gitdir")).rstrip("\n")
                 checkout = Path(os.path.realpath(folder / said)).parent
                 if checkout.is_dir() and not checkout.is_relative_to(os.path.realpath(workspace)):
                     yield checkout, WORKTREE
         borrowed = git_dir / "objects" / "info" / "alternates"
-        if borrowed.exists() and regular.read(borrowed).strip():
+        if borrowed.exists() and core_files.read(borrowed).strip():
             yield borrowed, BORROWED
 
 

@@ -13,13 +13,13 @@ from copy import copy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language import secrets
 from nanomem_tui.store import word_runs
 from nanomem_tui.store.forgotten import Forgotten, called
 from nanomem_tui.store.purge_marker import Mark
 from nanomem_tui.store.snapshot import SAID_AGAIN
 from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
-from nanomem_tui.text import FORGOTTEN
 
 Found = Counter[str]
 """How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""

@@ -34,9 +34,9 @@ from textual.widgets import Static
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.conditions import Context
+from nanomem_tui.core.text import wrap
 from nanomem_tui.keymap import first_key
 from nanomem_tui.screens.list_screen import ListScreen
-from nanomem_tui.text import wrap
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar
 from nanomem_tui.widgets.bindings import moved_keys, screen_bindings
 from nanomem_tui.widgets.cells import content

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.dreaming import Dreaming, Running
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Field, Spans
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.dream.consolidator import Consolidation
     from nanomem_tui.memory.sessions import SessionInfo
-    from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 SHOWN = 20  # things left out

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.screens.context_rows import Answer, ContextRow, rule_of
 from nanomem_tui.screens.recall_detail import MARKED, METER, marked
 from nanomem_tui.screens.rows import when
-from nanomem_tui.text import counted
 from nanomem_tui.tiers.context import Context
 from nanomem_tui.tiers.context_values import ContextChunk
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans

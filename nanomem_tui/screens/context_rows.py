@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.text import counted
 from nanomem_tui.tiers.context_values import TIERS, ContextChunk
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.store import atomic
-from nanomem_tui.text import safe_text
+from nanomem_tui.core import atomic
+from nanomem_tui.core.text import safe_text
 from nanomem_tui.widgets import clipboard
 from nanomem_tui.widgets.toast import say
 

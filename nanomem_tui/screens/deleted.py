@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core.errors import NotFound
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Change
+    from nanomem_tui.core.operations import Change
     from nanomem_tui.workspace import Workspace
 
 LOOKED_AT = 5

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from nanomem_tui.errors import NanomemError, in_words
+from nanomem_tui.core.errors import NanomemError, in_words
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, spans_of
 from nanomem_tui.widgets.diff_view import DiffView

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, Sign
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 

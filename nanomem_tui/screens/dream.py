@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 
+from nanomem_tui.core.errors import NanomemError, NothingToDo, Refused
+from nanomem_tui.core.paths import DREAM_CURSOR
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dream.blamed import who_made
 from nanomem_tui.dream.log import DreamRun, run_of
-from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.screens.diff_dialog import Shown
 from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
 from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside
@@ -28,7 +29,6 @@ from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.store.git_values import Commit
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk
@@ -36,10 +36,10 @@ from nanomem_tui.widgets.document import Block, Body, Field
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.dream.restored import RestoreEdit, RestorePreview
     from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.formats.history import HistoryEntry
-    from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 PAGE = 50  # commits that are shown before the rest is counted

@@ -11,18 +11,18 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dream.details import details, words
 from nanomem_tui.dream.edits import LineEdit, apply_edits, rebased
 from nanomem_tui.dream.evidence import plain
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import WAITS
 from nanomem_tui.dream.standing import standing
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.language import secrets
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.screens.diff_dialog import Shown
 from nanomem_tui.screens.dreaming import in_words, usage_words
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.diff import FileDiff, diff_texts
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Span, Spans
 

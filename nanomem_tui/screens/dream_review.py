@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import work
 
 from nanomem_tui.conditions import Context
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.dream.standing import apply_standing, no_line
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
 from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
@@ -35,7 +36,6 @@ from nanomem_tui.screens.dream_hunks import (
 )
 from nanomem_tui.screens.dreaming import Running, in_words, result_words
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -45,9 +45,9 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 INBOX = "inbox"  # where edits go that nobody decided on

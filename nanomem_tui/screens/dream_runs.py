@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dream.log import DreamRun, mapping
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.diffs import Evidence, entry_line
 from nanomem_tui.screens.dreaming import usage_words
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 

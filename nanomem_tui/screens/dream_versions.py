@@ -11,16 +11,16 @@ from textual import on, work
 from textual.message import Message
 from textual.widget import Widget
 
+from nanomem_tui.core.errors import NanomemError, Refused
+from nanomem_tui.core.paths import TRACKED_FILES
+from nanomem_tui.core.text import counted
 from nanomem_tui.dream.versions import NOW, Saved
-from nanomem_tui.errors import NanomemError, Refused
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store import merge
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff import DiffLine, diff_texts

@@ -11,9 +11,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from nanomem_tui.errors import NanomemError, Refused
+from nanomem_tui.core.errors import NanomemError, Refused
+from nanomem_tui.core.text import counted
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens.duplicates_detail import Member, members
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import LISTED, MANY, SAID
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Spans
 from nanomem_tui.widgets.look import glyphs

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.clusters import Cluster
 from nanomem_tui.curation.differing import differing
 from nanomem_tui.memory.inbox import origin
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.rows import when
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Body, Field, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.side_by_side import side_by_side

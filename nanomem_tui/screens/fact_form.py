@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Fact, checked_name
 from nanomem_tui.widgets.form import FormField

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.form import FormField, FormScreen
 from nanomem_tui.widgets.toast import say

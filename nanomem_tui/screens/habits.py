@@ -10,14 +10,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.actions import SCREENS
+from nanomem_tui.core.operations import Change
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation import macros
-from nanomem_tui.operations import Change
 from nanomem_tui.screens.jumping import show_place
 from nanomem_tui.screens.kept_dialogs import BookmarksScreen, FilterChoice, FiltersScreen, MacrosScreen
 from nanomem_tui.screens.recording import Recorder
 from nanomem_tui.screens.rows import in_pairs
 from nanomem_tui.store.user_files import LONGEST_NAME, Bookmark, Kept, Macro, NamedFilter, Step
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Spans
 from nanomem_tui.widgets.toast import say, say_error
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation.decisions import TOLD
 from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
 from nanomem_tui.curation.progress import Progress
 from nanomem_tui.curation.queue import HELD
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
-from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.forgetting import target_of
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import LISTED, MANY, SAID
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Spans

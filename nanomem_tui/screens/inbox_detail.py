@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.curation.values import KINDS, Decision, Evidence, Finding
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.screens.rows import when
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of

@@ -13,11 +13,11 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation.rules import Rule, can_rule, like
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.screens.inbox_detail import ACTION_OF, SAYS
 from nanomem_tui.screens.rows import LISTED
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
 from nanomem_tui.widgets.preview import Preview

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation.queue import HELD
 from nanomem_tui.curation.values import Finding, How
-from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.scope_names import HINT
 from nanomem_tui.screens.recall_pick import PickScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 
 if TYPE_CHECKING:

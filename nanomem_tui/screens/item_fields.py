@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.item_words import scope_of
 from nanomem_tui.memory.scopes import Audience, key_for
 from nanomem_tui.store.values import KINDS, Item

@@ -7,18 +7,18 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from nanomem_tui.errors import NanomemError, NotFound
+from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import retention, superseded, unsettled
 from nanomem_tui.memory.fields import ITEM_FIELDS, item_field
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.item_words import FOREIGN, is_foreign, scope_of
 from nanomem_tui.opening import FIRST_PAGE
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.screens.merged_detail import FIELDS, merged_blocks
 from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
@@ -162,7 +162,7 @@ class ItemsScreen(RowsScreen[Item]):
             said.append(Body("Pinned: no compaction removes it (p lets it go).", "accent"))
         if self.foreign(row):
             said.append(Body(f"A row of {row.source.removeprefix(FOREIGN)}: it can be read here, not changed.", "warn"))
-        if lines := unsettled.told(row):
+        if lines := unsettled.unsettled_lines(row):
             said += [Body(line, "bad") for line in lines]
             said.append(Body("e edits it to what is true and settles this.", "dim"))
         return said

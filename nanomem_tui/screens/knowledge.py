@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from nanomem_tui.errors import Conflict, Refused
+from nanomem_tui.core.errors import Conflict, Refused
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.memory.item_words import scope_of
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens import fact_form
 from nanomem_tui.screens.forms import Typed, ask_fields
 from nanomem_tui.screens.knowledge_detail import Neighbour, Shown, Valued, heading_parts, parts_of
@@ -20,7 +21,6 @@ from nanomem_tui.screens.knowledge_tree import Entry, fact_in, where_of
 from nanomem_tui.screens.nearness import neighbours
 from nanomem_tui.screens.rows import MANY
 from nanomem_tui.store.values import Fact
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.widgets.tree_table import Node

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import counted
 from nanomem_tui.facts.facts import NO_DOMAIN
 from nanomem_tui.facts.value_history import Value
 from nanomem_tui.memory import retention, unsettled
@@ -18,7 +19,6 @@ from nanomem_tui.screens.nearness import Near
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.store.values import Fact
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.tree_table import Node
@@ -155,7 +155,7 @@ def _head(fact: Fact) -> list[Block]:
     blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
     if not row.enabled:
         blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
-    blocks += [Body(line, "bad") for line in unsettled.told(row)]
+    blocks += [Body(line, "bad") for line in unsettled.unsettled_lines(row)]
     blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
     return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
 

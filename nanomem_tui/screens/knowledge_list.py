@@ -10,7 +10,7 @@ from typing import Any
 
 from textual import on
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.facts.facts import NO_DOMAIN
 from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
 from nanomem_tui.screens.item_columns import sign_of

@@ -12,12 +12,12 @@ from textual import on, work
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from nanomem_tui.errors import in_words
+from nanomem_tui.core.errors import in_words
+from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import Filter, parse
 from nanomem_tui.screens.knowledge_list import FactList
 from nanomem_tui.screens.knowledge_tree import Entry, fact_in
 from nanomem_tui.screens.nearness import Near, near_words
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Refused
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Refused
+from nanomem_tui.core.operations import SIGNED, Change, Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.operations import SIGNED, Change, Operation
 from nanomem_tui.screens.rows import SAID, in_pairs, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say

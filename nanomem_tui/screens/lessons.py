@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.memory import efficacy, superseded, unsettled
 from nanomem_tui.memory.fields import LESSON_FIELDS, lesson_field, lesson_text
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.superseded import mark_of
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Lesson
@@ -126,7 +126,7 @@ class LessonsScreen(RowsScreen[Lesson]):
         elif newer := self.ws.lessons.newer(row):
             told = f"Older: of {row.trigger} the agent is told “{newer.better_action}”, which is newer."
             blocks.append(Body(told, "warn"))
-        blocks += [Body(line, "bad") for line in unsettled.told(row)]
+        blocks += [Body(line, "bad") for line in unsettled.unsettled_lines(row)]
         if row.meta.get("reflection"):
             blocks.append(Body("It follows from a reflection on a tool that failed; o goes there.", "dim"))
         sure, record = self._confidence(row), efficacy.of(row)

@@ -14,11 +14,11 @@ from textual import on, work
 from textual.message import Message
 from textual.screen import Screen
 
-from nanomem_tui.errors import in_words
+from nanomem_tui.core.errors import in_words
+from nanomem_tui.core.text import one_line
 from nanomem_tui.keymap import first_key
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.screens.listing import Listing, View
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.columns import Column

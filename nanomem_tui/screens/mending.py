@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import Refused
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core.errors import Refused
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Spans
 from nanomem_tui.widgets.toast import say
 

@@ -13,8 +13,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.store import merge
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.diff import DiffLine, Hunk, diff_texts, spans_of
 from nanomem_tui.widgets.diff_view import DiffView

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.merging import aliases
 from nanomem_tui.screens.rows import when
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 FIELDS = frozenset({"merged_from", "aliases"})

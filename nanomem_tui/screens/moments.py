@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, NotFound
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.moments_detail import difference_blocks, file_blocks
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
 

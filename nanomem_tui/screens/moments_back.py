@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation.rewinding import words_of
 from nanomem_tui.memory.scope_names import of_item
 from nanomem_tui.screens.moments_detail import difference_blocks
@@ -16,7 +17,6 @@ from nanomem_tui.screens.rows import SAID
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.toast import say
 
@@ -66,7 +66,7 @@ def ask_what(screen: WorkspaceScreen[Any], mark: Mark) -> None:
 def ways(screen: WorkspaceScreen[Any], moment: Moment) -> list[Way]:
     """All of it, each layer, kind and scope with how many rows these are, each file, then row by row. Raises
     NothingToDo when nothing differs."""
-    from nanomem_tui.errors import NotFound, NothingToDo
+    from nanomem_tui.core.errors import NotFound, NothingToDo
 
     moments = screen.ws.moments
     files = moments.files(moment)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.sessions import size_text
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 

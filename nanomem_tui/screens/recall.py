@@ -14,6 +14,7 @@ from textual import on
 from textual.app import ComposeResult
 
 from nanomem_tui.conditions import Context
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.by_meaning import is_wanted
 from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_bar import AskBar
@@ -31,7 +32,6 @@ from nanomem_tui.screens.recall_rows import (
     rule_of,
 )
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.look import glyphs

@@ -13,8 +13,8 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from nanomem_tui.core.text import cell_width, one_line
 from nanomem_tui.screens.recall_rows import Asked, audience_words
-from nanomem_tui.text import cell_width, one_line
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.filter_bar import LineInput

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.screens.recall_rows import audience_words
-from nanomem_tui.text import counted, quoted
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.preview import Preview

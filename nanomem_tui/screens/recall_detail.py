@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.language.tokens import query_words, tokens
 from nanomem_tui.memory import prompt
 from nanomem_tui.memory.questions import REPLY_WEIGHT
 from nanomem_tui.screens.recall_rows import Answer, RecallRow, share
 from nanomem_tui.screens.rows import when
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
 from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.signs import UNICODE, Glyphs

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.given import Given, given_of
 from nanomem_tui.screens.parts_screen import PartsScreen

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from nanomem_tui.errors import BadInput, in_words
+from nanomem_tui.core.errors import BadInput, in_words
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.screens.listing import Listing, View

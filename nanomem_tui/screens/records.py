@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.operations import Operation
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Record

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NothingToDo
-from nanomem_tui.text import counted, one_line
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Perform
     from nanomem_tui.memory.recovery import Recovery
     from nanomem_tui.memory.wal import OpenTurn
-    from nanomem_tui.operations import Perform
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 

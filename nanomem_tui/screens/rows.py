@@ -10,13 +10,13 @@ from typing import Any, Generic, TypeVar
 
 from textual import on
 
-from nanomem_tui import clock, json_text
-from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.core import clock, files
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.deleted import deleted_meanwhile
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
@@ -360,7 +360,7 @@ def _before_and_after(change: Change) -> list[Block]:
 def _names(patch: Mapping[str, object]) -> dict[str, object]:
     """The names of a fact that are among the free fields of a recorded row; its key and value stand in the text."""
     try:
-        fact = json_text.loads(str(patch.get("meta_json") or "{}")).get("fact")
+        fact = files.loads(str(patch.get("meta_json") or "{}")).get("fact")
     except (ValueError, AttributeError):
         return {}
     return {name: fact.get(name) for name in FACT_NAMES} if isinstance(fact, dict) else {}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation.rules import Rule
 from nanomem_tui.curation.values import KINDS, Finding
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens.inbox import desk_after
 from nanomem_tui.screens.rows import LISTED, SAID, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.leaks import LEAKS, Leak
 from nanomem_tui.memory.scope_names import Scope, of_item
@@ -16,7 +17,6 @@ from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.visibility import ScopeRow, Sees
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say

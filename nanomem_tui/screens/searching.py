@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
-from nanomem_tui.errors import in_words
+from nanomem_tui.core.errors import in_words
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import LineInput

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.core.errors import NanomemError, NothingToDo
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import session_files, session_parts
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.consolidating import Consolidating
@@ -15,7 +16,6 @@ from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Said, message_key, parts_of
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, Problem
+from nanomem_tui.core.text import counted
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.rows import age_of, when
@@ -22,7 +23,6 @@ from nanomem_tui.screens.status_turns import (
     recall_words,
 )
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 from nanomem_tui.widgets.plots import bars, sparkline
@@ -30,7 +30,7 @@ from nanomem_tui.widgets.signs import ASCII, UNICODE
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.paths import Paths
 
 _Stamp = tuple[int, int] | None
 

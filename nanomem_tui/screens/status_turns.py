@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.counters import COUNTERS
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 from nanomem_tui.widgets.plots import bars, sparkline
 from nanomem_tui.widgets.signs import Glyphs

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core.text import one_line
 from nanomem_tui.dream import rewound
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
 from nanomem_tui.screens.diffs import file_diff
 from nanomem_tui.store.git_values import FileDiff as StoredDiff
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.dream.restore import Side
     from nanomem_tui.dream.restored import RestorePreview
-    from nanomem_tui.operations import Operation
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 
 
 class TextForm(NamedTuple):

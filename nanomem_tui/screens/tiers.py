@@ -13,8 +13,9 @@ from textual import on, work
 from textual.message import Message
 from textual.timer import Timer
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens import tiers_documents, tiers_live
 from nanomem_tui.screens.knowledge_detail import Title
@@ -30,7 +31,6 @@ from nanomem_tui.screens.tiers_live import Now, Told
 from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.store.work_kinds import ABOUT
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans
@@ -39,7 +39,7 @@ from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.tiers.lifecycle import LifecyclePlan
 
 FOLLOW_SECONDS = 1.0

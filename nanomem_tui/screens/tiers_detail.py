@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.knowledge_detail import Title
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.tiers_kinds import number, rate_of, sign_of, took
@@ -18,7 +19,6 @@ from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.store import merge
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.store.work_values import TierRecord
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.screens.knowledge_detail import Title
 from nanomem_tui.screens.rows import age_of
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from nanomem_tui import json_text
+from nanomem_tui.core import files
+from nanomem_tui.core.text import one_line
 from nanomem_tui.memory import filters
 from nanomem_tui.store.work_kinds import KINDS, TIERS
 from nanomem_tui.store.work_values import TierRecord
-from nanomem_tui.text import one_line
 from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.columns import Column, aged
 
@@ -146,7 +146,7 @@ def _event(row: TierRecord) -> str:
     data = row.fields.get("data")
     if isinstance(data, str):
         try:
-            data = json_text.loads(data)
+            data = files.loads(data)
         except ValueError:
             return str(data)
     return said(row.fields["category"], data) if data is not None else ""

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import counted
 from nanomem_tui.screens.dreaming import Dreaming, Running
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.tiers_kinds import TITLES
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Operation
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.tiers.lifecycle import LifecyclePlan, Step
     from nanomem_tui.workspace import Workspace
 

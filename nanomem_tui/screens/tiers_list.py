@@ -11,7 +11,7 @@ from typing import Any
 from textual import on, work
 from textual.message import Message
 
-from nanomem_tui.errors import in_words
+from nanomem_tui.core.errors import in_words
 from nanomem_tui.screens import tiers_live
 from nanomem_tui.screens.list_screen import DOCTOR
 from nanomem_tui.screens.listing import Listing

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core.text import one_line
 from nanomem_tui.screens.knowledge_detail import Title
 from nanomem_tui.screens.tiers_detail import pretty
 from nanomem_tui.screens.tiers_plot import DRAWN, Plotted, Point, clock_of
-from nanomem_tui.text import one_line
 from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.document import Body, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part

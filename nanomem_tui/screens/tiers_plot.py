@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.screens.tiers_kinds import number
 from nanomem_tui.widgets.document import Line, Span, Spans, lay_out
 from nanomem_tui.widgets.plots import sparkline

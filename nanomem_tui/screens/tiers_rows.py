@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.memory.filters import FieldTest, Filter, fold
 from nanomem_tui.screens.tiers_kinds import field_of, full_name
 from nanomem_tui.store import work

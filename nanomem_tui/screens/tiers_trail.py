@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nanomem_tui.conditions import Context
-from nanomem_tui.errors import NanomemError, NotFound
-from nanomem_tui.operations import Operation
+from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.screens import tiers_form
 from nanomem_tui.screens.tiers_detail import Linked, Shown, parts_of
 from nanomem_tui.screens.tiers_kinds import TITLES, is_way_up, words_of

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import one_line
 from nanomem_tui.formats.sessions import flat_text
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.document import Block, Body, Document, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from nanomem_tui.errors import BadInput, NanomemError, Refused
+from nanomem_tui.core.errors import BadInput, NanomemError, Refused
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.rows import LISTED, SAID
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.errors import Problem
+    from nanomem_tui.core.errors import Problem
+    from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.backfill import Backfill
     from nanomem_tui.memory.transfer.values import Exported, ImportPlan, Tell
-    from nanomem_tui.operations import Operation
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
     from nanomem_tui.workspace import Workspace
 

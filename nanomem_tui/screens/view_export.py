@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import BadInput, NanomemError, Refused
-from nanomem_tui.store import atomic
-from nanomem_tui.text import counted
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import BadInput, NanomemError, Refused
+from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.list_export import FORMATS, exported
 from nanomem_tui.widgets.toast import say
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.recovering import plan, recovery_blocks, taken
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs

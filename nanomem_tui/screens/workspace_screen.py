@@ -16,12 +16,12 @@ from textual.screen import ModalScreen
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.conditions import Context
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import one_line
 from nanomem_tui.keymap import keys_of
-from nanomem_tui.operations import Operation
 from nanomem_tui.screens import drafting
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.listing import View
-from nanomem_tui.text import one_line
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:

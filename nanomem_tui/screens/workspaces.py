@@ -17,12 +17,12 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.known import Known, Listed, known
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.screens.jumping import jump, show_place
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.searching import SearchingDialog, Shown
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.together import FoundTogether, Hit, Opened, Summary, Together, summary
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column

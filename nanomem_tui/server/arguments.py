@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanomem_tui.errors import BadInput
-from nanomem_tui.text import one_line
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import one_line
 
 Arguments = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ def known(arguments: Arguments, names: Mapping[str, Any], tool: str) -> None:
         raise BadInput("unknown argument", ", ".join(unknown), f"{tool} takes {', '.join(names)}")
 
 
-def text(arguments: Arguments, name: str, most: int) -> str:
+def text_argument(arguments: Arguments, name: str, most: int) -> str:
     """A text of at most so many characters, stripped; empty where there is none. Raises BadInput."""
     value = arguments.get(name)
     if value is None:

@@ -19,11 +19,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import paths
-from nanomem_tui.errors import BadInput, MissingExtra, NotFound, Refused
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import BadInput, MissingExtra, NotFound, Refused, extra_command
+from nanomem_tui.core.text import one_line
 from nanomem_tui.server import grpc_place, token
-from nanomem_tui.text import one_line
 
 try:
     import grpc
@@ -44,7 +43,7 @@ Record = dict[str, Any]
 class MemoryClient(AbstractContextManager["MemoryClient"]):
     """The memory that `nanomem serve grpc` serves. Methods may be called from any thread.
 
-    Each raises errors of `nanomem_tui.errors`: those of the service as they were raised there, Refused where none
+    Each raises errors of `nanomem_tui.core.errors`: those of the service as they were raised there, Refused where none
     answers or not in time, AccessDenied without the right token.
     """
 

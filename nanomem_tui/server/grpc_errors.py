@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from nanomem_tui import errors
-from nanomem_tui.text import one_line
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import one_line
 
 PREFIX = "nanomem-error-"
 MOST = 500

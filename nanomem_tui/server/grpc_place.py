@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from nanomem_tui.errors import BadInput, Refused
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import BadInput, Refused
+from nanomem_tui.core.paths import Paths
 
 NAME, LOCK, TOKEN = "grpc.sock", "grpc.lock", "grpc.token"
 LONGEST = 107

@@ -14,11 +14,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from nanomem_tui.errors import MissingExtra, Refused
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import MissingExtra, Refused, extra_command
 from nanomem_tui.server import grpc_place, one_line_log, token
 from nanomem_tui.server.grpc_threads import Threads
-from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
     from nanomem_tui.server.grpc_service import MemoryService

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui.errors import BadInput, NotFound, Refused
+from nanomem_tui.core.errors import BadInput, NotFound, Refused
+from nanomem_tui.core.text import one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.server import grpc_values as values
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
 from nanomem_tui.store.work_kinds import KINDS, Tier, kind_of
 from nanomem_tui.store.work_values import MAX_TEXT, plain
-from nanomem_tui.text import one_line
 from nanomem_tui.tiers.context_fitting import warning
 from nanomem_tui.tiers.entries import CATEGORIES
 

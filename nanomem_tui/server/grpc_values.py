@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import one_line
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, Kind
-from nanomem_tui.text import one_line
 from nanomem_tui.tiers.entries import CATEGORIES
 
 _NAMES = {"tool-call": "ToolCallRecord"}

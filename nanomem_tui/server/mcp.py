@@ -12,14 +12,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nanomem_tui import __version__, errors
-from nanomem_tui.installing import extra_command
+from nanomem_tui import __version__
+from nanomem_tui.core import errors
+from nanomem_tui.core.errors import extra_command
+from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server import one_line_log
 from nanomem_tui.server.answered import Incoming, Outgoing
 from nanomem_tui.server.documents import MEDIA, Documents
 from nanomem_tui.server.tools import Tools
-from nanomem_tui.text import one_line
 from nanomem_tui.workspace import Workspace
 
 if TYPE_CHECKING:

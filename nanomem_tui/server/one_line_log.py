@@ -8,7 +8,7 @@ import logging
 import sys
 import time
 
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 
 LONGEST = 300
 """Cells of a line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 
-from nanomem_tui import errors
+from nanomem_tui.core import errors
 
 HOST = "127.0.0.1"
 

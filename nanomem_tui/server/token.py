@@ -12,8 +12,8 @@ import stat
 from hmac import compare_digest
 from pathlib import Path
 
-from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
 
 VARIABLE = "NANOMEM_TOKEN"
 SHORTEST, LONGEST = 16, 1_000

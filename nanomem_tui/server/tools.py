@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 
-from nanomem_tui import errors
 from nanomem_tui.attach.tool import NOTHING
+from nanomem_tui.core import errors
+from nanomem_tui.core.settings import OFF
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.facts.search import LIMIT, Answer, Found
 from nanomem_tui.language import dates
 from nanomem_tui.memory import prompt, proposing, said_on
@@ -34,9 +36,7 @@ from nanomem_tui.server.declared import (
     SEARCH,
     TOOLS,
 )
-from nanomem_tui.settings import OFF
 from nanomem_tui.store.knowledge_values import KnowledgeHit
-from nanomem_tui.text import counted, one_line
 from nanomem_tui.tiers.context_fitting import entry
 from nanomem_tui.tiers.context_values import TIERS
 from nanomem_tui.workspace import Workspace
@@ -92,10 +92,10 @@ class Tools:
 
     def _recall(self, given: Arguments) -> str:
         if given.get("domain") or given.get("category"):
-            words = arguments.text(given, "query", MAX_MESSAGE)[:MAX_QUERY]
+            words = arguments.text_argument(given, "query", MAX_MESSAGE)[:MAX_QUERY]
             return self._search({**given, "query": words})
         limit = None if given.get("limit") is None else arguments.number(given, "limit", MOST, MOST)
-        message = arguments.text(given, "query", MAX_MESSAGE)
+        message = arguments.text_argument(given, "query", MAX_MESSAGE)
         if not message:
             raise errors.BadInput("the message is empty", "query", "give the user's words")
         shown = self._ws.engine.look(Question(message, audience=self._audience, limit=limit))
@@ -112,8 +112,8 @@ class Tools:
         return made.text or NOTHING
 
     def _search(self, given: Arguments) -> str:
-        query = arguments.text(given, "query", MAX_QUERY)
-        domain, category = (arguments.text(given, name, MAX_NAME) for name in ("domain", "category"))
+        query = arguments.text_argument(given, "query", MAX_QUERY)
+        domain, category = (arguments.text_argument(given, name, MAX_NAME) for name in ("domain", "category"))
         limit = arguments.number(given, "limit", LIMIT, MOST)
         self._ws.store.load("item")
         self._ws.store.refresh()  # what others remembered since
@@ -127,7 +127,7 @@ class Tools:
         return self._fenced((_line(found, zone) for found in answer.results), _rest(answer))
 
     def _context(self, given: Arguments) -> str:
-        task = arguments.text(given, "task", MAX_MESSAGE)
+        task = arguments.text_argument(given, "task", MAX_MESSAGE)
         budget = self._ws.settings.context_max_tokens
         most = arguments.number(given, "max_tokens", min(budget, MOST_TOKENS), MOST_TOKENS)
         tiers = arguments.words(given, "tiers", TIERS)
@@ -138,7 +138,7 @@ class Tools:
         return "\n".join([self._ws.context.block(found) or found.nothing, *told])
 
     def _knowledge(self, given: Arguments) -> str:
-        query = arguments.text(given, "query", MAX_QUERY)
+        query = arguments.text_argument(given, "query", MAX_QUERY)
         if not query:
             raise errors.BadInput("the query is empty", "query", "say what to look for")
         hits = self._ws.knowledge.search(query, arguments.number(given, "limit", LIMIT, MOST))
@@ -147,9 +147,9 @@ class Tools:
         return self._fenced(map(_passage, hits), budget=REFERENCE)
 
     def _propose(self, given: Arguments) -> str:
-        text = arguments.text(given, "text", proposing.MAX_TEXT)
-        why = arguments.text(given, "why", proposing.MAX_WHY)
-        made = self._proposals.add(text, arguments.text(given, "kind", MAX_NAME) or "fact", why)
+        text = arguments.text_argument(given, "text", proposing.MAX_TEXT)
+        why = arguments.text_argument(given, "why", proposing.MAX_WHY)
+        made = self._proposals.add(text, arguments.text_argument(given, "kind", MAX_NAME) or "fact", why)
         if made.known and made.item.enabled:
             return "That is remembered already."
         waits = "waits in the inbox already" if made.known else "waits in the inbox"

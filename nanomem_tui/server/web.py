@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui import errors
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core import errors
+from nanomem_tui.core.errors import extra_command
 from nanomem_tui.server import one_line_log, token
 from nanomem_tui.server.half_open import HalfOpen
 from nanomem_tui.server.port import HOST

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import Conflict, NanomemError, Problem
-from nanomem_tui.operations import Change, failed_in
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, exchange, forgotten, processes
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import Conflict, NanomemError, Problem
+from nanomem_tui.core.operations import Change, failed_in
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.store import exchange, forgotten, processes
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
 from nanomem_tui.store.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.oplog import LogEntry
@@ -166,7 +166,7 @@ class AgentFiles:
                     from nanomem_tui.formats.audit import parse_audit
                     from nanomem_tui.formats.jsonl import mendable
 
-                    found += mendable(parse_audit(regular.read(path), self.paths.relative(path))[1])
+                    found += mendable(parse_audit(files.read(path), self.paths.relative(path))[1])
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -265,11 +265,9 @@ class AgentFiles:
 
     def settle(self) -> None:
         """Finish what a process that was killed in the middle of an export left beside the files."""
-        from nanomem_tui.store import swap
-
         for file in self.files:
             with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
-                swap.settle(file.path.resolve())
+                atomic.settle(file.path.resolve())
 
     def plan(self, tables: Mapping[str, Mapping[str, Row]]) -> dict[str, tuple[bytes, dict[str, Raw]]]:
         """What our rows make of each file that exists, by its name: its bytes and its rows. The memo says so from now
@@ -334,8 +332,6 @@ class AgentFiles:
 
         Lines that the log ends with already, from an export that was cut off, are not written again.
         """
-        from nanomem_tui.store import exchange
-
         failed = failed_in(entry.operation for entry in entries)
         logs: dict[str, list[bytes]] = {}
         for entry in entries:
@@ -362,14 +358,14 @@ class AgentFiles:
 
 def _last_lines(path: Path, size: int) -> set[bytes]:
     """The lines in the last `size` bytes of a file."""
-    with regular.opened(path) as file:
+    with files.opened(path) as file:
         file.seek(max(0, path.stat().st_size - size - 1))
         return {line + b"\n" for line in file.read().split(b"\n")}
 
 
 def _order(text: str | None) -> list[str]:
     try:
-        return [key for key in json_text.loads(text or "[]") if isinstance(key, str)]
+        return [key for key in files.loads(text or "[]") if isinstance(key, str)]
     except (ValueError, TypeError):
         return []
 

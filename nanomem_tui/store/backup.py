@@ -26,14 +26,14 @@ from typing import NamedTuple
 
 from sqlalchemy import Table, update
 
-from nanomem_tui import clock, config, json_text, regular
-from nanomem_tui.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error
+from nanomem_tui.core import atomic, clock, config
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error
+from nanomem_tui.core.paths import Paths, user_settings, workspace_id
+from nanomem_tui.core.settings import without_password
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.foreign_databases import open_read_only
-from nanomem_tui.paths import Paths, user_settings, workspace_id
-from nanomem_tui.setting_checks import without_password
 from nanomem_tui.store import (
-    atomic,
     driver_errors,
     first_edition,
     models,
@@ -283,7 +283,7 @@ def prune(folder: Path, plan: Pruned) -> None:
 def interrupted(folder: Path) -> Mark | None:
     """The mark that a restore left beside the backups of a folder; None where there is none that can be read."""
     try:
-        told = json_text.loads(regular.read(folder / MARK))
+        told = core_files.loads(core_files.read(folder / MARK))
         return Mark(str(told["archive"]), str(told["before"]), str(told.get("at", "")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
-from nanomem_tui import json_text
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
 
 SUFFIX = ".nanomem-backup"
 FORMAT = 3
@@ -199,7 +199,7 @@ class _Zip:
     def __init__(self, path: Path, file: IO[bytes], files: contextlib.ExitStack) -> None:
         self._zip = files.enter_context(zipfile.ZipFile(file))
         with self._open(_MANIFEST) as member:
-            self.manifest = json_text.loads(member.read(_LARGEST_MANIFEST))
+            self.manifest = core_files.loads(member.read(_LARGEST_MANIFEST))
         if self.manifest["format"] > FORMAT:
             raise BadInput("a backup of a newer nanomem", str(path), "install a newer nanomem")
 
@@ -305,7 +305,7 @@ class Pieces:
 
 def _old_manifest(data: bytes) -> dict[str, Any]:
     """The manifest, which has a hash of its own but in the first format. Raises ValueError where it does not fit."""
-    manifest: dict[str, Any] = json_text.loads(data)
+    manifest: dict[str, Any] = core_files.loads(data)
     given = manifest.pop("sha256", None)
     if manifest["format"] not in (1, 2) or not isinstance(manifest["base"], str):
         raise ValueError("not a manifest")

@@ -9,9 +9,9 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from nanomem_tui import regular
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError, from_os_error
-from nanomem_tui.text import quoted
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import AccessDenied, CorruptDatabase, DiskFull, StoreError, from_os_error
+from nanomem_tui.core.text import quoted
 
 FULL, IO_ERROR = sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR
 REFUSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
@@ -50,7 +50,7 @@ def decoded(data: bytes) -> str:
 def is_closed_to_writers(path: Path) -> bool:
     """Whether the header of a database gives it a format that SQLite reads, and does not write: a flipped bit."""
     try:
-        with regular.opened(path) as file:
+        with files.opened(path) as file:
             head = file.read(20)
     except OSError:
         return False
@@ -107,7 +107,7 @@ def refuse_what_is_no_file(file: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         mode = file.lstat().st_mode
         if not stat.S_ISREG(mode):
-            what = f"a {regular.kind_of(mode)} lies in the place of the database"
+            what = f"a {files.kind_of(mode)} lies in the place of the database"
             raise StoreError(what, str(file), "put the real file in its place")
 
 

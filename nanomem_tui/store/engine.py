@@ -18,8 +18,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Dialect, Engine, create_engine, event, exc, make_url, pool
 
-from nanomem_tui.errors import Refused, StoreError, from_os_error
-from nanomem_tui.store import atomic, driver_errors
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import Refused, StoreError, from_os_error
+from nanomem_tui.store import driver_errors
 
 BUSY_SECONDS = 5.0
 """How long to wait for another writer before the change fails."""

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Problem
+from nanomem_tui.core.operations import Change, Operation, Value, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats.audit import AuditEvent, dump_event
-from nanomem_tui.operations import Change, Operation, Value, new_operation
 from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import NO_CHAT, AnyRow, Item, Lesson, Row, dumped, fact_of, placed_in_session, session_of
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.oplog import Journal

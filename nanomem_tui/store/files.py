@@ -19,12 +19,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
-from nanomem_tui.formats import encoding, markdown
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value, new_operation
+from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
+from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import parse_cursor
-from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
-from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
@@ -48,9 +49,9 @@ class Loaded(NamedTuple):
         text are kept beside it: undo brings them back."""
         if self.data is None:
             return None
-        name = encoding.encoding_of(self.data)
-        if self.data == encoding.encode(self.text or "", name):
-            return {"text": self.text} if name == encoding.UTF8 else {"text": self.text, "encoding": name}
+        name = core_files.encoding_of(self.data)
+        if self.data == core_files.encode(self.text or "", name):
+            return {"text": self.text} if name == core_files.UTF8 else {"text": self.text, "encoding": name}
         import base64
 
         return {"text": self.text, "raw": base64.b64encode(self.data).decode("ascii")}
@@ -224,11 +225,9 @@ class FileLayer:
 
     def _settle(self, changes: Sequence[Change]) -> None:
         """Finish what a killed process left beside these files; before anybody asks what they hold."""
-        from nanomem_tui.store import swap
-
         for change in changes:
             with contextlib.suppress(OSError):
-                swap.settle(self.path(change.key).resolve())
+                atomic.settle(self.path(change.key).resolve())
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the files, commit them, then move the cursor file on. A failure puts back what was there.
@@ -382,7 +381,7 @@ def bytes_of(key: str, value: Value | None, like: bytes | None = None) -> bytes 
     if not isinstance(text, str):
         raise BadInput("a file's value without text", key)
     try:
-        return encoding.encode(text, str(value.get("encoding") or encoding.encoding_of(like)))
+        return core_files.encode(text, str(value.get("encoding") or core_files.encoding_of(like)))
     except UnicodeEncodeError as error:
         raise BadInput("text that is no UTF-8 (a lone surrogate)", key, "remove that character") from error
 
@@ -393,7 +392,7 @@ def merged_with(key: str, before: bytes | None, current: bytes | None, after: by
 
     fix = "look at the file and repeat the change"
     try:
-        base, ours, theirs = (encoding.decode(data or b"") for data in (before, current, after))
+        base, ours, theirs = (core_files.decode(data or b"") for data in (before, current, after))
     except UnicodeDecodeError as error:
         raise Conflict("the file changed meanwhile and holds bytes that are no UTF-8", key, fix) from error
     merged = merge.merge_lines(base, ours, theirs, keep_both=True)
@@ -402,7 +401,7 @@ def merged_with(key: str, before: bytes | None, current: bytes | None, after: by
         raise Conflict(f"the file changed meanwhile at line {lines}", key, fix)
     if not merged.text and after is None:
         return None
-    return encoding.encode(merged.text, encoding.encoding_of(current or after or before))
+    return core_files.encode(merged.text, core_files.encoding_of(current or after or before))
 
 
 def is_in(git: GitHistory, sha: str, changes: Sequence[Change]) -> bool:
@@ -505,9 +504,8 @@ def write_step(step: Step) -> None:
                 atomic.make_folder(step.path.parent)
             atomic.write_atomic(step.path, step.target, expected=expected, mode=_MODE)
             return
-        from nanomem_tui.store import swap
 
-        swap.remove_expected(step.path.resolve(), expected)
+        atomic.remove_expected(step.path.resolve(), expected)
     except OSError as error:
         raise from_os_error(error, f"writing {step.key}") from error
 

@@ -17,14 +17,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import CorruptDatabase, Moved, Problem, Refused
-from nanomem_tui.operations import Change, Operation, failed_in
-from nanomem_tui.paths import Paths
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import CorruptDatabase, Moved, Problem, Refused
+from nanomem_tui.core.operations import Change, Operation, failed_in
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.store import driver_errors
 from nanomem_tui.store.exchange import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
-from nanomem_tui.text import counted
 
 SCHEMAS = range(1, 4)
 """What `PRAGMA user_version` of its databases says."""
@@ -129,7 +129,7 @@ def version_of(file: Path) -> int | None:
         with contextlib.closing(open_to_read(file)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
     except sqlite3.OperationalError:  # a WAL in a folder that nobody may write to
-        with contextlib.suppress(OSError), regular.opened(file) as header:
+        with contextlib.suppress(OSError), core_files.opened(file) as header:
             return int.from_bytes(header.read(64)[60:], "big")
     except sqlite3.DatabaseError:
         pass
@@ -197,7 +197,7 @@ def read_ledgers(folder: Path) -> Ledgers:
 def _read_lines(file: Path, problems: list[Problem]) -> list[Operation]:
     """The operations of a file; what was torn or harmed costs its line, and only the end of a file may be torn."""
     try:
-        lines = regular.read(file, regular.MOST_OF_A_LOG).split(b"\n")
+        lines = core_files.read(file, core_files.MOST_OF_A_LOG).split(b"\n")
     except FileNotFoundError:
         return []
     found: list[Operation] = []
@@ -224,7 +224,7 @@ def _operation(line: bytes) -> Operation | None:
 def parse(text: str) -> Operation | None:
     """Return the operation of a JSON text, None for one that is none."""
     try:
-        found = Operation.from_json(json_text.loads(text))
+        found = Operation.from_json(core_files.loads(text))
     except (ValueError, KeyError, TypeError):
         return None
     changes: Iterable[Any] = found.changes
@@ -410,7 +410,7 @@ def _select(connection: sqlite3.Connection, query: str, *values: str) -> Iterato
 
 def _target_of(mark: str) -> str:
     with contextlib.suppress(ValueError, AttributeError):
-        return str(json_text.loads(mark).get("target", ""))
+        return str(core_files.loads(mark).get("target", ""))
     return ""
 
 
@@ -449,7 +449,7 @@ def _seen(markers: Mapping[str, str]) -> dict[Part, list[str]]:
         if name.startswith("seen:"):
             layer, _, key = name.removeprefix("seen:").partition(":")
             with contextlib.suppress(ValueError, TypeError):
-                found[layer, key] = list(map(str, json_text.loads(value)))
+                found[layer, key] = list(map(str, core_files.loads(value)))
     return found
 
 

@@ -16,13 +16,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import NanomemError, Problem, Refused, StoreError, from_os_error
-from nanomem_tui.operations import Change, Operation
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, word_runs
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import NanomemError, Problem, Refused, StoreError, from_os_error
+from nanomem_tui.core.operations import Change, Operation
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import FORGOTTEN
+from nanomem_tui.store import word_runs
 from nanomem_tui.store.values import ROW_LAYERS
-from nanomem_tui.text import FORGOTTEN
 
 FILE = "forgotten.json"
 Stamp = tuple[int, int, int]
@@ -214,14 +214,14 @@ def _load(where: str, _time: int, _size: int, _inode: int) -> Forgotten:
 def read(path: Path) -> Forgotten:
     """What a file keeps as forgotten. Raises as `load`."""
     try:
-        return _read(regular.read(path), str(path))
+        return _read(files.read(path), str(path))
     except OSError as error:
         raise from_os_error(error, f"reading {path.name}") from error
 
 
 def _read(data: bytes, where: str) -> Forgotten:
     try:
-        return of_json(json_text.loads(data))
+        return of_json(files.loads(data))
     except (ValueError, KeyError, TypeError):
         fix = "put it back from a backup; without it what was forgotten may come back"
         raise StoreError("what is to stay forgotten cannot be read", where, fix) from None

@@ -26,8 +26,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock, regular
-from nanomem_tui.errors import (
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import (
     AccessDenied,
     Conflict,
     NanomemError,
@@ -37,10 +38,9 @@ from nanomem_tui.errors import (
     from_os_error,
     in_words,
 )
-from nanomem_tui.formats import encoding
+from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
 from nanomem_tui.formats.commit_ids import decode_short_id
-from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic, git_repository
+from nanomem_tui.store import git_repository
 from nanomem_tui.store.git_repository import Head, Staged, read_head
 from nanomem_tui.store.git_values import (
     Commit,
@@ -259,7 +259,7 @@ class GitHistory:
         folder = self.git_dir / "objects" / "pack"
         for path in sorted((*folder.glob("*.pack"), *folder.glob("*.idx"))):
             with contextlib.suppress(OSError):
-                data = regular.read(path)
+                data = core_files.read(path)
                 if data[-20:] != hashlib.sha1(data[:-20], usedforsecurity=False).digest():
                     cut.append(f"objects/pack/{path.name}")
         return ": ".join(filter(None, ("a git pack that cannot be read", ", ".join(cut[:3]))))
@@ -311,7 +311,7 @@ class GitHistory:
     def _shallow(self) -> frozenset[str]:
         """The commits whose parents a shallow clone does not hold."""
         try:
-            return frozenset(regular.read(self.git_dir / "shallow").decode("ascii").split())
+            return frozenset(core_files.read(self.git_dir / "shallow").decode("ascii").split())
         except (OSError, ValueError):
             return frozenset()
 
@@ -558,8 +558,8 @@ class GitHistory:
         if blob is None:
             return None
         data = self.blob(blob)
-        no_text = b"\0" in data[:8000] and not encoding.is_wide(data)
-        return "" if no_text or len(data) > _MAX_DIFF else encoding.decode(data, "replace")
+        no_text = b"\0" in data[:8000] and not core_files.is_wide(data)
+        return "" if no_text or len(data) > _MAX_DIFF else core_files.decode(data, "replace")
 
     def cursor_at(self, sha: str) -> int | None:
         """The Dream cursor that a commit's tree carries; None when it carries none, or none that can be read."""
@@ -631,7 +631,10 @@ class GitHistory:
             atomic.sync_folder(path)
 
     def _add(self, one: ShaFile, path: Path) -> None:
-        with contextlib.suppress(FileNotFoundError), regular.opened(path) as file:  # who wrote it may not have fsynced
+        with (
+            contextlib.suppress(FileNotFoundError),
+            core_files.opened(path) as file,
+        ):  # who wrote it may not have fsynced
             if os.fstat(file.fileno()).st_size:
                 os.fsync(file.fileno())
             else:  # as a power cut leaves one
@@ -727,7 +730,7 @@ class GitHistory:
 
     def _on_disk(self, local: str) -> str | None:
         try:
-            return id_of_blob(regular.read(self.git_dir.parent / local))
+            return id_of_blob(core_files.read(self.git_dir.parent / local))
         except OSError:
             return None
 
@@ -753,7 +756,7 @@ class GitHistory:
             for name in VERSIONED:
                 path = paths.workspace / name
                 if path.is_file() and not path.is_symlink():
-                    files[name] = regular.read(path)
+                    files[name] = core_files.read(path)
         except OSError as error:
             raise from_os_error(error, "making the git repository") from error
         history = cls(paths.workspace / ".git")

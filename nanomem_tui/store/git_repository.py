@@ -17,9 +17,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from nanomem_tui import regular
-from nanomem_tui.errors import NanomemError, Refused
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.store.git_values import DamagedGit, is_sha
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def why_not(git_dir: Path, workspace: Path) -> tuple[str, str] | None:
             return f"{part.name} of the git repository leads out of the workspace", _FOLDER
     config = git_dir / "config"
     if config.is_file():
-        with regular.opened(config) as file:
+        with core_files.opened(config) as file:
             said = file.read(_MOST_OF_CONFIG)
         for pattern, reason in _FORMATS:
             if re.search(pattern, said):
@@ -111,7 +111,7 @@ def refuse_misplaced(path: Path) -> None:
     except OSError:  # nothing there, or who reads it says why it cannot be read
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise DamagedGit(f"a {regular.kind_of(mode)} lies in the place of {path.name}", str(path), "move it away")
+        raise DamagedGit(f"a {core_files.kind_of(mode)} lies in the place of {path.name}", str(path), "move it away")
 
 
 # Refs
@@ -140,7 +140,7 @@ def _container(git_dir: Path) -> DiskRefsContainer:
                 return None
             what = _NOWHERE if name == HEADREF else "a git branch that cannot be read"
             try:
-                said = regular.read(path).partition(b"\n")[0].rstrip(b"\r")
+                said = core_files.read(path).partition(b"\n")[0].rstrip(b"\r")
             except IsADirectoryError:  # of branches below it
                 return None
             except OSError as error:
@@ -200,7 +200,7 @@ def refs(git_dir: Path) -> dict[str, str]:
         raise DamagedGit(_UNREADABLE, str(git_dir)) from error
     for folder in worktrees(git_dir):
         with contextlib.suppress(OSError):  # a folder without a HEAD is no worktree
-            said = regular.read(folder / "HEAD").decode("utf-8", "replace").strip()
+            said = core_files.read(folder / "HEAD").decode("utf-8", "replace").strip()
             found |= {(folder / "HEAD").relative_to(git_dir).as_posix(): said} if is_sha(said) else {}
     return found
 
@@ -232,10 +232,10 @@ def words(git_dir: Path) -> Iterator[tuple[Path, bytes]]:
     for folder in (git_dir, *worktrees(git_dir)):
         for path in sorted(folder.glob("*MSG")):
             if path.is_file() and not path.is_symlink():
-                yield path, regular.read(path)
+                yield path, core_files.read(path)
         for path in sorted((folder / "logs").rglob("*")):
             if path.is_file() and not path.is_symlink():
-                yield from ((path, line.partition(b"\t")[2]) for line in regular.read(path).splitlines())
+                yield from ((path, line.partition(b"\t")[2]) for line in core_files.read(path).splitlines())
 
 
 def move(git_dir: Path, head: Head, new: str, wait: float = 2.0) -> bool:
@@ -302,7 +302,7 @@ def noted_lock(git_dir: Path) -> Path | None:
     """
     note = git_dir / _NOTE
     try:
-        name = os.fsdecode(regular.read(note, 4096))
+        name = os.fsdecode(core_files.read(note, 4096))
         if name not in ("index", "HEAD") and not is_branch(name):
             return None
         lock, inside = git_dir / f"{name}.lock", os.path.realpath(git_dir)
@@ -318,7 +318,7 @@ def _remove_old(git_dir: Path) -> None:
     locks = (git_dir / "index.lock", git_dir / "HEAD.lock", *(git_dir / "refs").rglob("*.lock"))
     for path in (*locks, *git_dir.glob("nanomem-*.tmp"), *git_dir.glob("nanomem-*.lock")):
         with contextlib.suppress(OSError):
-            is_ours = path.suffix == ".tmp" or regular.read(path, 4096) == _OLD_MARK
+            is_ours = path.suffix == ".tmp" or core_files.read(path, 4096) == _OLD_MARK
             if is_ours and time.time() - path.lstat().st_mtime > _KILLED:
                 path.unlink()
 
@@ -434,7 +434,7 @@ def merged_ignore(path: Path) -> bytes:
 
     Raises OSError and the errors of `from_os_error`.
     """
-    old = regular.read(path) if path.is_file() else b""
+    old = core_files.read(path) if path.is_file() else b""
     held = {line.strip() for line in old.decode("utf-8", "replace").split("\n")}
     missing = [line for line in _IGNORE if line not in held]
     if not missing and old:

@@ -7,9 +7,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.formats.history import parse_cursor
-from nanomem_tui.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import inspect, select
 from sqlalchemy.schema import CreateIndex
 
-from nanomem_tui.errors import DiskFull, NanomemError, Problem
+from nanomem_tui.core.errors import DiskFull, NanomemError, Problem
 from nanomem_tui.store import driver_errors, models, operations, oplog, rows
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.snapshot import NOT_COMPARED

@@ -20,13 +20,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
+from nanomem_tui.core.operations import Change, Operation, Value
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, parse_history, plain_cursors
 from nanomem_tui.formats.jsonl import torn_tail
-from nanomem_tui.operations import Change, Operation, Value
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.presence import Presence
 
 LAYER = "history"
@@ -89,14 +89,14 @@ def pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[byte
     of a line that is too long too."""
     _refuse_what_is_no_file(path)
     try:
-        with regular.opened(path) as file:
+        with core_files.opened(path) as file:
             file.seek(start)
             end = os.fstat(file.fileno()).st_size if stop is None else stop
-            yield from regular.pieces(file, path, PIECE, end - start)
+            yield from core_files.pieces(file, path, PIECE, end - start)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise regular.told(error, path) from error
+        raise core_files.told(error, path) from error
 
 
 def _refuse_what_is_no_file(path: Path) -> None:
@@ -207,7 +207,7 @@ class HistoryLayer:
         """Finish what a killed process left beside the files of the archive; before anybody asks what they hold."""
         for path in (self._paths.history, self._paths.cursor, self._paths.workspace / HISTORY_MD):
             with contextlib.suppress(OSError):
-                swap.settle(path)
+                atomic.settle(path)
 
     def _refuse(self) -> None:
         agent = self._agent()
@@ -324,7 +324,7 @@ class HistoryLayer:
             return
         try:
             if expected is not None:
-                swap.remove_expected(path, expected)
+                atomic.remove_expected(path, expected)
             else:
                 path.unlink(missing_ok=True)
                 atomic.sync_folder(path.parent)
@@ -368,7 +368,7 @@ def _digest(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise regular.told(error, path) from error
+        raise core_files.told(error, path) from error
 
 
 def _goes_on(path: Path, before: Value) -> bool:
@@ -392,8 +392,8 @@ def file_size(path: Path) -> int:
 
 def _end(path: Path) -> bytes:
     """The last bytes of a file, its last line among them whole."""
-    for most in (PIECE, regular.MOST):
+    for most in (PIECE, core_files.MOST):
         start = max(0, file_size(path) - most)
         if b"\n" in (end := b"".join(pieces(path, start))) or not start:
             return end[end.find(b"\n") + 1 :] if start else end
-    raise regular.told(regular.too_large(path, regular.MOST), path)
+    raise core_files.told(core_files.too_large(path, core_files.MOST), path)

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine, delete, insert, select, update
 
-from nanomem_tui import json_text
+from nanomem_tui.core import files
 from nanomem_tui.store import work_models, work_search
 from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
 from nanomem_tui.store.reading import escaped, unescaped
@@ -123,7 +123,7 @@ def _chunk(row: Sequence[Any]) -> Chunk:
 
 def _document(row: Any) -> KnowledgeDocument:
     title, source, about = (unescaped(text) for text in (row.title, row.source, row.about))
-    more = json_text.loads(unescaped(row.meta_json))
+    more = files.loads(unescaped(row.meta_json))
     return KnowledgeDocument(
         row.id, row.kind, title, source, about, row.hash, row.chunks, row.added_at, row.checked_at, more
     )
@@ -159,4 +159,4 @@ def set_noted(connection: Connection, name: str, value: Any) -> None:
 def noted(connection: Connection, name: str) -> Any:
     """Return what was noted; None: nothing was."""
     found = note(connection, name)
-    return json_text.loads(unescaped(found)) if found else None
+    return files.loads(unescaped(found)) if found else None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from nanomem_tui.errors import AccessDenied, NanomemError, NotFound, Refused
+from nanomem_tui.core.errors import AccessDenied, NanomemError, NotFound, Refused
 from nanomem_tui.store import models, operations
 from nanomem_tui.store.engine import Database
 

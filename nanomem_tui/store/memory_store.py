@@ -18,8 +18,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import (
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import (
     AccessDenied,
     BadInput,
     Conflict,
@@ -33,11 +33,12 @@ from nanomem_tui.errors import (
     Unsaved,
     from_os_error,
 )
-from nanomem_tui.operations import SIGNED, Change, Layer, Operation, Value, new_operation
-from nanomem_tui.paths import Paths, kept_id, usual_name
-from nanomem_tui.repeating import Repeating
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, old_stores, search, snapshot
+from nanomem_tui.core.operations import SIGNED, Change, Layer, Operation, Value, new_operation
+from nanomem_tui.core.paths import Paths, kept_id, usual_name
+from nanomem_tui.core.schedule import Repeating
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted, one_line
+from nanomem_tui.store import forgotten, old_stores, search, snapshot
 from nanomem_tui.store import reading as read
 from nanomem_tui.store.agent_files import AgentFiles, Memo, row_tables
 from nanomem_tui.store.oplog import Journal, LogEntry
@@ -47,7 +48,6 @@ from nanomem_tui.store.reading import COUNTERS, OlderSchema, Reading, SqliteRead
 from nanomem_tui.store.search import IndexState
 from nanomem_tui.store.snapshot import RowLayer, Snapshot, refuse_lone_surrogates
 from nanomem_tui.store.values import ROW_LAYERS, Row
-from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Table, delete, func, insert, inspect, select, update
 
-from nanomem_tui.errors import Moved, Refused, StoreError
+from nanomem_tui.core.errors import Moved, Refused, StoreError
 from nanomem_tui.store import models, operations, search, store, work, work_models
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.recovery import LOG

@@ -10,10 +10,9 @@ import os
 import shlex
 from typing import NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import Problem, from_os_error
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import Problem, from_os_error
+from nanomem_tui.core.paths import Paths
 
 FILE = "old-stores.txt"
 _HEAD = (
@@ -53,7 +52,7 @@ def note(paths: Paths, workspace_id: str, *addresses: str) -> None:
 
 def _text(paths: Paths) -> str:
     try:
-        return regular.read(paths.data / FILE).decode("utf-8", "replace")
+        return files.read(paths.data / FILE).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
     except OSError as error:

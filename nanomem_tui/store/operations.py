@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.sql.expression import ColumnElement
 
-from nanomem_tui import clock
-from nanomem_tui.operations import Operation
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.store import models
 from nanomem_tui.store.oplog import DONE, LogEntry, entry_of
 from nanomem_tui.store.reading import Meta, escaped

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from nanomem_tui.errors import NothingToDo
-from nanomem_tui.operations import Change, LaterChanges, Operation, failed_in
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.operations import Change, LaterChanges, Operation, failed_in
+from nanomem_tui.core.text import counted
 from nanomem_tui.store.reading import Reading, listed, unescaped
-from nanomem_tui.text import counted
 
 T = TypeVar("T")
 

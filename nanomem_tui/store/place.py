@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import DiskFull, NanomemError, Problem
-from nanomem_tui.operations import Layer
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
+from nanomem_tui.core.errors import DiskFull, NanomemError, Problem
+from nanomem_tui.core.operations import Layer
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.store import driver_errors, first_edition
 from nanomem_tui.store.reading import Reading, SqliteReading, has_older_schema
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work_kinds import KINDS, TIERS
-from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres import PostgresDatabase

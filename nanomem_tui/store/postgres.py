@@ -31,8 +31,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateSchema
 
-from nanomem_tui import setting_values
-from nanomem_tui.errors import (
+from nanomem_tui.core import settings
+from nanomem_tui.core.errors import (
     AccessDenied,
     CorruptDatabase,
     DiskFull,
@@ -42,8 +42,8 @@ from nanomem_tui.errors import (
     Refused,
     ServerAway,
     StoreError,
+    extra_command,
 )
-from nanomem_tui.installing import extra_command
 from nanomem_tui.store import operations
 from nanomem_tui.store.engine import BUSY_SECONDS
 
@@ -333,7 +333,7 @@ def _engine(url: str, application: str) -> Engine:
         what = "`database_url` needs psycopg, which is not installed"
         raise MissingExtra(what, "database_url", extra_command("postgres")) from error
     except exc.ArgumentError:  # its words may be those of a password
-        raise setting_values.no_postgres("database_url", "the settings") from None
+        raise settings.no_postgres("database_url", "the settings") from None
     event.listen(engine, "connect", _refuse, insert=True)
     return engine
 
@@ -344,7 +344,7 @@ def _url(url: str) -> URL:
         if url.startswith(scheme):
             with contextlib.suppress(ValueError, exc.ArgumentError):
                 return make_url(f"postgresql+psycopg://{url.removeprefix(scheme)}")
-    raise setting_values.no_postgres("database_url", "the settings")
+    raise settings.no_postgres("database_url", "the settings")
 
 
 def _refuse(driver: Any, _record: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.store import models
 from nanomem_tui.store.postgres import PostgresDatabase, is_pooled
 

@@ -17,8 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.paths import TRACKED_FILES, Paths, expanded
+from nanomem_tui.core import files
+from nanomem_tui.core.paths import TRACKED_FILES, Paths, expanded
 
 PROC = Path("/proc")
 DREAM_SECONDS = 120.0
@@ -126,7 +126,7 @@ def _records(run_dir: Path | None) -> Iterator[dict[str, Any]]:
         if not name.startswith("gateway") or not name.endswith(".json"):
             continue
         with contextlib.suppress(OSError, ValueError):
-            record = json_text.loads(regular.read(Path(str(run_dir), name)))
+            record = files.loads(files.read(Path(str(run_dir), name)))
             if isinstance(record, dict) and isinstance(record.get("pid"), int) and record["pid"] > 0:
                 yield record
 
@@ -285,7 +285,7 @@ def _as_seen_by(pid: int, path: str, proc: Path) -> Path:
 
 def _configured_workspace(config: Path) -> str:
     try:
-        configured = json_text.loads(regular.read(config))["agents"]["defaults"]["workspace"]
+        configured = files.loads(files.read(config))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         configured = None
     return configured if isinstance(configured, str) and configured else "~/.nanobot/workspace"

@@ -14,10 +14,9 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nanomem_tui import regular
-from nanomem_tui.errors import NanomemError, Refused, from_os_error
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import NanomemError, Refused, from_os_error
+from nanomem_tui.core.paths import Paths
 
 # -- who has a memory open for long, and who must be alone with it ----------------------------------------------------
 
@@ -183,7 +182,7 @@ def known_home(paths: Paths) -> str:
     """The id; empty as long as there is none of this copy."""
     path = paths.own_id.parent / HOME
     try:
-        found, inode = regular.read(path).decode("ascii").split()
+        found, inode = files.read(path).decode("ascii").split()
         return found if found.isalnum() and int(inode) == os.lstat(path).st_ino else ""
     except (OSError, UnicodeDecodeError, ValueError, NanomemError):
         return ""

@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock, json_text, regular
-from nanomem_tui.errors import Problem
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, forgotten
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.errors import Problem
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import NOTHING, Forgotten
 
 FILE = "forgetting.json"
@@ -75,7 +75,7 @@ def read(paths: Paths) -> Mark | None:
     if not os.access(path, os.F_OK):
         return None
     try:
-        told: dict[str, Any] = json_text.loads(regular.read(paths.data / FILE, regular.MOST_OF_A_LOG))
+        told: dict[str, Any] = files.loads(files.read(paths.data / FILE, files.MOST_OF_A_LOG))
         asked = {str(name): int(number) for name, number in told["asked"].items()}
         kind, receipt, at = (str(told[name]) for name in ("kind", "receipt", "at"))
         options = tuple(str(one) for one in told["options"] if one != "--git")  # an earlier version took that

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nanomem_tui.errors import Moved, NewerDatabase, StoreError, from_os_error
+from nanomem_tui.core.errors import Moved, NewerDatabase, StoreError, from_os_error
+from nanomem_tui.core.text import normalised
 from nanomem_tui.store import driver_errors
 from nanomem_tui.store.statements import STATEMENTS
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record, free_fields, says_why
-from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -18,14 +18,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from sqlalchemy import func, select, update
 
-from nanomem_tui import clock
-from nanomem_tui.errors import StoreError
-from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic, driver_errors, migrations, operations, oplog, rows
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import StoreError
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.text import counted
+from nanomem_tui.store import driver_errors, migrations, operations, oplog, rows
 from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
 from nanomem_tui.store.reading import is_anothers
 from nanomem_tui.store.snapshot import patched
-from nanomem_tui.text import counted
 
 LOG, LOCK = "operations.jsonl", "operations.lock"
 KEPT_COPIES = 3

@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 from sqlalchemy import update
 
-from nanomem_tui import clock, config, json_text, regular
-from nanomem_tui.errors import BadInput, NanomemError, Refused, from_os_error
+from nanomem_tui.core import atomic, clock, config
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
+from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
 from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup, first_edition, forgotten, processes, user_files
+from nanomem_tui.store import backup, first_edition, forgotten, processes, user_files
 from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Mark, base_of, folder_of
 from nanomem_tui.store.backup_archive import Archive, Entry
 from nanomem_tui.store.old_stores import FILE as OLD_STORES
@@ -309,7 +310,7 @@ def _is_reference(name: str) -> bool:
 def _move_config(path: Path, old: str, new: str) -> None:
     """Let the agent's configuration name the new workspace where it named the old one."""
     try:
-        config = json_text.loads(regular.read(path))
+        config = core_files.loads(core_files.read(path))
         defaults = config["agents"]["defaults"]
         if os.path.realpath(os.path.expanduser(defaults["workspace"])) != os.path.realpath(old):
             return

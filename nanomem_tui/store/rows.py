@@ -17,10 +17,10 @@ from typing import Any
 from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, or_, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from nanomem_tui.core.text import normalised
 from nanomem_tui.store import models, reading, search
 from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, TRUTHS, escaped, foreign_rows, within
 from nanomem_tui.store.values import AnyRow, Item
-from nanomem_tui.text import normalised
 
 ITEMS = models.table(models.MemoryEntry)
 LESSONS = models.table(models.LessonRow)

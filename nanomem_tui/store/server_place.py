@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import setting_values
-from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.paths import Paths
+from nanomem_tui.core import settings
+from nanomem_tui.core.errors import NanomemError, Problem
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import leases, migrations, postgres_problems, takeover
 from nanomem_tui.store.place import LayerOf, Place
 from nanomem_tui.store.postgres import PostgresDatabase
@@ -47,7 +47,7 @@ class ServerPlace(Place):
 
     def __init__(self, paths: Paths, workspace_id: str, url: str) -> None:
         """Connects when it is first asked. Raises InvalidConfig for the address, or MissingExtra."""
-        setting_values.check_address("database_url", url, "the settings")
+        settings.check_address("database_url", url, "the settings")
         self.server: PostgresDatabase = PostgresDatabase(url, workspace_id)
         self._paths = paths
         self._id = workspace_id

@@ -12,13 +12,13 @@ from itertools import compress
 from operator import is_not
 from typing import Any
 
-from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused
-from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, Refused
+from nanomem_tui.core.operations import Change, Operation, Value
+from nanomem_tui.core.text import is_utf8
 from nanomem_tui.store.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
 from nanomem_tui.store.reading import meta as meta_of
 from nanomem_tui.store.reading import rows as rows_of
 from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson, Record
-from nanomem_tui.text import is_utf8
 
 RowKey = tuple[str, str]
 """Layer and id of a row."""

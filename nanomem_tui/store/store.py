@@ -19,9 +19,9 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from sqlalchemy import Connection, delete, insert, inspect
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway, StoreError
-from nanomem_tui.operations import Change, Layer, Operation, new_operation
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway, StoreError
+from nanomem_tui.core.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store import leases, migrations, models, operations, rows, search
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.oplog import DONE, PLANNED, STUCK, LogEntry

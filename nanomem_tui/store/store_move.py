@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from nanomem_tui import setting_values
-from nanomem_tui.errors import BadInput, Moved, NothingToDo, Refused
-from nanomem_tui.paths import Paths, sharing
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, first_edition, moving, old_stores, operations, processes, rows, takeover
+from nanomem_tui.core import atomic, settings
+from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused
+from nanomem_tui.core.paths import Paths, sharing
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.store import first_edition, moving, old_stores, operations, processes, rows, takeover
 from nanomem_tui.store.agent_files import AgentFiles
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.place import Place
@@ -174,7 +174,7 @@ class _End:
             self.place, self.database = Place(paths, workspace_id), SqliteDatabase(paths.database)
             self.recovery = Recovery(self.database, paths.copies, paths.quarantine)
         else:
-            setting_values.check_address("database_url", label, "the settings")
+            settings.check_address("database_url", label, "the settings")
             server = ServerPlace(paths, workspace_id, label)
             self.place, self.database = server, server.server
 

@@ -25,12 +25,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, insert, update
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Conflict, CorruptDatabase, NotFound, NothingToDo, Problem, Refused, StoreError
-from nanomem_tui.operations import failed_in
-from nanomem_tui.paths import Paths
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import Conflict, CorruptDatabase, NotFound, NothingToDo, Problem, Refused, StoreError
+from nanomem_tui.core.operations import failed_in
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import (
-    atomic,
     driver_errors,
     exchange,
     first_edition,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, delete, select, update
 
-from nanomem_tui.operations import Change, Operation
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.store import models, operations, oplog, rows, search
 from nanomem_tui.store.engine import Database
 from nanomem_tui.store.operations import KEYS, META, OPERATIONS

@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from nanomem_tui import clock, config, paths, regular, setting_values, settings
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
-from nanomem_tui.text import one_line
+from nanomem_tui.core import atomic, clock, config, files, paths, settings
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import one_line
 
 MOST = 1_000
 """Of each kind."""
@@ -33,7 +32,7 @@ K = TypeVar("K")
 def _look(file: Path, parse: Callable[[Any], K], nothing: K) -> tuple[K, bytes | None, str]:
     """What is kept in a file, its bytes (None: they were not read), and why they cannot be understood."""
     try:
-        data = regular.read(file, MOST_BYTES)
+        data = files.read(file, MOST_BYTES)
     except FileNotFoundError:
         return nothing, None, ""
     except OSError as error:
@@ -358,7 +357,7 @@ class Drafts:
         if not self._folder.is_dir():
             return None
         with contextlib.suppress(OSError, UnicodeError, NanomemError):
-            return regular.read(self._folder / _draft_name(title, before)).decode("utf-8", "surrogatepass")
+            return files.read(self._folder / _draft_name(title, before)).decode("utf-8", "surrogatepass")
         return None
 
     def drop(self, title: str, before: str) -> None:
@@ -396,7 +395,7 @@ def save_setting(
 
     Raises BadInput or InvalidConfig, and has written nothing then.
     """
-    value = setting_values.to_keep(name, text, workspace)
+    value = settings.to_keep(name, text, workspace)
     table = config.read_toml(file)
     if not dry_run:
         _write_settings(file, {**table, name: value})
@@ -424,5 +423,5 @@ def _write_settings(file: Path, table: dict[str, Any]) -> None:
 
     atomic.make_folder(file.parent)
     if file.exists():
-        atomic.write_atomic(file.with_name(f"{file.name}.bak"), regular.read(file))
+        atomic.write_atomic(file.with_name(f"{file.name}.bak"), files.read(file))
     atomic.write_atomic(file, tomli_w.dumps(table).encode())

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from nanomem_tui import json_text
-from nanomem_tui.errors import BadInput
-from nanomem_tui.text import normalised
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import normalised
 
 Kind = Literal["preference", "fact", "decision", "episodic"]
 _HASHED = json.JSONEncoder(ensure_ascii=False, default=repr, check_circular=False).encode
@@ -203,7 +203,7 @@ def dumped(meta: Mapping[str, Any]) -> str:
 def free_fields(text: str) -> dict[str, Any]:
     """Return the free fields of a row, `{}` when they do not parse."""
     try:
-        value = json_text.loads(text)
+        value = files.loads(text)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

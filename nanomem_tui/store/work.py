@@ -33,8 +33,8 @@ from sqlalchemy import (
     update,
 )
 
-from nanomem_tui import json_text
-from nanomem_tui.errors import Moved, NanomemError, NewerDatabase
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import Moved, NanomemError, NewerDatabase
 from nanomem_tui.language import tokens
 from nanomem_tui.store import leases, migrations, models, work_models, work_search
 from nanomem_tui.store.engine import Database, SqliteDatabase
@@ -416,7 +416,7 @@ def _read(field: Field, value: Any) -> Any:
     if value is None:
         return None
     if field.type == "json":
-        return json_text.loads(unescaped(value))
+        return files.loads(unescaped(value))
     return unescaped(value) if isinstance(value, str) else bool(value) if field.type == "bool" else value
 
 
@@ -511,7 +511,7 @@ def changes(connection: Connection, kind: str, record_id: str) -> list[tuple[str
     """List what agents overwrote of a record, newest first: when, who did it, the fields before and after."""
     asked = select(_CHANGES).where(_CHANGES.c.kind == kind, _CHANGES.c.id == record_id).order_by(_CHANGES.c.seq.desc())
     return [
-        (row.at, row.origin, json_text.loads(row.before_json), json_text.loads(row.after_json))
+        (row.at, row.origin, files.loads(row.before_json), files.loads(row.after_json))
         for row in connection.execute(asked)
     ]
 

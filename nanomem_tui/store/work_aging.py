@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, delete, exists, func, insert, select, update
 
-from nanomem_tui import json_text
+from nanomem_tui.core import files
 from nanomem_tui.store import work, work_models
 from nanomem_tui.store.work_kinds import ENDED, KINDS, Kind
 from nanomem_tui.store.work_models import TABLES
@@ -264,14 +264,14 @@ def newest_first(connection: Connection, run: str) -> Iterator[tuple[int, Batch]
     found = connection.execute(asked).all()
     while found:
         for row in found:
-            yield row.seq, Batch(row.kind, row.what, row.rows, json_text.loads(row.kept_json))
+            yield row.seq, Batch(row.kind, row.what, row.rows, files.loads(row.kept_json))
         found = connection.execute(asked.where(_BATCHES.c.seq < found[-1].seq)).all()
 
 
 def every_batch(connection: Connection) -> list[tuple[int, str, dict[str, Any]]]:
     """List what is kept of each batch: its number, its run, and what it takes to take it back."""
     found = connection.execute(select(_BATCHES.c.seq, _BATCHES.c.run, _BATCHES.c.kept_json))
-    return [(seq, run, json_text.loads(kept)) for seq, run, kept in found]
+    return [(seq, run, files.loads(kept)) for seq, run, kept in found]
 
 
 def drop_batch(connection: Connection, seq: int) -> None:

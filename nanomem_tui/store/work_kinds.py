@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui.errors import BadInput
-from nanomem_tui.text import one_line
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import one_line
 
 Type = Literal["text", "json", "time", "int", "real", "bool"]
 Tier = Literal["working", "longterm"]

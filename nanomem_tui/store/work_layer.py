@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import BadInput, Conflict
-from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.core.errors import BadInput, Conflict
+from nanomem_tui.core.operations import Change, Operation, Value
 from nanomem_tui.store.work_kinds import Kind, kind_of
 from nanomem_tui.store.work_values import COUNTERS, TierRecord, differing
 

@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy import table as named_table
 from sqlalchemy.sql.expression import ColumnClause
 
+from nanomem_tui.core.text import normalised
 from nanomem_tui.language import tokens
 from nanomem_tui.store import work_models
 from nanomem_tui.store.knowledge_values import Chunk
@@ -35,7 +36,6 @@ from nanomem_tui.store.word_index import idf, nearest, saturated
 from nanomem_tui.store.work_kinds import KINDS, Kind, Tier
 from nanomem_tui.store.work_models import TABLES
 from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
-from nanomem_tui.text import normalised
 
 NEWEST, FEWER = 128, 64
 """Rows of one word that are looked at in a table, the newest first, and where many kinds are searched; as many as are

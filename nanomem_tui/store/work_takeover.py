@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Table, func, insert, inspect, select
 
-from nanomem_tui import clock, json_text
-from nanomem_tui.errors import Refused, StoreError
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, driver_errors, first_edition, takeover, work, work_models
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.errors import Refused, StoreError
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.store import driver_errors, first_edition, takeover, work, work_models
 from nanomem_tui.store.engine import SqliteDatabase, fold_wal
 from nanomem_tui.store.reading import escaped
 from nanomem_tui.store.work import WorkStore
@@ -241,7 +241,7 @@ def _records(old: _Old, kind: Kind) -> Iterator[TierRecord]:
         for row in old.rows(table):
             named = dict(row)
             if named.get("packed"):
-                named |= json_text.loads(zlib.decompress(bytes(named["packed"])))
+                named |= files.loads(zlib.decompress(bytes(named["packed"])))
             fields = {field.name: _value(field.type, named[field.name]) for field in kind.fields}
             ours = (named[name] for name in ("origin", "stored_at", "changed_at"))
             yield TierRecord(kind.name, named["id"], fields, tier, *ours)  # type: ignore[arg-type]
@@ -253,7 +253,7 @@ def _value(kind: str, value: Any) -> Any:
     if kind == "bool":
         return bool(value)
     try:
-        return json_text.loads(value)
+        return files.loads(value)
     except ValueError:  # damaged: what is there is kept as a text
         return value
 
@@ -267,7 +267,7 @@ def _change(row: sqlite3.Row) -> dict[str, Any]:
 
 
 def _document(row: sqlite3.Row) -> dict[str, Any]:
-    more = json_text.loads(row["meta"])
+    more = files.loads(row["meta"])
     texts = {name: escaped(row[name]) for name in ("title", "source")} | {"about": escaped(str(more.pop("about", "")))}
     same = _named(row, "id", "kind", "hash", "chunks", "added_at", "checked_at")
     return {**same, **texts, "meta_json": escaped(json.dumps(more, ensure_ascii=False))}
@@ -280,7 +280,7 @@ def _chunk(row: sqlite3.Row) -> dict[str, Any]:
 
 def _batch(connection: Connection, row: sqlite3.Row) -> dict[str, Any]:
     """A batch of a run; of rows that were moved their new numbers are kept."""
-    kept: dict[str, Any] = json_text.loads(zlib.decompress(bytes(row["packed"])).decode("utf-8", "surrogatepass"))
+    kept: dict[str, Any] = files.loads(zlib.decompress(bytes(row["packed"])).decode("utf-8", "surrogatepass"))
     if row["what"] == "moved":
         table = TABLES[row["kind"]]
         found = (select(table.c.number).where(table.c.id.in_(part)) for part in _batched(kept["ids"], 500))

@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import one_line
 from nanomem_tui.language import tokens
 from nanomem_tui.store.work_kinds import KINDS, Field, Kind, Tier
-from nanomem_tui.text import one_line
 
 MAX_TEXT = 1_000_000
 """Bytes of one field."""

@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui import regular
-from nanomem_tui.errors import Refused, StoreError, from_os_error
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import Refused, StoreError, from_os_error
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.store.work_values import TierRecord
 
@@ -74,7 +73,7 @@ def manifest_of(folder: Path, name: str) -> Manifest:
     """The manifest of an archive. Raises StoreError for one that cannot be read."""
     path = folder / f"{name}.json"
     try:
-        body = json.loads(regular.read(path))
+        body = json.loads(files.read(path))
         found = Manifest(**{field: body[field] for field in Manifest._fields})
     except OSError as error:
         raise from_os_error(error, "reading the manifest of an archive") from error
@@ -168,7 +167,7 @@ def _read_back(path: Path) -> tuple[str, str]:
 
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file. Raises OSError."""
-    with regular.opened(path) as file:
+    with files.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -14,11 +14,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import MissingExtra, NanomemError, Problem
-from nanomem_tui.installing import extra_command
-from nanomem_tui.repeating import Repeating
-from nanomem_tui.settings import Settings
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import MissingExtra, NanomemError, Problem, extra_command
+from nanomem_tui.core.schedule import Repeating
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.tiers.operational import Operational
 
 SOURCE = "collector"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.settings import OFF, Settings
 from nanomem_tui.language import secrets
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.tiers import context_fitting, context_sources, token_counts
 from nanomem_tui.tiers.context_fitting import Budget
 from nanomem_tui.tiers.context_sources import Parts

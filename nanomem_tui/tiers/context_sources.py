@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.language.tokens import shown, tokens
 from nanomem_tui.memory import prompt, said_on
 from nanomem_tui.memory.fusion import nearness

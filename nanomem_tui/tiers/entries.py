@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock, json_text
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core import clock, files
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.text import one_line
 from nanomem_tui.store.work_kinds import ENDED
 from nanomem_tui.store.work_values import MAX_TEXT, checked_id
-from nanomem_tui.text import one_line
 
 CATEGORIES = ("metric", "event", "task", "tool_result")
 MAX_SOURCE = 500
@@ -58,7 +58,7 @@ def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
             is_whole = is_whole and not line.strip(b"\0\r ")
             continue
         try:
-            said = json_text.loads(body)
+            said = files.loads(body)
             if said.get("aged") in (ids := [one.id for one in found]):
                 found = found[ids.index(said["aged"]) + 1 :]
             elif "id" in said:

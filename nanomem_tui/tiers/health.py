@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.store import year_archive
 from nanomem_tui.store.reading import OlderSchema
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.store.work import WorkStore
     from nanomem_tui.tiers.lifecycle import Lifecycle
 

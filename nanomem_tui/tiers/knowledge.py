@@ -21,17 +21,16 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock, json_text
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.atomic import sha256
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value, new_operation
+from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
-from nanomem_tui.store import atomic
 from nanomem_tui.store import knowledge as stored
-from nanomem_tui.store.atomic import sha256
 from nanomem_tui.store.knowledge_values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
 from nanomem_tui.store.work import WorkStore, note, set_note
 from nanomem_tui.store.work_search import Shelf
-from nanomem_tui.text import counted, quoted
 from nanomem_tui.tiers import knowledge_sources as sources_of
 from nanomem_tui.tiers.knowledge_search import search
 from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, quiet
@@ -492,7 +491,7 @@ class KnowledgeLayer:
 def _kept_in(backups: Path, name: str) -> list[Any]:
     """The documents of a file in the backups, each as its chunks. Raises BadInput."""
     try:
-        found: list[Any] = json_text.loads(zlib.decompress(atomic.get_blob(backups, name)))
+        found: list[Any] = files.loads(zlib.decompress(atomic.get_blob(backups, name)))
     except (zlib.error, ValueError) as error:
         raise BadInput("a recorded document is damaged", name) from error
     return found

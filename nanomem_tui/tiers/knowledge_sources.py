@@ -37,7 +37,8 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, cast
 
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
+from nanomem_tui.core.text import counted, one_line, safe_text
 from nanomem_tui.formats.documents import (
     Block,
     Piece,
@@ -50,7 +51,6 @@ from nanomem_tui.formats.documents import (
 )  # fmt: skip
 from nanomem_tui.formats.markdown import decode
 from nanomem_tui.store.knowledge_values import PATH, Chunk, Document
-from nanomem_tui.text import counted, one_line, safe_text
 
 Tell = Callable[[str, int, int], None]
 """Told of long work: what is done, how much of it is, and how much there is."""

@@ -13,18 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused, in_words
-from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
-from nanomem_tui.repeating import Repeating
-from nanomem_tui.settings import Settings
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused, in_words
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.schedule import Repeating
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
 from nanomem_tui.store import work, work_aging, year_archive
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_aging import Due, Run, What
 from nanomem_tui.store.work_kinds import KINDS, kind_of
 from nanomem_tui.store.year_archive import Manifest
-from nanomem_tui.text import counted
 from nanomem_tui.tiers import lifecycle_runs, lifecycle_sizes
 from nanomem_tui.tiers.lifecycle_archives import Archives
 from nanomem_tui.tiers.lifecycle_runs import WAIT, Runs, busy

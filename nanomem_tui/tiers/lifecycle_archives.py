@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.language import tokens
 from nanomem_tui.store import work, year_archive
 from nanomem_tui.store.work import WorkStore

@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Conflict, NanomemError, Refused
-from nanomem_tui.store import atomic, work, work_aging
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import Conflict, NanomemError, Refused
+from nanomem_tui.store import work, work_aging
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_aging import START, Due, Place, Run, State
 

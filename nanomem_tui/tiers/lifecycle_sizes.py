@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.store import work
 from nanomem_tui.store.work_kinds import KINDS, TIERS, Tier
 

@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock, regular
-from nanomem_tui.errors import BadInput, NanomemError, Problem
-from nanomem_tui.operations import new_key
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, happening, work
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.errors import BadInput, NanomemError, Problem
+from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.store import happening, work
 from nanomem_tui.store.work_kinds import AT_WORK, KINDS
 from nanomem_tui.store.work_values import TierRecord, Where, checked
 from nanomem_tui.tiers import entries
@@ -185,7 +185,7 @@ class Operational:
     def _take_in_old_files(self, before: str) -> None:
         """Take in what earlier releases left in files, but for one whose process still runs."""
         for path in sorted(self._old_files.glob("*.spool")):
-            with contextlib.suppress(OSError), regular.opened(path) as file:
+            with contextlib.suppress(OSError), files.opened(path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 data = file.read()
                 left, is_whole = entries.read_spool(data)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.labels import told
-from nanomem_tui.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import work, work_layer, work_search
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
 from nanomem_tui.store.work_values import Stretch, TierHit, TierRecord, Where, checked, checked_id, differing
-from nanomem_tui.text import counted
 from nanomem_tui.tiers.trail import Trail, not_there
 
 if TYPE_CHECKING:

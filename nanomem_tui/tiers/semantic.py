@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.language.tokens import query_weights
 from nanomem_tui.memory.fusion import FAR, nearness
 from nanomem_tui.store.work_kinds import RECORD_KINDS, Kind, kind_of

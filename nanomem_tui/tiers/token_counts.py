@@ -20,9 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.errors import BadInput, MissingExtra
-from nanomem_tui.installing import library_command
-from nanomem_tui.text import whole
+from nanomem_tui.core.errors import BadInput, MissingExtra, library_command
+from nanomem_tui.core.text import whole
 
 AUTO, ESTIMATE = "auto", "estimate"
 """What `context_tokenizer` may be, beside the path of a `tokenizer.json`."""

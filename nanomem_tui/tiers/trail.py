@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NotFound
-from nanomem_tui.operations import new_key
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NotFound
+from nanomem_tui.core.operations import new_key
 from nanomem_tui.store import work, work_search
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.store.work_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of

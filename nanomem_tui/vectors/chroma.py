@@ -19,19 +19,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from nanomem_tui import clock, json_text, setting_values
-from nanomem_tui.errors import BadInput, MissingExtra, NanomemError, Refused, StoreError, from_os_error
+from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core import settings as core_settings
+from nanomem_tui.core.errors import (
+    BadInput,
+    MissingExtra,
+    NanomemError,
+    Refused,
+    StoreError,
+    extra_command,
+    from_os_error,
+)
 from nanomem_tui.formats.chroma_folder import OURS
-from nanomem_tui.installing import extra_command
-from nanomem_tui.store import atomic
 from nanomem_tui.store.values import Fact
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
 from nanomem_tui.vectors.embedders import said
 from nanomem_tui.vectors.meaning import MOST, filed
 
 if TYPE_CHECKING:
-    from nanomem_tui.paths import Paths
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.paths import Paths
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.store.values import Item
     from nanomem_tui.vectors.embedders import Vector
 
@@ -59,7 +66,7 @@ def place_of(settings: Settings, paths: Paths, *, is_of_records: bool = False) -
     """Where the settings want it, in a folder or at the address of a server; records in a folder beside that of items,
     as one process uses a folder at a time. Raises InvalidConfig for an address that is none."""
     if settings.chroma_url:
-        setting_values.check_address("chroma_url", settings.chroma_url, "the settings")
+        core_settings.check_address("chroma_url", settings.chroma_url, "the settings")
         return settings.chroma_url
     folder = paths.data / "chroma" / paths.own_id.name
     if settings.chroma_path:
@@ -333,7 +340,7 @@ def check_owner(folder: Path, workspace_id: str) -> None:
     if not names - {LOCK}:
         return
     try:
-        owner = json_text.loads((folder / MARKER).read_bytes())["workspace"]
+        owner = files.loads((folder / MARKER).read_bytes())["workspace"]
     except (OSError, ValueError, TypeError, KeyError):
         raise Refused("a Chroma folder that nanomem did not make is not written", str(folder), fix) from None
     if owner != workspace_id:

@@ -22,8 +22,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.store import atomic, driver_errors
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.store import driver_errors
 from nanomem_tui.store.statements import VECTOR_SCHEMA, VECTORS
 from nanomem_tui.vectors.embedders import share_read
 

@@ -14,15 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nanomem_tui.errors import BadAnswer, InvalidConfig, MissingExtra, NanomemError
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core.errors import BadAnswer, InvalidConfig, MissingExtra, NanomemError, extra_command
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from nanomem_tui.paths import Paths
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.paths import Paths
+    from nanomem_tui.core.settings import Settings
 
     Rows = NDArray[np.float32]
     """Vectors, one a row, of length 1."""

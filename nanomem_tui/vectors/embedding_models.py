@@ -30,13 +30,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
-from nanomem_tui.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, ModelTooLong, from_os_error
-from nanomem_tui.installing import library_command
+from nanomem_tui.core.errors import (
+    BadAnswer,
+    BadInput,
+    InvalidConfig,
+    MissingExtra,
+    ModelTooLong,
+    from_os_error,
+    library_command,
+)
 from nanomem_tui.vectors.embedders import LONGEST, missing, said, unit_rows
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.model.client import ModelConfig
-    from nanomem_tui.settings import Settings
     from nanomem_tui.vectors.embedders import Rows
 
 _TOKENS = 512

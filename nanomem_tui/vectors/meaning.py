@@ -20,16 +20,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
-from nanomem_tui.installing import extra_command
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import MissingExtra, NanomemError, Problem, Refused, extra_command
 from nanomem_tui.store.values import Fact, Item, fact_of
 from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, usable
 from nanomem_tui.vectors.embedders import PLAIN, Maker
 
 if TYPE_CHECKING:
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.vectors.collection import Collection
     from nanomem_tui.vectors.embedders import Embedder, Vector

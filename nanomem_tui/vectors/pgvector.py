@@ -13,9 +13,8 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from collections.abc import Collection as Sized
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nanomem_tui import setting_values
-from nanomem_tui.errors import InvalidConfig, MissingExtra, NanomemError, StoreError
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core import settings
+from nanomem_tui.core.errors import InvalidConfig, MissingExtra, NanomemError, StoreError, extra_command
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
 from nanomem_tui.vectors.embedders import said
 
@@ -56,12 +55,12 @@ class PgServer:
         if not url.strip():
             fix = f"nanomem config set {SETTING} postgresql://user@host/database"
             raise InvalidConfig(f"vector_index is pgvector and {SETTING} is not set", "the settings", fix)
-        setting_values.check_address(SETTING, url, "the settings")
+        settings.check_address(SETTING, url, "the settings")
         plain = re.sub(r"^postgres(ql)?(\+psycopg)?://", "postgresql://", url)
         try:
             self._settings = _CONNECT | psycopg.conninfo.conninfo_to_dict(plain)
         except psycopg.Error:  # its words may be those of a password
-            raise setting_values.no_postgres(SETTING, "the settings") from None
+            raise settings.no_postgres(SETTING, "the settings") from None
         self._psycopg = psycopg
         self._lock = threading.RLock()
         self._connection: Any = None

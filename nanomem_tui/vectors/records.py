@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.errors import BadAnswer, NanomemError, Refused
+from nanomem_tui.core.errors import BadAnswer, NanomemError, Refused
 from nanomem_tui.store import work
 from nanomem_tui.store.work_kinds import KINDS, Kind
 from nanomem_tui.store.work_values import embedded
@@ -32,7 +32,7 @@ from nanomem_tui.vectors.meaning import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.settings import Settings
+    from nanomem_tui.core.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.store.work import WorkStore
     from nanomem_tui.store.work_values import TierRecord

@@ -15,8 +15,8 @@ from textual.widget import Widget
 
 from nanomem_tui.actions import SCREENS, actions_on
 from nanomem_tui.conditions import Context
+from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.keymap import key_text, keys_of
-from nanomem_tui.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Span

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 
-from nanomem_tui.text import cell_width, pad, safe_text
+from nanomem_tui.core.text import cell_width, pad, safe_text
 
 
 def content(text: str, style: str = "") -> Content:

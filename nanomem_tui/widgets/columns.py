@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 
 Row = TypeVar("Row")
 

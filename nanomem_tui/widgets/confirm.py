@@ -11,7 +11,7 @@ from textual import events, on
 from textual.widget import Widget
 from textual.widgets import Input
 
-from nanomem_tui.text import safe_text
+from nanomem_tui.core.text import safe_text
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.document import Block, Body, Document
 from nanomem_tui.widgets.filter_bar import LineInput

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.cells import content
 

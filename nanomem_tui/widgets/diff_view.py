@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.message import Message
 
-from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.core.text import one_line, safe_text
 from nanomem_tui.widgets.bindings import widget_bindings
 from nanomem_tui.widgets.diff import FileDiff, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Line, Span, lay_out, wrap_spans

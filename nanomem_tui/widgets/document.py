@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nanomem_tui.text import cell_width, cut, one_line, pad, safe_text, wrap
+from nanomem_tui.core.text import cell_width, cut, one_line, pad, safe_text, wrap
 
 Span = tuple[str, str]  # safe text, tone
 Line = tuple[Span, ...]

@@ -12,7 +12,7 @@ from textual.css.scalar import Scalar
 from textual.message import Message
 from textual.widgets import Input
 
-from nanomem_tui.text import cell_width, one_line
+from nanomem_tui.core.text import cell_width, one_line
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.toast import say
 

@@ -12,8 +12,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.text import one_line, typed_over
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.text import one_line, typed_over
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.core.text import one_line, safe_text
 from nanomem_tui.widgets.columns import Column
 
 Row = TypeVar("Row")

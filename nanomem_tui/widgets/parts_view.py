@@ -16,7 +16,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 from nanomem_tui.widgets.bindings import widget_bindings
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Line, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nanomem_tui.text import cell_width, one_line, pad
+from nanomem_tui.core.text import cell_width, one_line, pad
 from nanomem_tui.widgets.curve import curve, small_curve
 from nanomem_tui.widgets.document import Body, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.plots import sparkline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nanomem_tui.text import cell_width, one_line, pad
+from nanomem_tui.core.text import cell_width, one_line, pad
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from nanomem_tui.text import editable, one_line, safe_text, typed_over
+from nanomem_tui.core.text import editable, one_line, safe_text, typed_over
 from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput

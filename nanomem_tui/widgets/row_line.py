@@ -6,7 +6,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.text import one_line
+from nanomem_tui.core.text import one_line
 from nanomem_tui.widgets.cells import joined
 
 

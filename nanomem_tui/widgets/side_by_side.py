@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.widgets.document import Block, Line, lay_out
 
 SIDE_BY_SIDE = 64  # cells from which two columns can be read

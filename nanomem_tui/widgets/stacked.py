@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nanomem_tui.text import one_line, pad
+from nanomem_tui.core.text import one_line, pad
 from nanomem_tui.widgets.document import Line, Span
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
 

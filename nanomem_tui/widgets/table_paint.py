@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 
-from nanomem_tui.text import one_line, pad, safe_text, wrap
+from nanomem_tui.core.text import one_line, pad, safe_text, wrap
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.columns import Column, fit
 from nanomem_tui.widgets.signs import Glyphs

@@ -14,7 +14,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.widgets.bindings import widget_bindings
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Line

@@ -7,8 +7,8 @@ from typing import Literal
 from textual.app import App
 from textual.widget import Widget
 
-from nanomem_tui.errors import in_words
-from nanomem_tui.text import one_line
+from nanomem_tui.core.errors import in_words
+from nanomem_tui.core.text import one_line
 
 Severity = Literal["information", "warning", "error"]
 SECONDS: dict[Severity, float] = {"information": 3.0, "warning": 3.0, "error": 6.0}

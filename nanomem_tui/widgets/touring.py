@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.text import wrap
+from nanomem_tui.core.text import wrap
 from nanomem_tui.tour import Tour
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.notices import Notices

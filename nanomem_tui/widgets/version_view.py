@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from textual.binding import BindingType
 from textual.message import Message
 
-from nanomem_tui.text import safe_text
+from nanomem_tui.core.text import safe_text
 from nanomem_tui.widgets.bindings import widget_bindings
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Line, Span, lay_out, wrap_spans

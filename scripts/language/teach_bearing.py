@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import block
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.memory import bearing
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience

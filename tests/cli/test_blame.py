@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from tests.cli.conftest import Run
 from tests.store.git_samples import sample
 

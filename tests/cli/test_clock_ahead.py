@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from tests.store.test_undo_of_a_person import told
 
 AHEAD = datetime(2030, 1, 1, 10, tzinfo=UTC)

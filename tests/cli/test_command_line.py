@@ -17,12 +17,13 @@ import click
 import pexpect
 import pytest
 
-from nanomem_tui import __version__, actions, demo_content, errors
+from nanomem_tui import __version__, actions, demo_content
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
 from nanomem_tui.cli.png import monospaced
-from nanomem_tui.paths import locate
-from nanomem_tui.text import cell_width
+from nanomem_tui.core import errors
+from nanomem_tui.core.paths import locate
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
 

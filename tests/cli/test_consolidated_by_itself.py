@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.dreaming import BEFORE_DREAMING, consolidate_if_due
 from tests.cli.conftest import Run
 from tests.dream.test_consolidator import KEY, Home, session, talk

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.formats.sessions import key_to_name
 from nanomem_tui.memory import shelf
-from nanomem_tui.text import cell_width
 
 Run = Callable[..., Any]
 

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import AccessDenied, StoreError
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import AccessDenied, StoreError
 from nanomem_tui.memory import injections, wal_writer
-from nanomem_tui.store import atomic, engine
+from nanomem_tui.store import engine
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 

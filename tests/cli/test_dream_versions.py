@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 
 MEMORY = "memory/MEMORY.md"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.store.atomic import original_name
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.atomic import original_name
+from nanomem_tui.core.text import cell_width
 
 Home = Callable[[str], Path]
 Run = Callable[..., Any]

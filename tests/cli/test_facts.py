@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from tests.cli.conftest import Run
 
 TABLE = ("id", "domain", "category", "sub_category", "key", "value", "created_at", "updated_at")

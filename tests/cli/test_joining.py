@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Refused
+from nanomem_tui.core.errors import Refused
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 

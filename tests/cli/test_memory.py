@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.cli import output
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from tests.store.homes import make_home
 
 ITEM_KEYS = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core.errors import Conflict
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
-from nanomem_tui.errors import BadInput, NotAWorkspace, WorkspaceMissing
+from nanomem_tui import open_workspace
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import BadInput, NotAWorkspace, WorkspaceMissing
 from nanomem_tui.store import presence
 from tests.cli.conftest import Result, Run
 from tests.conftest import need

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 
 HOSTILE = "\x1b]52;c;aGk=\x07 \x9b2J \x7f \u202eabc\u2066 \u2028\u2029 \U000e0041 \ud800"
 

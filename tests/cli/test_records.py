@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from tests.cli.conftest import Run
 from tests.formats.test_llm_usage import call, made
 from tests.store.homes import files

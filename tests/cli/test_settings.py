@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from textual.theme import BUILTIN_THEMES
 
-from nanomem_tui import config, settings
-from nanomem_tui.settings import LOOKS
+from nanomem_tui.core import config, settings
+from nanomem_tui.core.settings import LOOKS
 from nanomem_tui.widgets.look import THEME_NAMES
 from tests.cli.conftest import Run
 from tests.store.homes import make_home

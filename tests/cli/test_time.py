@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
 from nanomem_tui.cli import quick
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.formats.sessions import key_to_name
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home

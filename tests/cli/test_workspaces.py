@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
+from nanomem_tui import open_workspace
+from nanomem_tui.core import paths
 from nanomem_tui.store import user_files
 from tests.cli.conftest import Run
 from tests.store.homes import files

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.workspace import Workspace
 
 LONG = 10 * 1024 * 1024

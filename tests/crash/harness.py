@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NotFound, NothingToDo
-from nanomem_tui.store import swap
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent
 
 CALLS = {
     **dict.fromkeys(("write", "fsync", "replace", "rename", "ftruncate", "unlink", "mkdir", "open", "fchmod"), os),
-    "exchange": swap,
+    "exchange": atomic,
 }
 """The calls that change a file, and the modules that have them."""
 

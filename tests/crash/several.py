@@ -29,9 +29,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway
-from nanomem_tui.operations import Operation
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.workspace import Workspace
 from tests.crash.several_model import Key, Logged, Model, Row, Step
 from tests.crash.shim import FAILS, FAULTS, KILLS

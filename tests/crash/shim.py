@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(__file__).with_name("shim.c")

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NanomemError, NothingToDo
+from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import CALLS, Action, Steps, run_in_child
 from tests.store.exchanging import can_exchange

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError, NotYetWritten, Problem
+from nanomem_tui.core.errors import NanomemError, NotYetWritten, Problem
 from nanomem_tui.memory import repairs
 from nanomem_tui.workspace import Workspace
 from tests.crash import writers

@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError, NothingToDo, NotYetWritten, Problem
+from nanomem_tui.core.errors import NanomemError, NothingToDo, NotYetWritten, Problem
 from nanomem_tui.memory import repairs
 from nanomem_tui.workspace import Workspace
 from tests.crash import writers

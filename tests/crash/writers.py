@@ -16,10 +16,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.formats.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.memory.turn_values import turn_end
-from nanomem_tui.operations import new_operation
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.store.git_samples import git, write
@@ -511,7 +512,7 @@ def steps(writer: Writer, base: Path) -> Iterator[tuple[str, Callable[[], object
 def command(*line: str) -> None:
     """A command line in this process; an error of it is raised."""
     from nanomem_tui.cli.main import run
-    from nanomem_tui.errors import NanomemError
+    from nanomem_tui.core.errors import NanomemError
 
     if line[:2] == ("backup", "restore"):
         from nanomem_tui.store import backup

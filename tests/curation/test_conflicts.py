@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.curation.decisions import scope_fields
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home

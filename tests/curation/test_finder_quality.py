@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.curation.finders import finders
 from nanomem_tui.curation.values import Finding
 from tests.curation.junk import HELD_OUT, NOW, PARTS, Labelled, labelled, write_home

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.curation.rules import like
 from nanomem_tui.curation.values import Finding, How
-from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.leaks import Look, Names, of
 from nanomem_tui.workspace import Workspace
 from tests.curation.test_scopes import put

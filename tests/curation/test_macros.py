@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.curation import macros
 from nanomem_tui.curation.macros import Plan, recorded, run
-from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.rehearsal import Rehearsal
 from nanomem_tui.store.user_files import Macro, Step
 from nanomem_tui.workspace import Workspace, open_workspace

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NothingToDo, Refused
+from nanomem_tui.core.errors import NothingToDo, Refused
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.workspace import Workspace

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NothingToDo, Refused
+from nanomem_tui.core.errors import NothingToDo, Refused
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git, small
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core.errors import Conflict
 from nanomem_tui.memory.session_layer import SessionLayer
 from nanomem_tui.memory.turn_values import turn_end
 from nanomem_tui.workspace import Workspace

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import ModelUnavailable
-from nanomem_tui.settings import Settings
+from nanomem_tui.core.errors import ModelUnavailable
+from nanomem_tui.core.settings import Settings
 from tests.dream.dreaming import TEA, USAGE, Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git
 

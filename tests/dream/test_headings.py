@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.operations import Change, new_key, new_operation
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.hunks import LAYER, WAITING, Hunk
 from nanomem_tui.dream.result import DreamResult
-from nanomem_tui.operations import Change, new_key, new_operation
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git

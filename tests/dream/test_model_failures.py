@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import BadAnswer, Conflict, ModelError, ModelRefused, ModelTooLong, ModelUnavailable, Refused
-from nanomem_tui.paths import DREAM_CURSOR
+from nanomem_tui.core.errors import (
+    BadAnswer,
+    Conflict,
+    ModelError,
+    ModelRefused,
+    ModelTooLong,
+    ModelUnavailable,
+    Refused,
+)
+from nanomem_tui.core.paths import DREAM_CURSOR
 from tests.dream.dreaming import BERLIN, TEA, Dreaming, edit, fact, step, study
 from tests.model.server import KEY, Asked, Reply, says, status
 from tests.store.git_samples import needs_git

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core.paths import locate
 from nanomem_tui.dream.run import DreamRunner
-from nanomem_tui.errors import Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.paths import locate
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence
 from tests.dream.pipeline import Bench

@@ -14,19 +14,18 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, paths
+from nanomem_tui.core import clock, paths
+from nanomem_tui.core.errors import ModelRefused, ModelUnavailable
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings, cron_trouble
 from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.schedule import Schedule, backoff
 from nanomem_tui.dream.service import Dreams
-from nanomem_tui.errors import ModelRefused, ModelUnavailable
 from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.paths import Paths
-from nanomem_tui.setting_checks import cron_trouble
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.errors import NothingToDo, Refused
 from nanomem_tui.dream.hunks import HunkLayer
-from nanomem_tui.errors import NothingToDo, Refused
 from nanomem_tui.store import git_repository
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory

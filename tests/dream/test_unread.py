@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.cli.planned import planned
+from nanomem_tui.core.errors import ModelError, NothingToDo
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.dream.schedule import told
-from nanomem_tui.errors import ModelError, NothingToDo
-from nanomem_tui.operations import Change, new_operation
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import fresh

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.settings import Settings
+from nanomem_tui.core.settings import Settings
 from tests.dream.dreaming import NOTHING_MORE, Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git, small

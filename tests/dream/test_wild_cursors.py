@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import Workspace, open_workspace
-from nanomem_tui.errors import NothingToDo, Refused
+from nanomem_tui.core.errors import NothingToDo, Refused
 
 FACTS = ("The router is a Fritzbox", "The plumber is Otto", "Backups go to the NAS", "The gate code is 7788",
          "The boat is in Kiel", "The shed key hangs in the hall", "The server is called alpha9",

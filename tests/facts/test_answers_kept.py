@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import ModelError
+from nanomem_tui.core.errors import ModelError
 from tests.facts.talking import keep_all, say, talking, values
 from tests.facts.test_extract_model import answers, fact
 from tests.model.dreams import endpoints

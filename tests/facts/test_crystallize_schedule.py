@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import time_machine
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import InvalidConfig
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import InvalidConfig
 from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule, Outcome
 from nanomem_tui.workspace import Workspace
 from tests.facts.talking import say, talking, values

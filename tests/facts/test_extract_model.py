@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadAnswer, InvalidConfig, ModelError, ModelRefused, ModelUnavailable
+from nanomem_tui.core.errors import BadAnswer, InvalidConfig, ModelError, ModelRefused, ModelUnavailable
 from nanomem_tui.facts import talk
 from nanomem_tui.facts.extract_model import doubt, unsaid
 from nanomem_tui.facts.proposals import Evidence, Proposal, refusal

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.facts.facts import NO_DOMAIN, FactValue
 from nanomem_tui.memory import scopes
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
@@ -204,7 +204,7 @@ def test_many_writers_of_one_fact_all_succeed(tmp_path: Path) -> None:
         ws.items.add("the memory is begun")
     code = (
         "import sys; from nanomem_tui import open_workspace\n"
-        "from nanomem_tui.errors import NothingToDo\n"
+        "from nanomem_tui.core.errors import NothingToDo\n"
         "with open_workspace(sys.argv[1]) as ws:\n"
         "    for n in range(15): ws.facts.set('a', 'k', f'{sys.argv[2]} {n}')\n"
     )

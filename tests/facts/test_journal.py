@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
 

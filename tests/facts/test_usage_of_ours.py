@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
-from nanomem_tui.errors import ModelError
+from nanomem_tui.core.errors import ModelError
 from nanomem_tui.workspace import Workspace
 from tests.dream.test_consolidator import KEY, Home, asked
 from tests.model.dreams import PORT, endpoints, step, study, with_a_fact

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.formats.foreign_databases import (
     identify,
     memory_entries,

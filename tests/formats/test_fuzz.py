@@ -18,9 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui import config, demo
+from nanomem_tui import demo
 from nanomem_tui.cli.shared import json_object
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core import config
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.formats import (
     agent_home,
     audit,
@@ -36,8 +39,6 @@ from nanomem_tui.formats import (
 from nanomem_tui.memory import filters, regressions
 from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.turn_values import turn_end, turn_input
-from nanomem_tui.operations import Operation
-from nanomem_tui.paths import Paths, locate
 from nanomem_tui.store import git_repository
 from nanomem_tui.store.backup import check as check_backup
 from nanomem_tui.store.backup import make as make_backup

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.formats import session_long
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.session_compaction import without_unreadable

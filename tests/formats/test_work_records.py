@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.formats import work_records
 
 SEED = """

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, regular
-from nanomem_tui.errors import NanomemError
+from nanomem_tui import open_workspace
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.files import chunks
+from nanomem_tui.core.paths import locate
 from nanomem_tui.formats.agent_home import detect, session_folders
-from nanomem_tui.memory.reading import chunks
-from nanomem_tui.paths import locate
 from tests.hostile.test_traps import PLACES, SOFT, built, few, planted, workspace
 
 __all__ = ["built", "workspace"]  # fixtures
@@ -88,7 +89,7 @@ def test_one_that_grows_while_it_is_read_ends_too(tmp_path: Path) -> None:
     path = tmp_path / "grows"
     path.write_bytes(b"x" * 100)
     with path.open("rb") as file, pytest.raises(OSError, match="more than"):
-        regular.whole(file, path, 99)
+        files.whole(file, path, 99)
 
 
 def test_the_library_says_it_as_well(workspace: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.installing import NAME, PACKAGE, extra_command, library_command
+from nanomem_tui.core.errors import NAME, PACKAGE, extra_command, library_command
 from tests.hygiene.repository import ROOT, modules, name
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-COMPOSED = "nanomem_tui/installing.py"
+COMPOSED = "nanomem_tui/core/errors.py"
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
@@ -94,7 +94,7 @@ def test_the_readme_says_that_it_is_installed_from_a_clone() -> None:
 
 
 def test_an_error_of_a_missing_part_ends_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.errors import MissingExtra
+    from nanomem_tui.core.errors import MissingExtra
 
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import Conflict, NothingToDo, Refused
+from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from tests.interop.real_agent import Agent
 
 pytestmark = pytest.mark.interop

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NothingToDo, Refused
+from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 

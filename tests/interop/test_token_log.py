@@ -67,7 +67,7 @@ def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path: Path, zone: No
         theirs = json.loads(agent.stdout.readline())
         assert path.with_name(f"{path.name}-wal").stat().st_size > 0
         before = {file.name: file.read_bytes() for file in path.parent.iterdir() if not file.name.endswith("-shm")}
-        ours = llm_usage.read(path, "llm_usage.sqlite3")
+        ours = llm_usage.read_llm_usage(path, "llm_usage.sqlite3")
         after = {file.name: file.read_bytes() for file in path.parent.iterdir() if not file.name.endswith("-shm")}
         agent.stdin.close()
         assert agent.wait(timeout=60) == 0
@@ -80,7 +80,7 @@ def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path: Path, zone: No
         )
         for day in theirs["days"] for source, counts in day["sources"].items()
     }  # fmt: skip
-    closed = llm_usage.read(path, "llm_usage.sqlite3")  # nothing lies beside it any more
+    closed = llm_usage.read_llm_usage(path, "llm_usage.sqlite3")  # nothing lies beside it any more
     assert closed == ours
     assert sum(one.total_tokens for one in closed.calls if one.model == "model-1") == sum(
         day["total_tokens"] for day in theirs["model_days_30d"] if day["model"] == "model-1"

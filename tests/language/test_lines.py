@@ -34,8 +34,11 @@ def test_a_line_is_read_as_a_person_would(line: str, label: str) -> None:
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("- [durable] **Editor**: Helix", "**Editor**: Helix"), ("3) [2026-03-01 09:00] rain", "rain"),
-        ("- [x] done", "done"), ("  * lives in Rome [permanent]", "lives in Rome"), ("> quoted", "quoted"),
+        ("- [durable] **Editor**: Helix", "**Editor**: Helix"),
+        ("3) [2026-03-01 09:00] rain", "rain"),
+        ("- [x] done", "done"),
+        ("  * lives in Rome [permanent]", "lives in Rome"),
+        ("> quoted", "quoted"),
     ],
 )
 def test_what_stands_before_a_line_is_no_part_of_its_text(line: str, text: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nanomem_tui.settings import Settings
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.workspace import Workspace
 

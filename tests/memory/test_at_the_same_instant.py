@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import scopes
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home
@@ -19,7 +19,7 @@ ROUNDS = 8
 DECIDER = """
 import sys
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 with open_workspace(sys.argv[1]) as ws:
     ws.items.all()
     print("ready", flush=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import NothingToDo
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.language import notes
 from nanomem_tui.memory import backfill, retention
 from nanomem_tui.memory.transfer import markdown
-from nanomem_tui.operations import Operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import files, kill, make_home

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.memory.cap import KIND, Overflow, overflow, problems
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.capture_senders import held
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.memory.capture_senders import held_sender
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.settings import Settings
 from tests.memory.turns import settle, turn
 from tests.store.homes import make_home
 
@@ -16,13 +16,13 @@ CORRECTION = "No, that is wrong, it was Canberra all along and not Sydney"
 
 def test_who_may_teach() -> None:
     settings, named = Settings(), Settings(capture_senders=("ana",))
-    assert held(Audience("telegram", "42", "ben"), settings) == ""
-    assert held(Audience("cli", "direct"), settings) == ""
-    assert "no sender is named" in held(Audience("telegram", "42"), settings)
-    assert "no sender is named" in held(Audience("telegram", "42", ""), settings)
-    assert held(Audience("telegram", "42", "ana"), named) == ""
-    assert "capture_senders" in held(Audience("telegram", "42", "ben"), named)
-    assert "capture_senders" in held(Audience("cli", "direct"), named)
+    assert held_sender(Audience("telegram", "42", "ben"), settings) == ""
+    assert held_sender(Audience("cli", "direct"), settings) == ""
+    assert "no sender is named" in held_sender(Audience("telegram", "42"), settings)
+    assert "no sender is named" in held_sender(Audience("telegram", "42", ""), settings)
+    assert held_sender(Audience("telegram", "42", "ana"), named) == ""
+    assert "capture_senders" in held_sender(Audience("telegram", "42", "ben"), named)
+    assert "capture_senders" in held_sender(Audience("cli", "direct"), named)
 
 
 def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(tmp_path: Path) -> None:

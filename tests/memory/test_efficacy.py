@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory import efficacy, learning
 from nanomem_tui.memory.efficacy import Efficacy, after_answer, after_turn, of, with_record
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

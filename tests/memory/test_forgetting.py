@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience

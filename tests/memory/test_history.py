@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core.errors import NotFound
+from nanomem_tui.core.paths import locate
 from nanomem_tui.memory.history import History
-from nanomem_tui.paths import locate
 
 
 @pytest.fixture

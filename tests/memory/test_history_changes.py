@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NothingToDo, Refused
-from nanomem_tui.operations import new_operation
-from nanomem_tui.store.atomic import quarantined
+from nanomem_tui.core.atomic import quarantined
+from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
 

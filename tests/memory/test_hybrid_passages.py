@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import MissingExtra
+from nanomem_tui.core.errors import MissingExtra
 from nanomem_tui.memory.conversations import Conversations
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.vectors import collection as kept

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NotFound, Refused
+from nanomem_tui.core.errors import NotFound, Refused
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_transfer_crystal import database
 from tests.store.homes import make_home

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.corrections import detect
-from nanomem_tui.settings import Settings
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
 from tests.store.homes import make_home

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
-from nanomem_tui.operations import new_operation
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.workspace import Workspace

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core import files
+from nanomem_tui.core.paths import locate
 from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_history
-from nanomem_tui.memory import long_archive, reading
+from nanomem_tui.memory import long_archive
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.matching import matcher
-from nanomem_tui.paths import locate
 
 SAID = (
     "The ferry leaves at nine", "Tea, no sugar 北京", "The window seat is ＬＥＦＴ",
@@ -38,7 +39,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a few lines, two of which are held."""
     monkeypatch.setattr(long_archive, "WHOLE", 1_000)
     monkeypatch.setattr(long_archive, "NEWEST", 2)
-    monkeypatch.setattr(reading, "CHUNK", 700)
+    monkeypatch.setattr(files, "CHUNK", 700)
 
 
 @pytest.fixture

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NothingToDo
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.atomic import quarantined
+from nanomem_tui.core.errors import Conflict, NothingToDo
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.memory import long_archive, reading
-from nanomem_tui.operations import new_operation
+from nanomem_tui.memory import long_archive
 from nanomem_tui.store import history_file
-from nanomem_tui.store.atomic import quarantined
 from nanomem_tui.store.history_file import appended, look_through
 from nanomem_tui.workspace import Workspace
 
@@ -35,7 +36,7 @@ def in_pieces() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_archive, "WHOLE", 1)
         patch.setattr(long_archive, "NEWEST", 2)
-        patch.setattr(reading, "CHUNK", 300)
+        patch.setattr(core_files, "CHUNK", 300)
         patch.setattr(history_file, "PIECE", 250)
         patch.setattr(history_file, "READ_OUT", 1)
         yield

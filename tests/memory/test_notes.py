@@ -2,9 +2,9 @@
 
 import pytest
 
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core.errors import NotFound
+from nanomem_tui.core.paths import locate
 from nanomem_tui.memory.notes import Notes
-from nanomem_tui.paths import locate
 
 
 @pytest.fixture

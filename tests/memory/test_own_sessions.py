@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.core.errors import BadInput, NanomemError
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.turn_values import turn_end
-from nanomem_tui.settings import Settings
 
 SMALL = Settings(session_compact_threshold_messages=40, session_keep_messages=30)
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.fields import ITEM_FIELDS, chosen
 from nanomem_tui.memory.filters import parse, search
 

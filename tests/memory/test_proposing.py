@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, Refused
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.memory.proposing import MAX_TEXT, MAX_WHY, MOST_AN_HOUR, MOST_WAITING, Proposals
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.safety import LABEL

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, os, sys
 from nanomem_tui import open_workspace
-from nanomem_tui.settings import Settings
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.memory.scopes import Audience
 from tests.memory import only_computing

@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import new_operation
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.memory import times
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.recall import Recall, Recalled
 from nanomem_tui.memory.scopes import Audience, chat_key
-from nanomem_tui.operations import new_operation
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core.operations import new_operation
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.memory.recall import Question, Recall
-from nanomem_tui.operations import new_operation
-from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.language import dates
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.server.tools import Tools

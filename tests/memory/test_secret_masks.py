@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language.secrets import find, is_masked, kinds, mask
 from nanomem_tui.purge.wanted_words import Secrets
-from nanomem_tui.text import FORGOTTEN
 from tests.memory.test_secrets import BESIDE, VALUES
 
 PASSWORD = "Xy7fQ2mLk90pqrs"

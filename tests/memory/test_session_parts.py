@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core import atomic, files
+from nanomem_tui.core.errors import Conflict
 from nanomem_tui.formats import session_long
 from nanomem_tui.formats.session_names import key_to_name
-from nanomem_tui.memory import reading, session_files, session_parts
-from nanomem_tui.store import atomic
+from nanomem_tui.memory import session_files, session_parts
 
 KEY = "cli:long"
 
@@ -43,7 +43,7 @@ def workspace(sample_copy) -> Path:
 def test_a_part_is_that_of_the_whole(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, piece: int, start: int | None, many: int | None
 ) -> None:
-    monkeypatch.setattr(reading, "CHUNK", piece)
+    monkeypatch.setattr(files, "CHUNK", piece)
     with open_workspace(workspace) as ws:
         expected, total = ws.sessions.part(KEY, start=start, many=many)
         monkeypatch.setattr(session_files, "WHOLE", 100)

@@ -9,14 +9,14 @@ import time
 
 import pytest
 
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import new_operation
+from nanomem_tui.core.paths import locate
 from nanomem_tui.formats.agent_home import detect, named_folders
 from nanomem_tui.formats.sessions import key_to_name, parse_session
-from nanomem_tui.memory import reading
 from nanomem_tui.memory.session_layer import SessionLayer
 from nanomem_tui.memory.sessions import Sessions
-from nanomem_tui.operations import new_operation
-from nanomem_tui.paths import locate
 from nanomem_tui.store.presence import Presence
 
 NB035 = "b320cfc38283ad9d0550a89f257ad3d8"
@@ -127,7 +127,7 @@ def test_listing_changes_nothing_and_the_second_time_reads_nothing(sample, monke
     desk = sample("nb035")
     before = {path: path.stat().st_mtime_ns for path in desk.paths.home.rglob("*")}
     first = desk.sessions.list()
-    monkeypatch.setattr(reading, "opened", None)
+    monkeypatch.setattr(core_files, "open_plainly", None)
     assert desk.sessions.list() == first
     assert {path: path.stat().st_mtime_ns for path in desk.paths.home.rglob("*")} == before
 
@@ -257,7 +257,7 @@ def test_a_file_that_may_not_be_read_is_still_listed(desk, monkeypatch):
     def denied(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(reading, "opened", denied)
+    monkeypatch.setattr(core_files, "open_plainly", denied)
     (info,) = desk.sessions.list()
     assert info.problems == 1
     assert "no permission" in info.hidden_reason

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.formats import foreign_tables
 from nanomem_tui.memory import foreign, scopes
 from nanomem_tui.memory.transfer import rows

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import backfill
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.transfer.service import FORMATS
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

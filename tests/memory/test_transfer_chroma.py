@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.workspace import Workspace
 from tests.formats import chroma_homes
 from tests.formats.chroma_homes import fact, named

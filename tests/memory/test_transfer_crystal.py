@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NothingToDo
+from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.transfer import facts
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.workspace import Workspace

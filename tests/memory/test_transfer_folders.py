@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.transfer.values import ImportPlan
 from tests.store.homes import make_home

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.memory import retention
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_transfer_crystal import CRYSTAL, NOW, change, database, imported

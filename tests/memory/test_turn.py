@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import NanomemError, NotFound, NothingToDo
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from tests.memory.turns import begin, end, said, state_file, turn
 from tests.store.homes import files, kill, make_home

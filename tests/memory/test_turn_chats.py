@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.scopes import state_key
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.workspace import open_workspace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from tests.memory.turns import begin, end, said, state_file
 from tests.store.homes import files, make_home

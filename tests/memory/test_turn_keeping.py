@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import DiskFull, Unsaved
+from nanomem_tui.core.errors import DiskFull, Unsaved
 from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.store.engine import SqliteDatabase

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core.errors import Conflict
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.conftest import LONG

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core.errors import NotFound
+from nanomem_tui.core.paths import locate
 from nanomem_tui.formats.wal_state import dump_header, dump_post, dump_pre
 from nanomem_tui.memory.wal import WalStates
-from nanomem_tui.paths import locate
 
 
 @pytest.fixture

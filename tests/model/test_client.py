@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import (
+from nanomem_tui.core.errors import (
     BadAnswer,
     InvalidConfig,
     MissingExtra,

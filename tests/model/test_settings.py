@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import InvalidConfig
+from nanomem_tui.core.errors import InvalidConfig
+from nanomem_tui.core.paths import locate
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.settings import model_config
-from nanomem_tui.paths import locate
-from nanomem_tui.settings import Settings
 
 OPENROUTER = {"openrouter": {"apiKey": "sk-or-0123456789"}}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace, paths
+from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
-from nanomem_tui.errors import Moved
+from nanomem_tui.core import clock, paths
+from nanomem_tui.core.errors import Moved
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.tiers.trail import Stored

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import Refused
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Refused
 from nanomem_tui.store import backup, leases, migrations, work, work_models
 from nanomem_tui.store.reading import OlderSchema
 from nanomem_tui.store.work_kinds import KINDS

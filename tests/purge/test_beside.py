@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NotFound, Refused
-from nanomem_tui.operations import Change, new_operation
-from nanomem_tui.paths import locate
+from nanomem_tui.core.errors import Conflict, NotFound, Refused
+from nanomem_tui.core.operations import Change, new_operation
+from nanomem_tui.core.paths import locate
 from nanomem_tui.store import processes
 from tests.cli.conftest import Result
 from tests.purge import planted

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.workspace import Workspace

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.paths import locate
+from nanomem_tui.core.paths import locate
 from nanomem_tui.purge import stored_files
 from nanomem_tui.store import forgotten, purge_marker
 from tests.cli.conftest import Result

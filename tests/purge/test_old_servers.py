@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from nanomem_tui import paths
+from nanomem_tui.core import paths
 from nanomem_tui.store import old_stores
 from tests.cli.conftest import Result
 

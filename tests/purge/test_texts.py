@@ -13,11 +13,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nanomem_tui.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge.texts import in_bytes, in_value
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
 from nanomem_tui.store import forgotten, word_runs
-from nanomem_tui.text import FORGOTTEN
 
 NEEDLE = "Quxwhalery painting"
 WORDS = Words([NEEDLE])

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.core import files
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
-from nanomem_tui.memory import long_archive, reading
+from nanomem_tui.memory import long_archive
 from nanomem_tui.store import presence
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -169,7 +170,7 @@ async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_
 ) -> None:
     monkeypatch.setattr(long_archive, "WHOLE", 1_000)
     monkeypatch.setattr(long_archive, "NEWEST", 1)
-    monkeypatch.setattr(reading, "CHUNK", 700)
+    monkeypatch.setattr(files, "CHUNK", 700)
     said = [HistoryEntry(n, "2026-05-01 10:00", f"We talked about the weather, {n}.") for n in range(1, 101)]
     (agent.workspace / "memory" / "history.jsonl").write_bytes(b"".join(map(dump_entry, said)))
     async with console(agent.workspace, "archive") as on:

@@ -13,7 +13,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from nanomem_tui.conditions import Context
-from nanomem_tui.errors import CorruptDatabase
+from nanomem_tui.core.errors import CorruptDatabase
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.widgets.bars import ActionFooter, TitleBar
 from nanomem_tui.widgets.columns import Column

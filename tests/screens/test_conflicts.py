@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.memory.superseded import mark_of
 from tests.curation.lookers import look_for_junk
 from tests.screens.console import Console, console

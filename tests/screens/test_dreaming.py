@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.dream.service import Dreams

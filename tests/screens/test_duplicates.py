@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from tests.curation.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home

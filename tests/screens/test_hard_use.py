@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from nanomem_tui import config, paths
+from nanomem_tui.core import config, paths
 from nanomem_tui.widgets.filter_bar import LONGEST, LineInput
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.text import editable, typed_over
+from nanomem_tui.core.text import editable, typed_over
 from tests.screens.console import console
 
 HIDDEN = (

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
 from nanomem_tui.app import NanomemApp
-from nanomem_tui.errors import AccessDenied
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import AccessDenied
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.facts.facts import Facts, FactValue
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
-from nanomem_tui.text import cell_width
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.form import FormScreen

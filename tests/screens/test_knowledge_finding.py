@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import MissingExtra
-from nanomem_tui.installing import extra_command
+from nanomem_tui.core.errors import MissingExtra, extra_command
 from nanomem_tui.vectors.meaning import Meaning
 from tests.screens.console import console
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, StoreError
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, StoreError
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.lessons import Lessons
-from nanomem_tui.operations import new_operation
 from nanomem_tui.screens.lessons import FORM
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.errors import NothingToDo
+from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.conftest import LONG
 from tests.screens.console import PATIENCE, Console, console

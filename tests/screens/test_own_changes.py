@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.dreaming import dream_if_due
 from tests.screens.console import Console, console
 
@@ -208,7 +209,7 @@ async def test_a_filter_that_hides_what_came_back_is_cleared(demo: Path) -> None
 
 
 def test_a_program_can_undo_only_what_it_changed_itself(demo: Path) -> None:
-    from nanomem_tui.errors import NothingToDo
+    from nanomem_tui.core.errors import NothingToDo
 
     with open_workspace(demo) as mine, open_workspace(demo) as other:
         mine.items.add("Rows on Sundays")

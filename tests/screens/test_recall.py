@@ -12,7 +12,8 @@ from typing import cast
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import DiskFull
+from nanomem_tui.core.errors import DiskFull
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory import regressions
 from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.questions import Question
@@ -23,7 +24,6 @@ from nanomem_tui.screens.recall_detail import marked
 from nanomem_tui.screens.recall_rows import Answer, Asked, RecallRow, audience_named, audience_words
 from nanomem_tui.screens.status_turns import GROUPS
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import cell_width
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.line_table import LineTable

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.screens.tiers_detail import Linked
 from nanomem_tui.screens.tiers_kinds import TITLES
 from nanomem_tui.screens.tiers_trail import TrailScreen

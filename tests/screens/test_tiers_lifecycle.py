@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.workspace import Workspace
 from tests.screens.console import console
 from tests.tiers.happened import small_home

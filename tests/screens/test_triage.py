@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.operations import new_key, new_operation
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_key, new_operation
 from nanomem_tui.store import oplog
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from textual.screen import ModalScreen
 
-from nanomem_tui import known, paths, switching
+from nanomem_tui import known, switching
 from nanomem_tui.actions import SCREENS
-from nanomem_tui.errors import DiskFull
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import DiskFull
 from nanomem_tui.memory.turn_values import TurnInput
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.memory_store import MemoryStore

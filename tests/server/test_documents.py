@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NotFound, Refused
+from nanomem_tui.core.errors import NotFound, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server.documents import MOST, Documents

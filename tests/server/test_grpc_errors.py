@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from nanomem_tui import errors
+from nanomem_tui.core import errors
 from nanomem_tui.server import grpc_place, memory_pb2_grpc
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_client import MemoryClient

@@ -10,7 +10,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from nanomem_tui import errors, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import errors
 from nanomem_tui.server import grpc_place, memory_pb2_grpc
 from nanomem_tui.server.grpc_client import MemoryClient
 from tests.server.grpc_serving import Process, in_thread

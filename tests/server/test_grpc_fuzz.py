@@ -11,7 +11,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui import errors, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import errors
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_errors import status_of
 from nanomem_tui.server.grpc_service import MemoryService

@@ -18,7 +18,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from nanomem_tui import errors, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import errors
 from nanomem_tui.server import grpc_place
 from nanomem_tui.server.grpc_client import MemoryClient
 from tests.cli.conftest import Run

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import grpc
 import pytest
 
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server import memory_pb2_grpc
 from nanomem_tui.server.grpc_client import MemoryClient

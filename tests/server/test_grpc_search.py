@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server import memory_pb2_grpc
 from nanomem_tui.server.grpc_client import MemoryClient

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import BadInput, Refused
-from nanomem_tui.paths import locate
+from nanomem_tui.core.errors import BadInput, Refused
+from nanomem_tui.core.paths import locate
 from nanomem_tui.server import http, port, token
 from tests.cli.conftest import Run
 from tests.conftest import need

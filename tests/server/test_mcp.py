@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import MissingExtra
+from nanomem_tui.core.errors import MissingExtra
 from nanomem_tui.memory.safety import FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server.mcp import Served, served

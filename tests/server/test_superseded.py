@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NothingToDo
+from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.declared import TOOLS

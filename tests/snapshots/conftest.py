@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import pytest_textual_snapshot
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.demo import build
 from nanomem_tui.facts import journal, reflections
 from nanomem_tui.memory import turn

@@ -6,10 +6,10 @@ import contextlib
 import json
 from pathlib import Path
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.formats import lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.session_names import key_to_name
-from nanomem_tui.operations import Change, new_operation
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Record, text_of

@@ -17,9 +17,10 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.strip import Strip
 
-from nanomem_tui import config, open_workspace, paths
+from nanomem_tui import open_workspace
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp
+from nanomem_tui.core import config, paths
 from nanomem_tui.curation.rules import Rule, like
 from nanomem_tui.memory.checkpoint_log import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.store import swap
+from nanomem_tui.core import atomic
 
 
 def can_exchange(folder: Path) -> bool:
@@ -16,7 +16,7 @@ def can_exchange(folder: Path) -> bool:
     one, other = place / "one", place / "other"
     one.touch()
     other.touch()
-    can = swap.exchange(one, other)
+    can = atomic.exchange(one, other)
     one.unlink()
     other.unlink()
     place.rmdir()

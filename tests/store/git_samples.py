@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, locate
 from tests.conftest import SAMPLES
 
 _ENVIRONMENT = {

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nanomem_tui.errors import Conflict, NotFound, NothingToDo
-from nanomem_tui.operations import Actor, Change, Operation, new_operation
-from nanomem_tui.store import atomic, oplog
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo
+from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.store import oplog
 from nanomem_tui.store import store as product
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.oplog import Journal, LogEntry

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import AccessDenied, NanomemError
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import AccessDenied, NanomemError
 from tests.store.homes import Agent, kill, make_home
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import AccessDenied, Conflict, DiskFull, Refused
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import AccessDenied, Conflict, DiskFull, Refused
 
 
 def mode(path: Path) -> int:

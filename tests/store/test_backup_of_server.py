@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
+from nanomem_tui import open_workspace
+from nanomem_tui.core import paths
 from nanomem_tui.store import rows
 from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home

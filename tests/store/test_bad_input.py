@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, regular
-from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError
+from nanomem_tui import open_workspace
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import AccessDenied, DiskFull, NanomemError
 from nanomem_tui.store import engine
 from tests.store.homes import Agent, files, item, kill, make_home, state
 
@@ -107,7 +108,7 @@ def test_without_permission_to_write_reading_goes_on(
 def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_home(tmp_path)
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
-    real = regular.read
+    real = core_files.read
 
     def denied(path: Path, *most: int) -> bytes:
         if path.name == "LTM_SNAPSHOT.json":
@@ -115,7 +116,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monk
         return real(path, *most)
 
     with monkeypatch.context() as patch:
-        patch.setattr(regular, "read", denied)
+        patch.setattr(core_files, "read", denied)
         with open_workspace(workspace) as ws:
             with pytest.raises(AccessDenied, match="no permission while reading"):
                 ws.items.all()

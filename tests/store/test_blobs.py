@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from nanomem_tui.errors import BadInput, NanomemError, NotFound
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound
 
 
 def test_what_was_put_comes_back(tmp_path):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import Conflict, NotFound
-from nanomem_tui.operations import Change, new_operation
+from nanomem_tui.core.errors import Conflict, NotFound
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Record
 from tests.store.stores import AT, Store, add, delete, edit, texts

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import DiskFull
+from nanomem_tui.core.errors import DiskFull
 from nanomem_tui.store import memory_store
 from nanomem_tui.store.values import Item
 from tests.store.homes import Agent, files, item, kill, make_home, state
@@ -116,7 +116,6 @@ def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.store import memory_store
 
     monkeypatch.setattr(memory_store, "LOOK", 0.01)
     monkeypatch.setattr(memory_store, "PAUSE", 0.01)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import ServerAway
+from nanomem_tui.core.errors import ServerAway
 from nanomem_tui.store import memory_store
 from tests.store.homes import make_home
 

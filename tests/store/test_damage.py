@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import CorruptDatabase
+from nanomem_tui.core.errors import CorruptDatabase
 from nanomem_tui.store.recovery import is_whole
 from tests.cli.conftest import Run
 from tests.store.homes import Agent, files, make_home, state

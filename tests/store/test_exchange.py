@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NotFound
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NotFound
 from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES
-from nanomem_tui.store import atomic, swap
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 from tests.store.homes import Agent, item, make_home
@@ -231,12 +231,12 @@ def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(
         assert ws.items.get("ltm_4").hits == 9
 
 
-@pytest.mark.parametrize(("module", "step"), [(atomic, "check_unchanged"), (swap, "exchange")])
+@pytest.mark.parametrize(("module", "step"), [(atomic, "check_unchanged"), (atomic, "exchange")])
 def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
 ) -> None:
     workspace = make_home(tmp_path)
-    if module is swap:
+    if module is atomic:
         needs_exchange(tmp_path)
     agent = Agent(workspace)
     real, hasty = getattr(module, step), [True]
@@ -263,7 +263,7 @@ def test_what_an_agent_writes_in_the_moment_of_an_export_that_is_killed_is_merge
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     agent.items["ltm_8"] = item(8, "in the last moment")
-    real = swap.exchange
+    real = atomic.exchange
 
     def exchange(one: Path, other: Path) -> bool:
         agent.flush()
@@ -272,7 +272,7 @@ def test_what_an_agent_writes_in_the_moment_of_an_export_that_is_killed_is_merge
 
     child = fork()
     if child == 0:
-        monkeypatch.setattr(swap, "exchange", exchange)
+        monkeypatch.setattr(atomic, "exchange", exchange)
         try:
             with open_workspace(workspace) as ws:
                 ws.items.edit("ltm_1", text="ours")

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.errors import BadInput, Conflict, DiskFull, NothingToDo, Refused
-from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from tests.store.git_samples import git, needs_git, sample, small, write
@@ -344,10 +344,10 @@ def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp
     paths = small(tmp_path)
     code = f"""
 import os, signal
-from nanomem_tui.paths import locate
+from nanomem_tui.core.paths import locate
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.operations import new_operation
 paths = locate({str(paths.workspace)!r})
 layer = FileLayer(paths, lambda: GitHistory.open(paths))
 changes = [layer.change("USER.md", "# User\\n- new\\n"), layer.change("memory/.dream_cursor", "40")]

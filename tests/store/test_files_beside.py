@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import Conflict, DiskFull
-from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, files, swap
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import Conflict, DiskFull
+from nanomem_tui.core.operations import Operation, new_operation
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.store import files
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from tests.crash.harness import fork
@@ -50,14 +51,14 @@ WRITERS = pytest.mark.parametrize("write", [by_truncation, renamed])
 
 def before_exchanges(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], object]]) -> None:
     """Do something right before the n-th exchange, counted from 0."""
-    real, count = swap.exchange, [0]
+    real, count = atomic.exchange, [0]
 
     def exchange(one: Path, other: Path) -> bool:
         count[0] += 1
         acts.get(count[0] - 1, lambda: None)()
         return real(one, other)
 
-    monkeypatch.setattr(swap, "exchange", exchange)
+    monkeypatch.setattr(atomic, "exchange", exchange)
 
 
 def edit(paths: Paths, text: str = OURS) -> tuple[FileLayer, Operation]:
@@ -191,7 +192,7 @@ def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_fi
     changes = [layer.change(KEY, OURS)]
     child = fork()
     if child == 0:
-        real = swap.exchange
+        real = atomic.exchange
 
         def exchange(one: Path, other: Path) -> bool:
             write(paths.user, THEIRS)
@@ -199,7 +200,7 @@ def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_fi
             os._exit(0)
 
         with monkeypatch.context() as patch:
-            patch.setattr(swap, "exchange", exchange)
+            patch.setattr(atomic, "exchange", exchange)
             try:
                 layer.apply(new_operation("file.edit", "ours", changes), changes)
             finally:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import Conflict, Refused
-from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.core.errors import Conflict, Refused
+from nanomem_tui.core.operations import Change, Operation, new_operation
 from tests.store.stores import PROCESS, Store, TextFiles, add, edit, texts
 
 Again = Callable[[], Store]

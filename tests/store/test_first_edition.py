@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nanomem_tui import paths
-from nanomem_tui.errors import CorruptDatabase, DiskFull, Moved, NothingToDo, Refused, StoreError
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import CorruptDatabase, DiskFull, Moved, NothingToDo, Refused, StoreError
 from nanomem_tui.language import tokens
 from nanomem_tui.store import first_edition, takeover
 from nanomem_tui.store.engine import SqliteDatabase

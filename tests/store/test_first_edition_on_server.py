@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
+from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
-from nanomem_tui.errors import Refused, StoreError
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import Refused, StoreError
 from nanomem_tui.store import takeover
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import index_tokens, tokens
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store import models, reading, search
 from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
 from nanomem_tui.store.search import FullText

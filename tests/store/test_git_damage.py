@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.paths import Paths
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import git_history, git_repository
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.git_repository import Head

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import Conflict, NotFound, Refused
-from nanomem_tui.paths import Paths, locate
+from nanomem_tui.core.errors import Conflict, NotFound, Refused
+from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.store import git_history, git_repository
 from nanomem_tui.store.git_history import GitHistory
 from tests.store.git_samples import git, needs_git, sample, small, write

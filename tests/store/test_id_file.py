@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import StoreError
+from nanomem_tui.core.errors import StoreError
 from tests.store.homes import make_home
 
 DAMAGE = [b"", b"\0" * 16, b"\xff\xfe", b"0123456789abcdef", b"../../etc"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
+from nanomem_tui.core.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
 from nanomem_tui.store import driver_errors
 from tests.store.homes import files, kill, make_home, state
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import AccessDenied, NotFound, Refused
+from nanomem_tui.core.errors import AccessDenied, NotFound, Refused
 from nanomem_tui.store import leases
 from nanomem_tui.store import store as stores
 from nanomem_tui.store.postgres import PostgresDatabase

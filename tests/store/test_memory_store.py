@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput, NothingToDo
+from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, make_home
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
+from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
-from nanomem_tui.errors import Moved
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import Moved
 from nanomem_tui.store import moving, old_stores
 from tests.conftest import let_go
 from tests.postgres_server import PostgresServer

@@ -18,8 +18,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from nanomem_tui.errors import NewerDatabase, Refused, StoreError
-from nanomem_tui.paths import Paths
+from nanomem_tui.core.errors import NewerDatabase, Refused, StoreError
+from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import happening, migrations, models, work, work_models
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.postgres import PostgresDatabase

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from nanomem_tui.errors import Moved, Refused, StoreError
+from nanomem_tui.core.errors import Moved, Refused, StoreError
 from nanomem_tui.store import moving
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.postgres import PostgresDatabase

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import (
+from nanomem_tui.core.errors import (
     AccessDenied,
     Conflict,
     InvalidConfig,
@@ -23,7 +23,7 @@ from nanomem_tui.errors import (
     ServerAway,
     StoreError,
 )
-from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.store import leases
 from nanomem_tui.workspace import Workspace
 from tests import postgres_pooler

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import AccessDenied, Refused
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import AccessDenied, Refused
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small
 

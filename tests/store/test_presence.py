@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.store import presence
 from nanomem_tui.store.presence import look, role_of
 

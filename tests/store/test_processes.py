@@ -17,7 +17,7 @@ import pytest
 from tests.store.stores import PROCESS, Store, add, open_store, other_process, texts
 
 COUNT_UP = """
-from nanomem_tui.errors import Conflict
+from nanomem_tui.core.errors import Conflict
 done = 0
 while done < int(sys.argv[2]):
     store.refresh()

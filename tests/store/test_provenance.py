@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Refused
+from nanomem_tui.core.errors import Refused
+from nanomem_tui.core.operations import Actor, new_operation
 from nanomem_tui.memory import scopes
-from nanomem_tui.operations import Actor, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.workspace import Workspace

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import NanomemError
-from nanomem_tui.operations import LaterChanges, Operation, new_operation
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.operations import LaterChanges, Operation, new_operation
 from nanomem_tui.store import reading
 from nanomem_tui.store.oplog import Journal
 from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading

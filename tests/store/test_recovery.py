@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from nanomem_tui.errors import NanomemError, StoreError
-from nanomem_tui.operations import Change, new_operation
+from nanomem_tui.core.errors import NanomemError, StoreError
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.recovery import Recovery, is_whole
 from tests.store.stores import Store, add, delete, edit, other_process, recovery, texts
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
@@ -109,7 +109,7 @@ def test_no_argument_widens_a_scope(workspace: Path) -> None:
 
 
 def test_a_rare_scope_is_found_among_many_better_matches(tmp_path: Path) -> None:
-    from nanomem_tui.operations import new_operation
+    from nanomem_tui.core.operations import new_operation
     from nanomem_tui.store.snapshot import change_of
 
     workspace = make_home(tmp_path, items=0)

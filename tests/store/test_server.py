@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
+from nanomem_tui.core.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
 from nanomem_tui.store import store as stores
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.postgres_problems import problems
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.vectors
 OPPOSITE = """
 order = ["a", "b", "c", "d"] if int(sys.argv[2]) % 2 else ["d", "c", "b", "a"]
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.errors import Conflict
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.errors import Conflict
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 done = 0
 while done < 15:
@@ -44,7 +44,7 @@ print(done)
 """
 SAY_WHAT_HAPPENED = """
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 for number in range(1_000_000):
     try:
         add(store, f"k{number}", f"text {number}")

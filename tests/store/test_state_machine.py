@@ -17,9 +17,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Conflict, NanomemError, NotFound
-from nanomem_tui.operations import Change, new_operation
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.store.stores import Store, open_store

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import Conflict, DiskFull, NanomemError
-from nanomem_tui.store import atomic, swap
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import Conflict, DiskFull, NanomemError
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 
@@ -50,14 +50,14 @@ WRITERS = pytest.mark.parametrize("write", [by_rename, by_truncation, by_appendi
 
 def around(monkeypatch: pytest.MonkeyPatch, *, before: dict[int, Act] | None = None) -> list[bool]:
     """Do something right before the n-th exchange (from 0); returns what the exchanges returned so far."""
-    real, done = swap.exchange, list[bool]()
+    real, done = atomic.exchange, list[bool]()
 
     def exchange(one: Path, other: Path) -> bool:
         (before or {}).get(len(done), lambda: None)()
         done.append(real(one, other))
         return done[-1]
 
-    monkeypatch.setattr(swap, "exchange", exchange)
+    monkeypatch.setattr(atomic, "exchange", exchange)
     return done
 
 
@@ -70,7 +70,7 @@ def names(path: Path) -> list[str]:
 
 
 def kept(path: Path) -> list[bytes]:
-    return [found.read_bytes() for found in path.parent.glob(f"*{swap.KEPT}")]
+    return [found.read_bytes() for found in path.parent.glob(f"*{atomic.KEPT}")]
 
 
 def test_the_file_is_exchanged_once_and_nothing_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def displaced(monkeypatch: pytest.MonkeyPatch, path: Path, act: Callable[[Path],
 
     def fsync(handle: int) -> None:
         real(handle)
-        for aside in path.parent.glob(f".*{swap.SWAPPED}"):
+        for aside in path.parent.glob(f".*{atomic.SWAPPED}"):
             act(aside)
 
     monkeypatch.setattr(os, "fsync", fsync)
@@ -183,7 +183,7 @@ def test_a_file_that_somebody_else_takes_away_first_is_a_conflict(path: Path, mo
 
     monkeypatch.setattr(atomic, "check_unchanged", and_then)
     with pytest.raises(Conflict):
-        swap.remove_expected(path, atomic.sha256(OLD))
+        atomic.remove_expected(path, atomic.sha256(OLD))
     assert names(path) == []
 
 
@@ -200,14 +200,14 @@ def test_a_file_that_is_written_is_not_taken_away(
     with monkeypatch.context() as patch:
         patch.setattr(atomic, "check_unchanged", and_then)
         with pytest.raises(Conflict):
-            swap.remove_expected(path, atomic.sha256(OLD))
+            atomic.remove_expected(path, atomic.sha256(OLD))
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
-    swap.remove_expected(path, atomic.sha256(THEIRS))
+    atomic.remove_expected(path, atomic.sha256(THEIRS))
     assert names(path) == []
-    swap.remove_expected(path, "")
+    atomic.remove_expected(path, "")
     path.write_bytes(OLD)
     with pytest.raises(Conflict):
-        swap.remove_expected(path, "")
+        atomic.remove_expected(path, "")
 
 
 def test_a_full_disk_after_the_exchange_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,9 +230,9 @@ def test_where_files_cannot_change_places_they_are_renamed(
 ) -> None:
     path = tmp_path / "MEMORY.md"
     if missing == "the exchange":
-        monkeypatch.setattr(swap, "exchange", lambda *_: False)
+        monkeypatch.setattr(atomic, "exchange", lambda *_: False)
     else:
-        monkeypatch.setattr(swap, "_renameat2", lambda: None)
+        monkeypatch.setattr(atomic, "_renameat2", lambda: None)
     if missing == "links too":
         monkeypatch.setattr(os, "link", _unsupported)
     atomic.write_atomic(path, OLD, expected="")
@@ -242,14 +242,14 @@ def test_where_files_cannot_change_places_they_are_renamed(
     with pytest.raises(Conflict):
         write_ours(path)
     assert (path.read_bytes(), names(path)) == (OURS, ["MEMORY.md"])
-    swap.remove_expected(path, atomic.sha256(OURS))
+    atomic.remove_expected(path, atomic.sha256(OURS))
     assert names(path) == []
 
 
 def test_a_rename_that_fails_leaves_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "MEMORY.md"
     path.write_bytes(OLD)
-    monkeypatch.setattr(swap, "exchange", lambda *_: False)
+    monkeypatch.setattr(atomic, "exchange", lambda *_: False)
     monkeypatch.setattr(os, "replace", _unsupported)
     with pytest.raises(NanomemError):
         write_ours(path)
@@ -271,14 +271,14 @@ def killed(path: Path) -> Iterator[Callable[[Act], None]]:
         child = fork()
         if child == 0:
             with pytest.MonkeyPatch.context() as patch:
-                real = swap.exchange
+                real = atomic.exchange
 
                 def exchange(one: Path, other: Path) -> bool:
                     before()
                     real(one, other)
                     os._exit(0)
 
-                patch.setattr(swap, "exchange", exchange)
+                patch.setattr(atomic, "exchange", exchange)
                 try:
                     write_ours(path)
                 finally:
@@ -288,13 +288,13 @@ def killed(path: Path) -> Iterator[Callable[[Act], None]]:
         assert len(names(path)) == 2
 
     yield run
-    swap.settle(path)
-    assert not list(path.parent.glob(f".*{swap.SWAPPED}"))
+    atomic.settle(path)
+    assert not list(path.parent.glob(f".*{atomic.SWAPPED}"))
 
 
 def test_after_a_kill_what_was_expected_goes(path: Path, killed: Callable[[Act], None]) -> None:
     killed(lambda: None)
-    swap.settle(path)
+    atomic.settle(path)
     assert (path.read_bytes(), names(path)) == (OURS, ["MEMORY.md"])
 
 
@@ -311,7 +311,7 @@ def test_after_a_kill_what_somebody_wrote_gets_its_name_back(
 def test_after_a_kill_both_are_kept_where_the_file_was_written_anew(path: Path, killed: Callable[[Act], None]) -> None:
     killed(lambda: by_rename(path))
     path.write_bytes(b"anew\n")
-    swap.settle(path)
+    atomic.settle(path)
     assert (path.read_bytes(), kept(path)) == (b"anew\n", [THEIRS])
 
 
@@ -320,7 +320,7 @@ def test_after_a_kill_what_somebody_wrote_takes_the_name_of_a_file_that_is_gone(
 ) -> None:
     killed(lambda: by_rename(path))
     path.unlink()
-    swap.settle(path)
+    atomic.settle(path)
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
 
 
@@ -329,8 +329,8 @@ def test_a_file_of_a_like_name_and_a_very_long_one_are_told_apart(path: Path, tm
     atomic.write_atomic(long, OLD, expected="")
     atomic.write_atomic(long, OURS, expected=atomic.sha256(OLD))
     assert long.read_bytes() == OURS
-    other = tmp_path / f".{path.name}.other.0-0.abc{swap.SWAPPED}"
+    other = tmp_path / f".{path.name}.other.0-0.abc{atomic.SWAPPED}"
     other.write_bytes(b"of another file")
-    swap.settle(path)
+    atomic.settle(path)
     assert path.read_bytes() == OLD
     assert b"of another file" in [found.read_bytes() for found in tmp_path.iterdir()]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
 from nanomem_tui.store import models, reading, rows, taking_out

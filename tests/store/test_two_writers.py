@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NotFound
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.errors import Conflict, NotFound
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.exchange import merge_row
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -233,7 +233,7 @@ def test_a_data_folder_removed_beneath_a_running_process_is_made_again(tmp_path:
 WRITER = """
 import sys
 from nanomem_tui import open_workspace
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 ws = open_workspace(sys.argv[1])
 for number in range(int(sys.argv[3])):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nanomem_tui.errors import Conflict, NothingToDo
+from nanomem_tui.core.errors import Conflict, NothingToDo
 from tests.store.stores import Store, add, delete, edit, texts
 
 Again = Callable[[], Store]

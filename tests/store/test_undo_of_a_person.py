@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import NotFound, NothingToDo
-from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NotFound, NothingToDo
+from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
@@ -213,7 +214,7 @@ def test_only_what_a_person_started_is_undone_without_an_id(tmp_path: Path) -> N
 
 
 def test_names_of_operations_are_unique_after_a_fork(tmp_path: Path) -> None:
-    from nanomem_tui.operations import new_key
+    from nanomem_tui.core.operations import new_key
 
     read, write = os.pipe()
     child = fork()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import paths
-from nanomem_tui.errors import BadInput, NanomemError, NotFound
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound
 from nanomem_tui.store import user_files
 from nanomem_tui.store.user_files import Bookmark, Habits, Macro, NamedFilter, Step
 from nanomem_tui.workspace import open_workspace

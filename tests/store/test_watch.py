@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from nanomem_tui.paths import locate
-from nanomem_tui.store.atomic import write_atomic
+from nanomem_tui.core.atomic import write_atomic
+from nanomem_tui.core.paths import locate
 from nanomem_tui.store.presence import LAYERS, Watch
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import Conflict
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict
 from nanomem_tui.workspace import Workspace
 
 pytestmark = pytest.mark.sqlite

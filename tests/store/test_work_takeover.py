@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace, paths
-from nanomem_tui.errors import CorruptDatabase, Refused
+from nanomem_tui import open_workspace
+from nanomem_tui.core import paths
+from nanomem_tui.core.errors import CorruptDatabase, Refused
 from nanomem_tui.workspace import Workspace
 
 pytestmark = pytest.mark.sqlite

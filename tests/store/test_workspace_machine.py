@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NothingToDo
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store import values
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import StoreError
+from nanomem_tui.core.errors import StoreError
 from nanomem_tui.tiers.operational import Operational
 from nanomem_tui.workspace import Workspace
 

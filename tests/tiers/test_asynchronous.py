@@ -9,7 +9,7 @@ import pytest
 
 import nanomem_tui
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.core.errors import BadInput
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import MissingExtra, StoreError
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import MissingExtra, StoreError
 from nanomem_tui.tiers import collector
 from nanomem_tui.tiers.collector import Collector, Machine
 from nanomem_tui.workspace import Workspace

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadAnswer, BadInput
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadAnswer, BadInput
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.text import whole
+from nanomem_tui.core.text import whole
 from nanomem_tui.tiers import context_fitting, token_counts
 from nanomem_tui.tiers.context_fitting import Budget, Ranked, shortened
 from nanomem_tui.tiers.context_values import MARK, Finding

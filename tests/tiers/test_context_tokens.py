@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.errors import BadInput, MissingExtra
+from nanomem_tui.core.errors import BadInput, MissingExtra
 from nanomem_tui.tiers import token_counts
 from nanomem_tui.tiers.token_counts import counter, estimate
 

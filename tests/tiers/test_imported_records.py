@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, Conflict, NothingToDo
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.workspace import Workspace
 

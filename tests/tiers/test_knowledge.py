@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput, Conflict, DiskFull, NotFound
+from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NotFound
 from nanomem_tui.store import knowledge
 from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
 from nanomem_tui.tiers import knowledge as base
@@ -64,7 +64,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ws(place: Path) -> Iterator[Workspace]:
-    from nanomem_tui import config, paths
+    from nanomem_tui.core import config, paths
 
     found = paths.locate(place / "workspace", starting=True)
     with Workspace(found, config.load(found)) as opened:

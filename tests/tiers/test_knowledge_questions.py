@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import config, paths
+from nanomem_tui.core import config, paths
 from nanomem_tui.workspace import Workspace
 from tests.tiers.man_pages import answers, manuals, questions
 

@@ -19,7 +19,7 @@ from typing import IO
 
 import pytest
 
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import ManualPage
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import Conflict, Refused
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.tiers.trail import Stored

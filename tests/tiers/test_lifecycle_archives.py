@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import Conflict, NothingToDo, Refused
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.store import year_archive
 from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.workspace import Workspace

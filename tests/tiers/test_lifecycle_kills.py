@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import NothingToDo
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers import lifecycle_archives, lifecycle_runs

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.atomic import locked, make_folder
+from nanomem_tui.core.errors import Refused
 from nanomem_tui.dreaming import move_if_due
-from nanomem_tui.errors import Refused
 from nanomem_tui.store import work
-from nanomem_tui.store.atomic import locked, make_folder
 from nanomem_tui.tiers import lifecycle, lifecycle_runs
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace

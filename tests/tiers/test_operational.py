@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import time_machine
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import messages, opened, push, small_home, told

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import time_machine
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, NanomemError, StoreError
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NanomemError, StoreError
 from nanomem_tui.store.work import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork

@@ -13,7 +13,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import kill, opened, small_home
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NotFound
+from nanomem_tui.core.errors import Conflict, NotFound
 from nanomem_tui.workspace import Workspace
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui import open_workspace
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work_values import TierRecord
 from nanomem_tui.tiers.trail import Stored

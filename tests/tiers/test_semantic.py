@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, MissingExtra, Refused
-from nanomem_tui.store import atomic
+from nanomem_tui import open_workspace
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.tiers.semantic import SemanticAnswer

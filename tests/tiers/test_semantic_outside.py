@@ -164,7 +164,7 @@ def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp
 
 def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> None:
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
-    from nanomem_tui.errors import Refused
+    from nanomem_tui.core.errors import Refused
 
     def opened() -> ChromaCopy:
         return ChromaCopy(tmp_path / "c", ws.id, ["goals"], "m")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nanomem_tui.errors import ModelUnavailable
+from nanomem_tui.core.errors import ModelUnavailable
 
 PLACES = 256
 

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import InvalidConfig, Refused
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.errors import InvalidConfig, Refused
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.vectors import chroma
 from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, place_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors import chroma
 

@@ -14,9 +14,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nanomem_tui.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, NanomemError
-from nanomem_tui.paths import Paths, locate
-from nanomem_tui.settings import ABOUT, Settings
+from nanomem_tui.core.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, NanomemError
+from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.settings import ABOUT, Settings
 from nanomem_tui.vectors.embedders import embedder_of, unit_rows
 from tests.store.homes import make_home
 from tests.vectors.onnx_files import write_folder

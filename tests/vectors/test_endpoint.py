@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nanomem_tui.errors import (
+from nanomem_tui.core.errors import (
     BadAnswer,
     InvalidConfig,
     MissingExtra,
@@ -22,9 +22,9 @@ from nanomem_tui.errors import (
     ModelUnavailable,
     NanomemError,
 )
+from nanomem_tui.core.paths import locate
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.model.client import ModelConfig
-from nanomem_tui.paths import locate
-from nanomem_tui.settings import Settings
 from nanomem_tui.vectors.embedders import embedder_of
 from nanomem_tui.vectors.embedding_models import EndpointEmbedder
 from tests.model.server import KEY, Asked, ModelServer, Reply, Script, status

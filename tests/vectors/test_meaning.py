@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadAnswer, MissingExtra, ModelUnavailable, NanomemError, Refused, StoreError
-from nanomem_tui.store.atomic import locked
+from nanomem_tui.core.atomic import locked
+from nanomem_tui.core.errors import BadAnswer, MissingExtra, ModelUnavailable, NanomemError, Refused, StoreError
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.vectors import meaning as service
 from nanomem_tui.vectors.collection import Held, VectorFile

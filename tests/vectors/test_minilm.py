@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanomem_tui.errors import MissingExtra
+from nanomem_tui.core.errors import MissingExtra
 from nanomem_tui.vectors import embedding_models as minilm
 from nanomem_tui.vectors.embedders import Embedder
 from tests.vectors import offline

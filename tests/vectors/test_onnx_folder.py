@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanomem_tui.errors import BadAnswer, BadInput, MissingExtra, NanomemError
+from nanomem_tui.core.errors import BadAnswer, BadInput, MissingExtra, NanomemError
 from nanomem_tui.vectors.embedding_models import onnx_model
 from tests.vectors.onnx_files import INT32, INT64, WORDS, table, write_folder, write_model
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.errors import InvalidConfig, StoreError
-from nanomem_tui.operations import new_operation
+from nanomem_tui.core.errors import InvalidConfig, StoreError
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.meaning import Meaning, outside_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.widgets.curve import AXIS, curve, small_curve
 from nanomem_tui.widgets.signs import ASCII, UNICODE, Glyphs
 

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from nanomem_tui.actions import ACTIONS, SCREENS, actions_on
 from nanomem_tui.conditions import Context
-from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.confirm import ConfirmScreen

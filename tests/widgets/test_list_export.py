@@ -9,7 +9,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.text import safe_text
+from nanomem_tui.core.text import safe_text
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.list_export import exported
 

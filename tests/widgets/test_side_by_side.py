@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanomem_tui.text import cell_width
+from nanomem_tui.core.text import cell_width
 from nanomem_tui.widgets.document import Body, Line
 from nanomem_tui.widgets.side_by_side import side_by_side
 

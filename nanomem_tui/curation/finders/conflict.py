@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.curation.conflicts import Contradiction, finding_of, scope_words
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
-from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.superseded import text_of
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Change
     from nanomem_tui.curation.conflicts import Conflicts
-    from nanomem_tui.operations import Change
     from nanomem_tui.store.values import Row
 
 

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.curation.finders.origin import said as who_said
 from nanomem_tui.curation.finders.rows import Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
@@ -19,7 +19,7 @@ from nanomem_tui.language import dates, relative_dates
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
-    from nanomem_tui.operations import Change
+    from nanomem_tui.core.operations import Change
 
 GRACE = timedelta(days=1)
 """How long over a day has to be: nobody is asked at midnight."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.curation.clusters import Cluster, finding_of
 from nanomem_tui.curation.values import Evidence, Finding
-from nanomem_tui.errors import NanomemError
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.duplicates import Duplicates

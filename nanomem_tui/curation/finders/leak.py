@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import Rows, print_of
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
-from nanomem_tui.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.memory.scope_names import of_item
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Change
     from nanomem_tui.curation.scopes import Scopes
     from nanomem_tui.memory.leaks import Leak
-    from nanomem_tui.operations import Change
 
 HOME: tuple[Decision, ...] = ("split", "keep", "disable", "edit", "delete")
 NO_HOME: tuple[Decision, ...] = ("disable", "keep", "edit", "delete", "split")

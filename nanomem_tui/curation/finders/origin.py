@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.curation.values import Evidence
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.values import AnyRow, Item, Record, Row
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def _used(row: Row) -> Iterator[Evidence]:
 def _message(rows: Rows, row: Row) -> Iterator[Evidence]:
     if not isinstance(row, Item) or not row.session_key:
         return
+    from nanomem_tui.core.text import one_line
     from nanomem_tui.curation.origin import message_of
     from nanomem_tui.language import secrets
-    from nanomem_tui.text import one_line
 
     try:
         place = message_of(rows.ws, row)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.finders.boot_files import Book, Statement, book_of
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import Rows, Verdicts
 from nanomem_tui.curation.values import Decision, Evidence, Finding
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.safety import LONGEST
-from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store.values import Item, Row
 
 OFFERS: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")

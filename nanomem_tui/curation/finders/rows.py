@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.language.secrets import signs as secret_signs

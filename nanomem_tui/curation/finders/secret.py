@@ -15,8 +15,8 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Record
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Change
     from nanomem_tui.language.secrets import Secret
-    from nanomem_tui.operations import Change
 
 LEFT = 24
 """Characters beside a secret that make a memory worth keeping without it."""
@@ -54,7 +54,7 @@ class HoldsSecret:
         row = self._rows.any_row(finding)
         if decision != "edit" or row is None or (how.text and not isinstance(row, Record)):
             return None
-        from nanomem_tui import clock
+        from nanomem_tui.core import clock
         from nanomem_tui.language import secrets
         from nanomem_tui.store import values
         from nanomem_tui.store.values import lesson_key

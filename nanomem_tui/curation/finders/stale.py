@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory import fading
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted
 
 DAYS: Mapping[str, int] = {"episodic": 45, "decision": 120, "fact": 180, "preference": 270}
 """Days without use after which an item of a kind is stale, had it been used once."""

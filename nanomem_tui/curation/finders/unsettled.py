@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import Change
 from nanomem_tui.curation.decisions import planned
 from nanomem_tui.curation.finders.rows import Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import unsettled
-from nanomem_tui.operations import Change
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson
 

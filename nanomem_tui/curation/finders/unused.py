@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import counted
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.finders.chatter import is_chatter
 from nanomem_tui.curation.finders.origin import said
@@ -16,7 +17,6 @@ from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory import fading
 from nanomem_tui.store.values import Item, Lesson
-from nanomem_tui.text import counted
 
 CHATTER_DAYS, TAKEN_DAYS, ASKED_DAYS, LESSON_DAYS = 3, 21, 120, 60
 """Days until somebody is asked: about small talk, what was taken from talk, what a person asked for, a lesson."""

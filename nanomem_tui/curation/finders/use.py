@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate, pairwise
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 from nanomem_tui.store.values import Item, Lesson
 
 ENOUGH = 5

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats import chroma_folder
 from nanomem_tui.formats.chroma_folder import DOCUMENT, ChromaEntry
 from nanomem_tui.memory.transfer import fact_rows
 from nanomem_tui.memory.transfer.fact_rows import FactRow
 from nanomem_tui.memory.transfer.record_rows import clock_there
 from nanomem_tui.memory.transfer.values import Reading
-from nanomem_tui.text import counted
 
 FIELDS = frozenset({"text", "updated_at"})
 _ID = re.compile(r"fact::(?P<category>.*?)::(?P<key>.*)", re.DOTALL)
@@ -27,12 +27,12 @@ _DOCUMENT = re.compile(
 _NAMES = ("category", "key", "value", "domain", "sub_category")
 
 
-def read(path: Path, where: str, workspace_id: str) -> Reading:
+def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
     """The facts in the database of such a folder. Raises BadInput for a version that is not known, and what opening
     does."""
-    folder = chroma_folder.read(path, where)
+    folder = chroma_folder.read_chroma_folder(path, where)
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
-    found, problems = fact_rows.read(map(_row, facts), where, workspace_id)
+    found, problems = fact_rows.read_fact_rows(map(_row, facts), where, workspace_id)
     notes = [
         f"{counted(number, 'entry', 'entries')} of the collection {fact_rows.shown(name)} are not those of an agent: "
         "left out."

@@ -10,14 +10,15 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
-from nanomem_tui.formats import chroma_folder, encoding, foreign_databases
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
+from nanomem_tui.core.files import read_file
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.formats import chroma_folder, foreign_databases
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.transfer import chroma, facts, folders, jsonl, markdown, ram_first, scoped
 from nanomem_tui.memory.transfer.values import Reading
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
 
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024
@@ -73,7 +74,7 @@ def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace
     known = folders.files(folder)
     found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in known]
     refused: dict[Path, str] = {}
-    others = folders.others(folder, known)
+    others = folders.other_folders(folder, known)
     for file in others:
         try:
             if file.name in folders.INSTRUCTIONS or not _may_hold_memories(file):
@@ -96,7 +97,7 @@ def _may_hold_memories(path: Path) -> bool:
     """Whether the beginning of a file could be that of a known format: what is large is not read for nothing."""
     _check(path)
     head = _head(path, 65_536)
-    return head.startswith(_SQLITE) or encoding.is_wide(head) or b"\0" not in head
+    return head.startswith(_SQLITE) or files.is_wide(head) or b"\0" not in head
 
 
 def _head(path: Path, size: int = len(_SQLITE)) -> bytes:
@@ -133,13 +134,13 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
     if kind == "scoped":
         return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
-        return facts.read(path, where, workspace_id)
+        return facts.read_memory_db(path, where, workspace_id)
     if kind in ("working", "longterm-records"):
         from nanomem_tui.memory.transfer import work  # who only looks which files there are has no use for it
 
         return work.read(path, where, "working-db" if kind == "working" else "longterm-db")
     if kind == "chroma" or path.name == chroma_folder.NAME:
-        return chroma.read(path, where, workspace_id)
+        return chroma.read_chroma_facts(path, where, workspace_id)
     if kind is None:
         with foreign_databases.open_read_only(path):  # says what is wrong with a damaged one
             pass
@@ -149,7 +150,7 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
 
 def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading:
     """What is in the bytes of a file that is no database. Raises BadInput for what is none of the known formats."""
-    data = encoding.plain(data)
+    data = files.plain(data)
     start = data[:65536].removeprefix(b"\xef\xbb\xbf").lstrip()
     if jsonl.is_ours(data):
         return jsonl.read(data, where, workspace_id)

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Problem
+from nanomem_tui.core.text import counted, is_utf8, one_line
 from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found
 from nanomem_tui.store.values import KINDS, Item, checked_name, dumped, fact_of, id_of, identity, text_of
-from nanomem_tui.text import counted, is_utf8, one_line
 
 EARLIER = "earlier"
 """The field of a fact that holds its older values, newest first: `value`, `since`, and of ours `until`, `actor`,
@@ -44,7 +44,7 @@ class FactRow(NamedTuple):
     fields: dict[str, Any]
 
 
-def read(theirs: Iterable[FactRow], where: str, workspace_id: str) -> tuple[list[Found], list[Problem]]:
+def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> tuple[list[Found], list[Problem]]:
     """The facts as global items in the order of their rows, and why rows are left out."""
     problems: list[Problem] = []
     found: dict[str, list[Found]] = {}

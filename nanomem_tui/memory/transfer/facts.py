@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.core.text import one_line
 from nanomem_tui.formats.foreign_tables import tables
 from nanomem_tui.memory.imported_chats import in_order
 from nanomem_tui.memory.transfer import fact_rows, record_rows
@@ -20,7 +21,6 @@ from nanomem_tui.memory.transfer.fact_rows import OWN, FactRow, names_there
 from nanomem_tui.memory.transfer.record_rows import COUNTS, TABLES, clock_there
 from nanomem_tui.memory.transfer.values import Reading
 from nanomem_tui.store.values import Item, Record, fact_of
-from nanomem_tui.text import one_line
 
 NAMED = 10
 LOST = (
@@ -52,17 +52,17 @@ FIELDS = frozenset({"text", "about", "at", "updated_at"})
 """What of a row that is here is compared with theirs."""
 
 
-def read(path: Path, where: str, workspace_id: str) -> Reading:
+def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
     """Every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
     with tables(path, where) as source:
         facts = [FactRow(f"fact {number}", raw) for number, raw in source.rows("facts", _COLUMNS)]
         others = {name: list(source.rows(name, table.columns)) for name, table in TABLES.items()}
         problems = source.problems
-    found, bad = fact_rows.read(facts, where, workspace_id)
+    found, bad = fact_rows.read_fact_rows(facts, where, workspace_id)
     refused = {"fact": len(bad)}
     problems += bad
     for name, theirs in others.items():
-        more, bad = record_rows.read(name, theirs, where)
+        more, bad = record_rows.read_record_rows(name, theirs, where)
         refused[TABLES[name].kind] = len(bad)
         found += more
         problems += bad
@@ -73,7 +73,7 @@ def items(path: Path, workspace_id: str) -> list[Item]:
     """The facts alone. Raises what opening does."""
     with tables(path, "") as source:
         facts = [FactRow("", raw) for _, raw in source.rows("facts", _COLUMNS)]
-    return [found.row for found in fact_rows.read(facts, "", workspace_id)[0] if isinstance(found.row, Item)]
+    return [found.row for found in fact_rows.read_fact_rows(facts, "", workspace_id)[0] if isinstance(found.row, Item)]
 
 
 class Dumped(NamedTuple):

@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.text import counted
 from nanomem_tui.formats import agent_home, chroma_folder
 from nanomem_tui.memory import backfill
-from nanomem_tui.paths import Paths, locate
-from nanomem_tui.text import counted
 
 CHROMA = "chroma"
 """The folder in an agent's home where the crystallized system keeps its index of vectors."""
@@ -45,7 +45,7 @@ def files(folder: Path) -> list[Path]:
     return list(dict.fromkeys(found)) or list(_markdown(folder))
 
 
-def others(folder: Path, taken: Sequence[Path]) -> list[Path]:
+def other_folders(folder: Path, taken: Sequence[Path]) -> list[Path]:
     """The files directly in a folder that is no agent's, beside those `taken`; by name, hidden ones left out."""
     return _beside(folder, taken) if _home(folder) is None else []
 

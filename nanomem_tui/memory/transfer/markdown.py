@@ -12,9 +12,10 @@ from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Problem
-from nanomem_tui.formats import encoding
+from nanomem_tui.core import clock, files
+from nanomem_tui.core.errors import Problem
+from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.formats import markdown as parts
 from nanomem_tui.formats.markdown import dump_mirror_line
 from nanomem_tui.language import chat_logs, dates, injection, notes, outline
@@ -22,9 +23,7 @@ from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory import said_on
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.operations import new_key
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted, one_line
 
 LOST = (
     "lessons, what is disabled, ids, importance, confidence, source, hits, pin, expiry, free fields, earlier values of "
@@ -141,7 +140,7 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
 
 def is_page(data: bytes) -> bool:
     """Whether bytes of any name are a page of `dump`, or a mirror: a heading or such a line first, and such lines."""
-    start = encoding.decode(data[:65_536], "replace")
+    start = files.decode(data[:65_536], "replace")
     lines = [line.rstrip("\r") for line in start.split("\n") if line.strip()]
     if not lines or "\0" in start:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.fact_rows import with_earlier_of
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
@@ -25,7 +26,6 @@ from nanomem_tui.store.values import (
     with_value,
 )
 from nanomem_tui.store.work_values import TierRecord
-from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.exchange import SOURCES, Raw, Source

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import Problem
 from nanomem_tui.formats.foreign_tables import Raw
 from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import rows
@@ -74,7 +74,7 @@ TABLES: Mapping[str, Table] = {
 }
 
 
-def read(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -> tuple[list[Found], list[Problem]]:
+def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -> tuple[list[Found], list[Problem]]:
     """The records in the rows of one of their tables, and why rows are left out."""
     kind, columns, fields = TABLES[name]
     found: list[Found] = []

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import is_utf8
 from nanomem_tui.memory.items import MAX_TEXT
 from nanomem_tui.store.exchange import MOST, global_scope
 from nanomem_tui.store.values import KINDS, NO_CHAT, SCOPE_TYPES, Item, Lesson, Record, dumped
-from nanomem_tui.text import is_utf8
 
 MAX_ID = 200
 MAX_FIELD = 2_000

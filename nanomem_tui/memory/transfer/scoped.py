@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.formats.foreign_tables import Raw, Tables, tables
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory import backfill, cap, foreign, retention
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.transfer import detect, standing, veil, work
@@ -34,10 +37,7 @@ from nanomem_tui.memory.transfer.values import (
     kind_of,
     layer_of,
 )
-from nanomem_tui.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, work_layer
+from nanomem_tui.store import forgotten, work_layer
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.transfer.values import ImportRow
 from nanomem_tui.store.values import Record

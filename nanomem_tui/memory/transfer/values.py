@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.core.errors import Problem
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.cap import Overflow
 from nanomem_tui.store import work_layer
 from nanomem_tui.store.forgotten import Forgotten
@@ -20,7 +21,6 @@ from nanomem_tui.store.values import AnyRow, Item, Record, fact_of
 from nanomem_tui.store.values import layer_of as layer_of_row
 from nanomem_tui.store.work_kinds import KINDS as TIER_KINDS
 from nanomem_tui.store.work_values import TierRecord
-from nanomem_tui.text import counted
 
 ImportRow = AnyRow | TierRecord
 Verdict = Literal["new", "update", "inbox", "same", "conflict", "deleted"]

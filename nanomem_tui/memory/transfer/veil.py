@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from nanomem_tui import json_text
+from nanomem_tui.core import files
 from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.values import STEP, Entry, Found, ImportRow, Reading, Tell, by_noun, kind_of
@@ -104,7 +104,7 @@ def _without_secrets(value: Any) -> Any:
     if shown == text:
         return value
     try:
-        return json_text.loads(shown)
+        return files.loads(shown)
     except ValueError:  # a secret reached over a quotation mark
         return _each(value)
 

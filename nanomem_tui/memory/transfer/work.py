@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.formats import work_records
 from nanomem_tui.formats.work_records import WorkRow
 from nanomem_tui.memory.transfer.values import TWICE, Choices, Entry, Found, Reading

@@ -12,15 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, from_os_error
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import BadInput, from_os_error
+from nanomem_tui.core.text import one_line
 from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer.rows import BadRow
 from nanomem_tui.memory.transfer.values import Found
-from nanomem_tui.store import atomic
 from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.store.work_values import TierRecord, checked, checked_id
-from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

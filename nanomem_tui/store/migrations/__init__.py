@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select, update
 
-from nanomem_tui import clock
-from nanomem_tui.errors import NewerDatabase
-from nanomem_tui.store import atomic, models
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import NewerDatabase
+from nanomem_tui.store import models
 from nanomem_tui.store.engine import Database, SqliteDatabase, copy_whole
 from nanomem_tui.store.first_edition import SECOND_EDITION
 from nanomem_tui.store.reading import SCHEMA

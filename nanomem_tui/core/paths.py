@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import json_text, regular
-from nanomem_tui.errors import AccessDenied, BadInput, NotAWorkspace, Problem, StoreError, WorkspaceMissing
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import AccessDenied, BadInput, NotAWorkspace, Problem, StoreError, WorkspaceMissing
 
 WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
 HOME_SIGNS = ("config.json", "sessions", "memory/longterm.db", "memory.db")
@@ -281,7 +281,9 @@ _SECOND_EDITION = 4
 def _id_in(database: Path) -> str:
     """The id that the database of a workspace keeps; "" where it keeps none, or cannot be read."""
     try:
-        with regular.opened(database) as file:  # one of the first edition is not even opened: SQLite would write beside
+        with core_files.opened(
+            database
+        ) as file:  # one of the first edition is not even opened: SQLite would write beside
             if int.from_bytes(file.read(64)[60:], "big") != _SECOND_EDITION:
                 return ""
     except OSError:
@@ -299,7 +301,7 @@ def _id_in(database: Path) -> str:
 def kept_id(file: Path) -> str:
     """The id in a file; empty when there is none, or none that can be one."""
     try:
-        text = regular.read(file).decode("ascii").strip()
+        text = core_files.read(file).decode("ascii").strip()
     except (OSError, UnicodeDecodeError):
         return ""
     return text if _is_id(text) else ""
@@ -384,7 +386,7 @@ def _usual_workspace() -> Path:
 def configured_workspace(config: Path) -> Path | None:
     """The workspace that an agent's configuration names; None where it names none or cannot be read."""
     try:
-        configured = json_text.loads(regular.read(config))["agents"]["defaults"]["workspace"]
+        configured = core_files.loads(core_files.read(config))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return expanded(configured) if isinstance(configured, str) and configured else None
@@ -437,7 +439,7 @@ def _config_file(config: Path | str) -> Path:
     file = expanded(config)
     file = file / "config.json" if os.path.isdir(file) else file
     try:
-        value = json_text.loads(regular.read(file))
+        value = core_files.loads(core_files.read(file))
     except OSError as error:
         what = f"the agent's configuration cannot be read ({error.strerror})"
         raise BadInput(what, str(file), "name the agent's config.json with --config FILE") from error

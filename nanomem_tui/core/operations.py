@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, overload
 
-from nanomem_tui import clock
+from nanomem_tui.core import clock
 
 Actor = Literal["human", "agent", "dream", "compaction", "import"]
 Value = Mapping[str, Any]

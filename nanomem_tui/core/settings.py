@@ -5,9 +5,19 @@ Owns the declarations. Which values can work is checked in `setting_values`; whe
 
 from __future__ import annotations
 
+import contextlib
+import math
+import os.path
+import re
 from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import BadInput, InvalidConfig
 
 OFF = "memory is switched off (memory_enabled)"
 """Why nobody is given anything, and nothing is kept."""
@@ -366,3 +376,303 @@ OF_USER = frozenset({"workspaces", "remember_workspaces"})
 
 NAMES = Settings._fields
 DEFAULTS: Mapping[str, Any] = Settings._field_defaults
+
+
+# -- What a folder, a cron line and an address must be to be used as a setting ----------------------------------------
+
+LONGEST_NAME = 40
+"""Characters of the name of a workspace."""
+_POSTGRES = re.compile(r"postgres(ql)?(\+psycopg)?://")
+_WORDS = re.compile(r"\s*[a-z_]+\s*=")
+"""How an address begins that is written as libpq's own words are: `host=… dbname=…`."""
+_ODD_PASSWORD = re.compile(r"[^@/:\[]*:(?!\d*[/,?])[^@]+@")
+"""A name and a password with a sign in it that ends the host of an address."""
+_SHOWN = re.compile(r"(?P<before>//)[^/\s:]*:\S*(?=@)|(?P<word>password\s*=\s*)(?:'[^']*'|[^&\s'\"]+)", re.IGNORECASE)
+
+
+def folder_trouble(value: str, workspace: Path | None) -> str:
+    """Why session state cannot lie there; a path that is not relative is one of a certain workspace."""
+    base = str(workspace or "/workspace")
+    folder = os.path.normpath(os.path.join(base, value))
+    if folder != base and folder.startswith(os.path.join(base, "")):
+        return ""
+    return "it must be a folder inside the workspace"
+
+
+def cron_trouble(cron: str) -> str:
+    """Why a cron expression cannot be used; "" when it can, or when there is none."""
+    if not cron:
+        return ""
+    from cronsim import CronSim, CronSimError  # only where one is set
+
+    if len(cron.split()) != 5:
+        return "five fields are wanted"
+    try:
+        next(CronSim(cron, datetime(2026, 1, 1)))
+    except (CronSimError, StopIteration) as error:
+        return str(error) or "it names no time"
+    return ""
+
+
+def address_trouble(value: str, *, user: bool = False, port: bool = False) -> str:
+    """Why nobody can be asked at an address; "" when somebody can, or when there is none. Repeats no word of it: it may
+    hold a password. `user`: it may name one; `port`: it has to name one."""
+    if not value:
+        return ""
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return "it is no address"
+    if not usable:
+        return "it must begin with http:// or https:// and a host"
+    if "@" in parts.netloc and not user:
+        return "a name or a password does not belong into it"
+    return "it must name a port" if port and parts.port is None else ""
+
+
+def is_postgres(value: str) -> bool:
+    """Whether an address can be one of a PostgreSQL database; asked without its driver, which may not be installed."""
+    return bool(_POSTGRES.match(value) or _WORDS.match(value))
+
+
+def holds_password(value: str) -> bool:
+    """Whether the address of a PostgreSQL database has a password in it."""
+    begin = _POSTGRES.match(value)
+    if begin is None:
+        return re.search(r"\bpassword\s*=\s*(?!'')\S", value) is not None
+    rest = value[begin.end() :]
+    user = rest.partition("/")[0].rpartition("@")[0]
+    asked = dict(parse_qsl(rest.partition("?")[2]))
+    return bool(user.partition(":")[2] or _ODD_PASSWORD.match(rest) or asked.get("password"))
+
+
+def without_password(text: str) -> str:
+    """An address as it may be shown."""
+    if is_postgres(text) and not holds_password(text) and "password" not in text.lower():
+        return text
+    return _SHOWN.sub(lambda found: f"{found['before'] or found['word']}…", text)
+
+
+def named_path(entry: str) -> tuple[str, str]:
+    """The name ("" for none) and the path of an entry of `workspaces`: PATH, or NAME=PATH."""
+    name, sign, path = entry.partition("=")
+    named = bool(sign) and "/" not in name and not name.startswith("~")
+    return (name.strip(), path.strip()) if named else ("", entry.strip())
+
+
+def workspace_trouble(entry: str) -> str:
+    """Why an entry of `workspaces` names no place that is the same from everywhere; "" when it does."""
+    name, path = named_path(entry)
+    if not path.startswith(("/", "~")):
+        return "a whole path is wanted, from / or ~"
+    return "" if len(name) <= LONGEST_NAME else f"the name has more than {LONGEST_NAME} characters"
+
+
+# What a million tokens of a model cost: the prices that a person set, and which of them is a model's. Pure.
+
+MILLION = 1_000_000
+
+
+class Price(NamedTuple):
+    """The price of a million tokens asked and of a million answered, in whatever money the person reckons."""
+
+    asked: float
+    answered: float
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """What so many tokens cost."""
+        return (prompt_tokens * self.asked + completion_tokens * self.answered) / MILLION
+
+
+def price(value: Any) -> Price:
+    """A price as a person writes it: `[2.5, 10]`, or the text `2.5/10`. Raises ValueError with the reason."""
+    parts = value.split("/") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or len(parts) != 2:
+        raise ValueError("two numbers are wanted, like 2.5/10")
+    if any(isinstance(part, bool) or not isinstance(part, int | float | str) for part in parts):
+        raise ValueError("two numbers are wanted, like 2.5/10")
+    found = Price(*map(float, parts))
+    if not all(math.isfinite(number) and number >= 0 for number in found):
+        raise ValueError("a price is at least 0")
+    return found
+
+
+def price_of(model: str, prices: Mapping[str, Any]) -> Price | None:
+    """The price of a model: that of the longest name that it begins with, as it is or without its provider; None
+    when none was set.
+
+    A name ends where a word of the model does: `gpt-4o` is also the price of `gpt-4o-2024-08-06`, and not of
+    `gpt-4omni`; with `*` at its end it may end anywhere.
+    """
+    names = {model.casefold(), model.rpartition("/")[2].casefold()}
+    fitting = [name for name in prices if any(_fits(name.casefold(), one) for one in names)]
+    return Price(*prices[max(fitting, key=len)]) if fitting else None
+
+
+def _fits(name: str, model: str) -> bool:
+    begins = name.removesuffix("*")
+    rest = model[len(begins) :]
+    return model.startswith(begins) and (name != begins or not rest or not rest[0].isalnum())
+
+
+# -- Which values a setting can have, and a value out of a text -------------------------------------------------------
+
+
+def check(name: str, value: Any, source: str, workspace: Path | None = None) -> Any:
+    """`value` in the type of the setting; `workspace`: the one that it is for, where that is known.
+
+    Raises InvalidConfig for a value that cannot work.
+    """
+    if name == "model_prices" and isinstance(value, Mapping):
+        return {model: _price(model, entry, source) for model, entry in value.items()}
+    if name == "workspaces" and isinstance(value, Mapping):  # a table of names and paths says the same
+        value = [f"{key}={path}" for key, path in value.items()]
+    kind, about = _kind(name), ABOUT[name]
+    fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
+    fits = fits and (kind != "float" or math.isfinite(value))
+    fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
+    inside = (value.values() if kind == "table" else value if kind == "list" else ()) if fits else ()
+    if not fits or not all(isinstance(entry, str) for entry in inside):
+        fix = f"nanomem config set {name} NAME=TEXT,NAME=TEXT" if kind == "table" else "see `nanomem config show`"
+        raise InvalidConfig(f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, fix)
+    if about.names and (unknown := [key for key in value if key not in about.names]):
+        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
+    for word in inside if kind in ("list", "table") else [value]:
+        if about.choices and word not in about.choices:
+            fix = nearest(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
+            raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
+    trouble = folder_trouble(value, workspace) if name == "wal_state_dir" else ""
+    trouble = cron_trouble(value) if name in ("dream_cron", "crystallize_schedule") else trouble
+    for entry in value if name == "workspaces" else ():
+        if wrong := workspace_trouble(entry):
+            fix = f"see `nanomem workspaces add {entry.rpartition('=')[2].strip() or 'PATH'}`"
+            raise InvalidConfig(f"`{name}` cannot hold {entry!r}: {wrong}", source, fix)
+    if trouble:
+        raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
+    if name == "embedding_base_url" and (trouble := address_trouble(value)):
+        fix = "see `nanomem config set embedding_base_url http://127.0.0.1:8080/v1`; a key goes into embedding_key_env"
+        raise InvalidConfig(f"`{name}` cannot be used: {trouble}", source, fix)
+    return float(value) if kind == "float" else tuple(value) if kind == "list" else value
+
+
+def to_keep(name: str, text: str, workspace: Path | None = None) -> Any:
+    """The value of a setting given as text, for who writes it into a file. Raises BadInput, as `from_text` does, and
+    InvalidConfig for an address that nobody can be asked at, too: one that is in a file is told when it is used."""
+    value = from_text(name, text, "", workspace)
+    check_address(name, value, "")
+    return value
+
+
+def check_address(name: str, value: Any, source: str) -> None:
+    """Raise InvalidConfig where the setting is an address and `value` is none, or holds a password, which settings do
+    not keep. Repeats no word of it."""
+    if name not in _ADDRESSES or not value:
+        return
+    if name in ("database_url", "pgvector_url"):
+        if not is_postgres(value):
+            raise no_postgres(name, source)
+        if holds_password(value):
+            raise with_password(name, source)
+    elif trouble := address_trouble(value, user=name == "model_base_url", port=name == "chroma_url"):
+        fix = f"nanomem config set {name} {_ADDRESSES[name]}"
+        raise InvalidConfig(f"`{name}` cannot be used: {trouble}", source, fix)
+
+
+def no_postgres(name: str, source: str) -> InvalidConfig:
+    """The error of an address that leads to no database."""
+    fix = f"nanomem config set {name} {_ADDRESSES[name]}"
+    return InvalidConfig(f"`{name}` is no address of a PostgreSQL database", source, fix)
+
+
+def with_password(name: str, source: str) -> InvalidConfig:
+    """The error of the address of a database with a password in it."""
+    fix = f"put it into ~/.pgpass, or into PGPASSWORD; nanomem config set {name} {_ADDRESSES[name]}"
+    return InvalidConfig(f"`{name}` holds a password, which settings do not keep", source, fix)
+
+
+_ADDRESSES = {
+    "database_url": "postgresql+psycopg://user@host/database",
+    "pgvector_url": "postgresql+psycopg://user@host/database",
+    "chroma_url": "http://127.0.0.1:8000",
+    "model_base_url": "http://127.0.0.1:8080/v1",
+}
+"""The settings that are addresses, and one as an example; `embedding_base_url` is looked at by `check`."""
+
+
+def _price(model: str, value: Any, source: str) -> tuple[float, float]:
+    try:
+        return price(value)
+    except ValueError as error:
+        fix = "nanomem config set model_prices gpt-4o=2.5/10"
+        raise InvalidConfig(f"`model_prices` of {model!r} cannot be {value!r}: {error}", source, fix) from None
+
+
+_EXAMPLES = {
+    "wal_state_dir": "nanomem config set wal_state_dir memory/session-state",
+    "dream_cron": "nanomem config set dream_cron '0 4 * * *'",
+    "crystallize_schedule": "nanomem config set crystallize_schedule '0 4 * * *'",
+}
+
+
+_KINDS = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list of texts",
+    "table": "a table of texts",
+}  # fmt: skip
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "list": (list, tuple), "table": (dict,),
+}  # fmt: skip
+
+
+def _bound(about: About) -> str:
+    if about.most is not None and about.least is not None:
+        return f" from {about.least:g} to {about.most:g}"
+    return f" of at least {about.least:g}" if about.least is not None else ""
+
+
+def from_text(name: str, text: str, source: str, workspace: Path | None = None) -> Any:
+    """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
+    if name not in NAMES:
+        raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
+    kind = _kind(name)
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    value: Any = text
+    with contextlib.suppress(ValueError):
+        if kind == "bool":
+            value = words.get(text.strip().lower(), text)
+        elif kind in ("int", "float"):
+            value = int(text) if kind == "int" else float(text)
+        elif kind == "list" and not text.lstrip().startswith("["):
+            value = [word.strip() for word in text.split(",") if word.strip()]
+        elif kind == "table":
+            value = _table(text)
+        elif kind != "str":
+            value = files.loads(text)
+    return check(name, value, source, workspace)
+
+
+def _table(text: str) -> Any:
+    """A table as JSON, as TOML writes it, or as `name=word, name=word`. Raises ValueError for what is none of these."""
+    if not text.lstrip().startswith("{"):
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name.strip(): word.strip() for name, sign, word in pairs if sign} if all(p[1] for p in pairs) else text
+    try:
+        return files.loads(text)
+    except ValueError:
+        import tomllib  # only where one is set so
+
+        return tomllib.loads(f"table = {text}")["table"]
+
+
+def _kind(name: str) -> str:
+    """The type of a setting by name; a mapping is a `table`, a tuple of words a `list`."""
+    default = DEFAULTS[name]
+    return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
+
+
+def nearest(name: str, known: tuple[str, ...], least: float = 0.5) -> str:
+    """`did you mean …?` for a misspelt name, empty when nothing is near (`least` of 1 is the name itself)."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, 1, least)
+    return f"did you mean `{close[0]}`?" if close else ""

@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
-from nanomem_tui import clock, regular
-from nanomem_tui.errors import BadInput, Conflict, NotFound, Refused, from_os_error
+from nanomem_tui.core import clock, files
+from nanomem_tui.core.errors import BadInput, Conflict, NotFound, Refused, from_os_error
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -39,7 +41,7 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file, which is not held whole. Raises the errors of `regular.opened`."""
     import hashlib
 
-    with regular.opened(path) as file:
+    with files.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -122,9 +124,7 @@ def write_atomic(
             os.replace(temporary, target)
             sync_folder(target.parent)
         else:
-            from nanomem_tui.store import swap
-
-            swap.replace_expected(temporary, target, written.hexdigest(), expected)
+            replace_expected(temporary, target, written.hexdigest(), expected)
     except OSError as error:
         error.filename = str(path)  # the temporary file beside it means nothing to a reader
         raise from_os_error(error, f"writing {path.name}") from error
@@ -163,7 +163,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
         handle = open_owned(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if misplaced(path):
-            raise regular.told(error, path) from error
+            raise files.told(error, path) from error
         raise from_os_error(error, f"opening {path.name}") from error
     try:
         wait_for_lock(handle, path, wait)
@@ -179,7 +179,7 @@ def misplaced(path: Path) -> str:
         mode = os.lstat(path).st_mode
     except OSError:
         return ""
-    return "" if stat.S_ISREG(mode) else regular.kind_of(mode)
+    return "" if stat.S_ISREG(mode) else files.kind_of(mode)
 
 
 _held = threading.local()
@@ -293,7 +293,7 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
     try:
         for attempt in range(tries):
             before = os.stat(path)
-            data = regular.read(path, regular.MOST_OF_A_LOG)
+            data = files.read(path, files.MOST_OF_A_LOG)
             after = os.stat(path)
             same = (before.st_mtime_ns, before.st_size, before.st_ino) == (
                 after.st_mtime_ns,
@@ -308,7 +308,7 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise regular.told(error, path) from error
+        raise files.told(error, path) from error
 
 
 def quarantined(folder: Path) -> list[Path]:
@@ -533,3 +533,329 @@ def _opened(folder: Path, name: str) -> Iterator[BinaryIO]:
 
 def _damaged(folder: Path, name: str) -> BadInput:
     return BadInput("the backup is damaged", str(folder / name), "restore the folder nanomem/backups")
+
+
+# -- A file replaced or taken away only as what it was expected to be, beside programs that take no lock --------------
+
+SWAPPED = ".nanomem-swap"
+KEPT = ".nanomem-kept"
+"""The end of the name of what was set aside when three programs wrote one file in the same moment."""
+_NOWHERE = -100  # AT_FDCWD: paths as they are
+_NO_REPLACE, _EXCHANGE = 1, 2
+_UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
+_LOCK_WAIT = 5.0
+_AGAIN = "look at it again and repeat the change"
+
+
+def replace_expected(temporary: Path, target: Path, ours: str, expected: str) -> None:
+    """Put the durable file `temporary` in the place of `target`, whose sha256 must be `expected` (`""`: no file).
+
+    `ours` is the sha256 of the new file. Durable when it returns. Raises Conflict, and OSError; `target` is then what
+    it was, or what somebody else made of it.
+    """
+    with _folder(target.parent) as folder:
+        _settle(target)
+        check_unchanged(target, expected)
+        if not expected:
+            _make(temporary, target)
+            os.fsync(folder)
+            return
+        aside = _beside(target, ours, expected)
+        os.rename(temporary, aside)
+        if not _swapped(aside, target):
+            os.fsync(folder)
+            return
+        try:
+            _verify(aside, target, expected, folder)
+        except BaseException:
+            _put_back(aside, target, ours)
+            raise
+        with contextlib.suppress(OSError):
+            aside.unlink()
+
+
+def remove_expected(target: Path, expected: str) -> None:
+    """Take the file away whose sha256 is `expected`; durable. Raises Conflict, and OSError, as `replace_expected`."""
+    with _folder(target.parent) as folder:
+        _settle(target)
+        check_unchanged(target, expected)
+        if not expected:
+            return
+        aside = _beside(target, "", expected)
+        try:
+            os.rename(target, aside)
+        except FileNotFoundError:
+            _changed(target)
+        try:
+            _verify(aside, target, expected, folder)
+        except BaseException:
+            _bring_back(aside, target)
+            raise
+        with contextlib.suppress(OSError):
+            aside.unlink()
+
+
+def settle(target: Path) -> None:
+    """Finish what a process that was killed in the middle of an exchange left beside `target`.
+
+    What is ours or was expected goes; what somebody else wrote gets its name back, or, when that has been written anew,
+    stays beside it under a name of its own. Raises Refused, and OSError.
+    """
+    if _left(target):
+        with _folder(target.parent):
+            _settle(target)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two files change places in one step; False where the system cannot. Raises OSError."""
+    return _rename(one, other, _EXCHANGE)
+
+
+# -- one exchange -----------------------------------------------------------------------------------------------------
+
+
+def _make(temporary: Path, target: Path) -> None:
+    try:
+        _create(temporary, target)
+    except FileExistsError:
+        _changed(target)
+
+
+def _swapped(aside: Path, target: Path) -> bool:
+    """Exchange them; False where the system cannot, and ours was renamed over the old file instead.
+
+    What is ours goes when neither can be done. Raises Conflict when the target has gone.
+    """
+    try:
+        if exchange(aside, target):
+            return True
+        os.replace(aside, target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        if isinstance(error, FileNotFoundError):
+            _changed(target)
+        raise
+    return False
+
+
+def _verify(aside: Path, target: Path, expected: str, folder: int) -> None:
+    """Make the new names durable if what came out is what was expected, then and still after: who had the file open may
+    have written it meanwhile. Raises Conflict."""
+    if not _untouched(aside, expected):
+        _changed(target)
+    os.fsync(folder)
+    if not _untouched(aside, expected):
+        _changed(target)
+
+
+def _untouched(path: Path, expected: str) -> bool:
+    """Whether a file, and no link to one, holds what has this digest (or its beginning)."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return bool(expected) and hashlib.file_digest(file, "sha256").hexdigest().startswith(expected)
+    except OSError:
+        return False  # gone, or no file any more
+
+
+def _put_back(aside: Path, target: Path, ours: str) -> None:
+    """Give the file that came out its name again; what we had put there goes, unless somebody wrote that too."""
+    try:
+        exchange(aside, target)
+    except FileNotFoundError:
+        _bring_back(aside, target)  # somebody took the file away meanwhile
+        return
+    _drop(aside, target, ours)
+
+
+def _bring_back(aside: Path, target: Path) -> None:
+    """Give a file its name again; under another when somebody has made a new one."""
+    try:
+        _create(aside, target)
+    except FileExistsError:
+        _keep(aside, target)
+
+
+def _drop(aside: Path, target: Path, ours: str) -> None:
+    if _untouched(aside, ours):
+        aside.unlink()
+    else:
+        _keep(aside, target)
+
+
+def _keep(aside: Path, target: Path) -> None:
+    os.rename(aside, target.with_name(f"{target.name[:60]}.{os.urandom(4).hex()}{KEPT}"))
+
+
+def _changed(target: Path) -> NoReturn:
+    raise Conflict("the file changed meanwhile", str(target), _AGAIN)
+
+
+# -- what a killed process left ---------------------------------------------------------------------------------------
+
+
+def _beside(target: Path, ours: str, expected: str) -> Path:
+    """A name that says what may lie under it, for whoever finds it."""
+    return target.with_name(f"{_begin(target)}{ours[:16]}-{expected[:16]}.{os.urandom(6).hex()}{SWAPPED}")
+
+
+def _begin(target: Path) -> str:
+    name = target.name if len(os.fsencode(target.name)) <= 100 else sha256(os.fsencode(target.name))[:32]
+    return f".{name}."
+
+
+def _left(target: Path) -> list[Path]:
+    begin = _begin(target)
+    try:
+        names = os.listdir(target.parent)
+    except OSError:
+        return []
+    return [target.with_name(name) for name in names if name.endswith(SWAPPED) and name.startswith(begin)]
+
+
+def _settle(target: Path) -> None:
+    for aside in _left(target):
+        ours, _, expected = aside.name.removeprefix(_begin(target)).partition(".")[0].partition("-")
+        if _untouched(aside, ours) or _untouched(aside, expected):
+            aside.unlink()
+        elif _untouched(target, ours):
+            exchange(aside, target)
+            _drop(aside, target, ours)
+        elif not os.path.lexists(target):
+            _bring_back(aside, target)
+        else:
+            _keep(aside, target)
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[int]:
+    """The folder, open, and locked against other processes of ours. Raises Refused when one holds it for long."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _lock(handle, path)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path) -> None:
+    deadline = time.monotonic() + _LOCK_WAIT
+    with contextlib.suppress(OSError):  # a file system that locks no folders exchanges no files either
+        while not try_lock(handle):
+            if time.monotonic() >= deadline:
+                raise Refused("another process is busy", str(path), "wait for it to finish and try again")
+            time.sleep(0.002)
+
+
+# -- renaming with flags ----------------------------------------------------------------------------------------------
+
+
+def _create(source: Path, target: Path) -> None:
+    """Rename to a name that nobody has. Raises FileExistsError, and OSError."""
+    if _rename(source, target, _NO_REPLACE):
+        return
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        os.rename(source, target)
+    else:
+        os.unlink(source)
+
+
+def _rename(source: Path, target: Path, flags: int) -> bool:
+    call = _renameat2()
+    if call is None:
+        return False
+    import ctypes
+
+    if call(_NOWHERE, os.fsencode(source), _NOWHERE, os.fsencode(target), flags) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNKNOWN:
+        return False
+    raise OSError(code, os.strerror(code), str(source), None, str(target))
+
+
+@lru_cache(1)
+def _renameat2() -> Any:
+    """The function of the C library, None where there is none."""
+    try:
+        import ctypes  # 3 ms, for who writes a file that somebody else writes too
+
+        found = ctypes.CDLL(None, use_errno=True).renameat2
+        found.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+        found.restype = ctypes.c_int
+    except (ImportError, AttributeError, OSError):
+        return None
+    return found
+
+
+# A file of ours that several processes append to and that one may replace: opened, locked, and still the right one.
+
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+@contextlib.contextmanager
+def opened(path: Path, doing: str) -> Iterator[int]:
+    """The file, made when missing (0600, its folder 0700) and under an exclusive lock; links are not followed.
+
+    Whoever replaces the file holds this lock while it does; who waited for the lock of the file that is gone opens the
+    new one. One that was made, and was not written in the end, goes again. `doing` says in an error what was tried.
+    Raises the errors of `from_os_error`.
+    """
+    try:
+        while True:
+            made = not os.path.lexists(path)
+            handle = _open(path)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                if os.fstat(handle).st_nlink:
+                    with gone_unless_written(handle, path) if made else contextlib.nullcontext():
+                        yield handle
+                    return
+            finally:
+                os.close(handle)
+    except OSError as error:
+        raise from_os_error(error, doing) from error
+
+
+@contextlib.contextmanager
+def gone_unless_written(handle: int, path: Path) -> Iterator[None]:
+    """Take a file away that was made just now, is locked, and holds nothing after an error: who waits for its lock
+    makes a new one."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            found = os.fstat(handle)
+            if not found.st_size and found.st_nlink:
+                os.unlink(path)
+        raise
+
+
+def append(path: Path, data: bytes, doing: str) -> int:
+    """Append whole lines in one write, after a newline where the last line was torn; returns the size after."""
+    with opened(path, doing) as handle:
+        append_to(handle, data)
+        return os.fstat(handle).st_size
+
+
+def read_from(handle: int, start: int = 0) -> bytes:
+    """The bytes of an open file from `start` to its end."""
+    parts: list[bytes] = []
+    while part := os.pread(handle, 1 << 20, start):
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
+
+
+def _open(path: Path) -> int:
+    try:
+        return open_owned(path, _FLAGS)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        return open_owned(path, _FLAGS)
